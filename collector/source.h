@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_SOURCE_H
+#define WP_COLLECTOR_SOURCE_H
+/*
+ * A source turns something into ordered facts; the batcher (collector/batcher.h) turns facts into batches: it gives
+ * threads, stacks and sockets their dictionary ids, sorts by time, and cuts. A fact is an event with the raw names of
+ * the host instead of ids. Times are CLOCK_MONOTONIC nanoseconds.
+ */
+#include "common/error.h"
+#include "proto/batch.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A frame of a stack that a source already has names for (perf script), outermost first. */
+struct wp_named_frame {
+    const char *function, *object; /* "" unknown */
+    uint64_t offset;
+    bool is_kernel;
+};
+
+struct wp_fact_socket {
+    uint64_t key;                 /* what the source tells sockets apart by (kernel address hashed, or a counter); 0: none */
+    struct wp_socket_entry entry;
+};
+
+struct wp_fact {
+    struct wp_event event;        /* thread, other, stack and, for sockets, d are filled in by the batcher */
+    uint32_t tid, other_tid;      /* raw; 0 is the idle task */
+    uint32_t pid, other_pid;      /* thread group, 0: unknown */
+    const char *comm, *other_comm; /* "" or NULL when unknown; valid during the call */
+    const char *exe, *cmdline;    /* EXEC only; cmdline never leaves the host */
+    uint64_t start_ns;            /* of other (FORK, EXEC) or of tid (STATE); 0 unknown */
+    uint64_t cgroup_id;           /* of other (FORK) or tid (STATE, EXEC); 0 unknown */
+    uint32_t thread_flags;        /* WP_THREAD_* of other (FORK) or tid (STATE, EXEC) */
+    /* The stack, in one of two forms: addresses, innermost first ... */
+    const uint64_t *kernel_ips, *user_ips;
+    uint32_t kernel_ip_count, user_ip_count;
+    /* ... or names, outermost first. */
+    const struct wp_named_frame *frames;
+    uint32_t frame_count;
+    /* A source that dedupes stacks says the same non-zero number for the same addresses of the same address space. */
+    uint64_t stack_key;
+    struct wp_fact_socket socket;
+};
+
+/* Where facts go. Each returns 0 or -errno; a source stops at the first error. */
+struct wp_sink {
+    int (*fact)(void *context, const struct wp_fact *fact, struct wp_error *err);
+    int (*drops)(void *context, const struct wp_drop *drop, struct wp_error *err);
+    /* No later fact is before this time. */
+    int (*watermark)(void *context, uint64_t time_ns, struct wp_error *err);
+    /* A file was mapped executable in a process (or at its exec: clears == true first). Times order these with facts. */
+    int (*mapped)(void *context, uint64_t time_ns, uint32_t pid, bool clears, uint64_t start, uint64_t size,
+        uint64_t file_offset, const char *path, const uint8_t *build_id, uint32_t build_id_size, struct wp_error *err);
+    void *context;
+};
+
+struct wp_source;
+
+struct wp_source_ops {
+    const char *name;
+    /* Takes up to timeout_ms to deliver what there is. 1: go on, 0: the source has ended, -errno. */
+    int (*poll)(struct wp_source *source, int timeout_ms, const struct wp_sink *sink, struct wp_error *err);
+    /* Asks for the end: everything that happened before the call is still delivered by poll, then it returns 0. */
+    void (*stop)(struct wp_source *source);
+    void (*destroy)(struct wp_source *source);
+};
+
+/* First member of each source. */
+struct wp_source {
+    const struct wp_source_ops *ops;
+};
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COMMON_BUFFER_H
+#define WP_COMMON_BUFFER_H
+/*
+ * A growing run of bytes, embedded in its owner: init with {0}, free with wp_buffer_fini. A failed append sets `failed`
+ * and leaves the contents as they were, so a builder may check once at its end. The text helpers keep data[size] == 0.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wp_buffer {
+    uint8_t *data;    /* owned */
+    size_t size;      /* bytes in use */
+    size_t capacity;  /* bytes allocated */
+    bool failed;      /* an append ran out of memory */
+};
+
+void wp_buffer_fini(struct wp_buffer *buffer);
+void wp_buffer_clear(struct wp_buffer *buffer);
+/* Makes room for `more` bytes beyond size (and a terminator). -ENOMEM. */
+int wp_buffer_reserve(struct wp_buffer *buffer, size_t more);
+int wp_buffer_append(struct wp_buffer *buffer, const void *bytes, size_t size);
+int wp_buffer_puts(struct wp_buffer *buffer, const char *text);
+int wp_buffer_putc(struct wp_buffer *buffer, char c);
+int wp_buffer_printf(struct wp_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
+
+void wp_log(const struct wp_logger *logger, enum wp_log_level level, const char *format, ...)
+{
+    if (!logger || level > logger->level)
+        return;
+    char line[2048];
+    int used = snprintf(line, sizeof(line) - 1, "%s: %s%s", logger->program,
+        level < WP_LOG_INFO ? level_names[level] : "", level < WP_LOG_INFO ? ": " : "");
+    va_list args;
+    va_start(args, format);
+    int more = vsnprintf(line + used, sizeof(line) - 1 - (size_t)used, format, args);
+    va_end(args);
+    if (more > 0)
+        used += more;
+    if ((size_t)used > sizeof(line) - 2)
+        used = (int)sizeof(line) - 2;
+    line[used++] = '\n';
+    ssize_t ignored = write(logger->fd, line, (size_t)used);
+    (void)ignored;
+}
+
+bool wp_log_allowed(struct wp_log_limit *limit, uint64_t now_ns, uint64_t interval_ns)
+{
+    if (limit->last_ns && now_ns - limit->last_ns < interval_ns) {
+        limit->suppressed++;
+        return false;
+    }
+    limit->last_ns = now_ns ? now_ns : 1;
+    return true;
+}
+
+int wp_log_level_parse(const char *text, enum wp_log_level *level)
+{
+    for (unsigned i = 0; i < sizeof(level_names) / sizeof(level_names[0]); i++)
+        if (!strcmp(text, level_names[i])) {
+            *level = (enum wp_log_level)i;
+            return 0;
+        }
+    return -EINVAL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COMMON_LOG_H
+#define WP_COMMON_LOG_H
+/*
+ * Logging: one line an event, a sentence plus key=value. error = work lost; warn = degraded; info = lifecycle;
+ * debug = per batch; nothing per event. The logger is a context passed down; NULL logs nothing. One write(2) a line,
+ * so threads may share a logger.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+enum wp_log_level { WP_LOG_ERROR, WP_LOG_WARN, WP_LOG_INFO, WP_LOG_DEBUG };
+
+struct wp_logger {
+    const char *program;      /* borrowed, stands before each line */
+    enum wp_log_level level;  /* lines above it are dropped */
+    int fd;                   /* usually 2 */
+};
+
+void wp_log(const struct wp_logger *logger, enum wp_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Says whether a repeated warning may be printed now: at most once `interval_ns`; counts the rest in `suppressed`. */
+struct wp_log_limit {
+    uint64_t last_ns;
+    uint64_t suppressed;
+};
+bool wp_log_allowed(struct wp_log_limit *limit, uint64_t now_ns, uint64_t interval_ns);
+
+/* Parses "error", "warn", "info" or "debug"; -EINVAL otherwise. */
+int wp_log_level_parse(const char *text, enum wp_log_level *level);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/selector.h"
+
+#include <errno.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *prefix;
+    enum wp_selector_field field;
+} fields[] = {
+    {"comm=", WP_SELECT_COMM}, {"exe=", WP_SELECT_EXE}, {"cgroup=", WP_SELECT_CGROUP}, {"unit=", WP_SELECT_UNIT},
+    {"pid=", WP_SELECT_PID}, {"cmdline~", WP_SELECT_CMDLINE},
+};
+
+void wp_selector_fini(struct wp_selector *selector)
+{
+    for (unsigned i = 0; i < selector->count; i++)
+        free(selector->terms[i].text);
+    selector->count = 0;
+}
+
+/* Copies one term up to an unescaped ',' without its escapes; *end is moved to the ',' or the terminator. */
+static char *copy_term(const char *text, const char **end)
+{
+    char *copy = malloc(strlen(text) + 1), *out = copy;
+    if (!copy)
+        return NULL;
+    for (; *text && *text != ','; text++) {
+        if (*text == '\\' && (text[1] == ',' || text[1] == '\\'))
+            text++;
+        *out++ = *text;
+    }
+    *out = 0;
+    *end = text;
+    return copy;
+}
+
+static int parse_value(struct wp_selector_term *term, struct wp_error *err)
+{
+    if (!*term->text)
+        return wp_error_set(err, -EINVAL, "a selector term has no value");
+    if (term->field == WP_SELECT_PID) {
+        char *end;
+        errno = 0;
+        unsigned long pid = strtoul(term->text, &end, 10);
+        if (errno || *end || !pid || pid > 4194304 || *term->text == '-')
+            return wp_error_set(err, -EINVAL, "'%s' is not a process id", term->text);
+        term->pid = (uint32_t)pid;
+    } else if (term->field == WP_SELECT_CMDLINE) {
+        regex_t regex;
+        int rc = regcomp(&regex, term->text, REG_EXTENDED | REG_NOSUB);
+        if (rc)
+            return wp_error_set(err, -EINVAL, "'%s' is not an extended regular expression", term->text);
+        regfree(&regex);
+    }
+    return 0;
+}
+
+static int parse_term(struct wp_selector *selector, char *text, struct wp_error *err)
+{
+    struct wp_selector_term *term = &selector->terms[selector->count];
+    *term = (struct wp_selector_term){.field = WP_SELECT_COMMAND, .text = text};
+    selector->count++;
+    if (!strcmp(text, "command"))
+        return 0;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        size_t size = strlen(fields[i].prefix);
+        if (strncmp(text, fields[i].prefix, size))
+            continue;
+        term->field = fields[i].field;
+        memmove(text, text + size, strlen(text + size) + 1);
+        return parse_value(term, err);
+    }
+    return wp_error_set(err, -EINVAL,
+        "'%s' is not a selector term; known are comm=, exe=, cgroup=, unit=, pid=, cmdline~ and command", text);
+}
+
+int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_error *err)
+{
+    *selector = (struct wp_selector){0};
+    for (const char *at = text;; at++) {
+        int rc;
+        char *copy = NULL;
+        if (selector->count == WP_SELECTOR_TERMS)
+            rc = wp_error_set(err, -E2BIG, "more than %d terms", WP_SELECTOR_TERMS);
+        else if (!(copy = copy_term(at, &at)))
+            rc = wp_error_set(err, -ENOMEM, "out of memory");
+        else
+            rc = parse_term(selector, copy, err);
+        if (rc) {
+            wp_selector_fini(selector);
+            return wp_error_wrap(err, rc, "bad selector '%.200s'", text);
+        }
+        if (!*at)
+            return 0;
+    }
+}
+
+static bool under(const char *path, const char *folder)
+{
+    size_t size = strlen(folder);
+    while (size && folder[size - 1] == '/')
+        size--;
+    return !strncmp(path, folder, size) && (!path[size] || path[size] == '/');
+}
+
+static bool unit_is(const char *cgroup, const char *unit)
+{
+    size_t size = strlen(unit);
+    for (const char *part = strchr(cgroup, '/'); part; part = strchr(part + 1, '/'))
+        if (!strncmp(part + 1, unit, size) && (!part[1 + size] || part[1 + size] == '/'))
+            return true;
+    return false;
+}
+
+static bool term_matches(const struct wp_selector_term *term, const struct wp_selector_subject *subject)
+{
+    switch (term->field) {
+    case WP_SELECT_COMM:
+        return !strcmp(subject->comm, term->text);
+    case WP_SELECT_EXE:
+        return !strcmp(subject->exe, term->text);
+    case WP_SELECT_CGROUP:
+        return under(subject->cgroup, term->text);
+    case WP_SELECT_UNIT:
+        return unit_is(subject->cgroup, term->text);
+    case WP_SELECT_PID:
+        return subject->pid == term->pid;
+    case WP_SELECT_CMDLINE:
+        return subject->cmdline_matches && subject->cmdline_matches(subject->context, term->text);
+    case WP_SELECT_COMMAND:
+        return subject->is_command;
+    }
+    return false;
+}
+
+bool wp_selector_matches(const struct wp_selector *selector, const struct wp_selector_subject *subject)
+{
+    for (unsigned i = 0; i < selector->count; i++)
+        if (!term_matches(&selector->terms[i], subject))
+            return false;
+    return selector->count > 0;
+}

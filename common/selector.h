@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COMMON_SELECTOR_H
+#define WP_COMMON_SELECTOR_H
+/*
+ * Selectors name a process of interest: "comm=nginx", "exe=/usr/sbin/nginx", "cgroup=/system.slice/nginx.service",
+ * "pid=1234", "cmdline~worker [0-9]+", "unit=nginx.service", joined by ',' for "and"; a ',' or '\' inside a value is
+ * written "\,"/"\\". The word "command" alone selects the recorded command from its exec on, in all its threads.
+ * A selector matches the names that the process has at that time.
+ */
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum wp_selector_field {
+    WP_SELECT_COMM,
+    WP_SELECT_EXE,
+    WP_SELECT_CGROUP,    /* the cgroup path or a folder above it */
+    WP_SELECT_UNIT,      /* the systemd unit, the last *.service or *.scope part of the cgroup path */
+    WP_SELECT_PID,
+    WP_SELECT_CMDLINE,   /* extended regular expression; judged on the host: command lines never travel */
+    WP_SELECT_COMMAND,   /* the recorded command */
+};
+
+#define WP_SELECTOR_TERMS 8
+
+struct wp_selector_term {
+    enum wp_selector_field field;
+    char *text;    /* owned; the value as written, unescaped */
+    uint32_t pid;
+};
+
+struct wp_selector {
+    struct wp_selector_term terms[WP_SELECTOR_TERMS];
+    unsigned count;
+};
+
+/* What a selector is held against; strings are borrowed and never NULL ("" unknown). */
+struct wp_selector_subject {
+    const char *comm, *exe, *cgroup;
+    uint32_t pid;
+    bool is_command;
+    /* Says whether the host found its command line to match `pattern`; may be NULL (no match). */
+    bool (*cmdline_matches)(const void *context, const char *pattern);
+    const void *context;
+};
+
+/* -EINVAL with a text that says what is wrong and shows the grammar. */
+int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_error *err);
+void wp_selector_fini(struct wp_selector *selector);
+bool wp_selector_matches(const struct wp_selector *selector, const struct wp_selector_subject *subject);
+
+#endif

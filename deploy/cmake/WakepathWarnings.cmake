@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# One interface target that every library and program links: warnings, include root, sanitizer and coverage flags.
+option(WP_WERROR "warnings are errors" OFF)
+set(WP_SANITIZE "" CACHE STRING "sanitizers, e.g. address,undefined or thread")
+option(WP_COVERAGE "gcov instrumentation" OFF)
+
+add_library(wp_warnings INTERFACE)
+target_include_directories(wp_warnings INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_definitions(wp_warnings INTERFACE _GNU_SOURCE WP_VERSION="${PROJECT_VERSION}")
+target_compile_options(wp_warnings INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+  -Wstrict-prototypes -Wmissing-prototypes -Wvla)
+if(WP_WERROR)
+  target_compile_options(wp_warnings INTERFACE -Werror)
+endif()
+if(WP_SANITIZE)
+  target_compile_options(wp_warnings INTERFACE -fsanitize=${WP_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+  target_link_options(wp_warnings INTERFACE -fsanitize=${WP_SANITIZE})
+endif()
+if(WP_COVERAGE)
+  target_compile_options(wp_warnings INTERFACE --coverage)
+  target_link_options(wp_warnings INTERFACE --coverage)
+endif()
+if(WP_FUZZ)
+  target_compile_options(wp_warnings INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_PROTO_DICTIONARY_H
+#define WP_PROTO_DICTIONARY_H
+/*
+ * The receiver's side of a session's dictionary: applies the deltas of its batches, in order, and checks that every id
+ * that a batch uses exists. One thread at a time. Pointers stay valid until the next apply.
+ */
+#include "proto/batch.h"
+
+struct wp_dictionary;
+
+struct wp_dictionary *wp_dictionary_create(void);
+void wp_dictionary_destroy(struct wp_dictionary *dictionary);
+/* Checks the whole batch (ids of its entries and of its events, gaps, cycles, limits) and then takes its entries; on
+ * error nothing is taken and `err` says which entry or event. -EINVAL, -E2BIG, -ENOMEM. */
+int wp_dictionary_apply(struct wp_dictionary *dictionary, const struct wp_batch *batch, struct wp_error *err);
+
+/* Terminated copy of a string; "" for 0 and for ids that do not exist. */
+const char *wp_dictionary_string(const struct wp_dictionary *dictionary, uint32_t id);
+/* NULL for 0 and for ids that do not exist. */
+const struct wp_thread_entry *wp_dictionary_thread(const struct wp_dictionary *dictionary, uint32_t id);
+const struct wp_socket_entry *wp_dictionary_socket(const struct wp_dictionary *dictionary, uint32_t id);
+const struct wp_object_entry *wp_dictionary_object(const struct wp_dictionary *dictionary, uint32_t id);
+const struct wp_frame_entry *wp_dictionary_frame(const struct wp_dictionary *dictionary, uint32_t id);
+const struct wp_stack_entry *wp_dictionary_stack(const struct wp_dictionary *dictionary, uint32_t id);
+/* Name of a block device, or NULL. */
+const char *wp_dictionary_device(const struct wp_dictionary *dictionary, uint32_t device);
+/* Ids in use are 1..count. */
+uint32_t wp_dictionary_thread_count(const struct wp_dictionary *dictionary);
+uint32_t wp_dictionary_socket_count(const struct wp_dictionary *dictionary);
+uint32_t wp_dictionary_stack_count(const struct wp_dictionary *dictionary);
+uint32_t wp_dictionary_frame_count(const struct wp_dictionary *dictionary);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_PROTO_EVENT_H
+#define WP_PROTO_EVENT_H
+/*
+ * An event is one fact from a host, as every part behind the collector sees it: a fixed-size row with dense ids of the
+ * session's dictionary (see proto/dictionary.h). Times are nanoseconds of the host's own CLOCK_MONOTONIC.
+ * Ids of threads, strings, stacks, sockets, objects, frames start at 1; 0 means none (for a thread: the idle task).
+ * Which fields a kind uses, and for what, is said at the kind; the others are 0 and do not travel.
+ */
+#include <stdint.h>
+
+enum wp_event_kind {
+    /* A CPU goes from one thread to another. cpu; thread = prev; other = next; stack = where prev stopped;
+     * c = enum wp_task_state of prev; d = syscall number of prev + 1, 0: in none; flags: WP_SWITCH_*. */
+    WP_EVENT_SWITCH = 1,
+    /* sched_waking, fired in the waker's context. cpu; thread = the thread current on that CPU (in an interrupt: the
+     * interrupted one); other = the woken; c = enum wp_cause; flags: WP_CONTEXT_*; by cause:
+     * MESSAGE: d = socket id of the receiver, a = stream position behind the last byte (or datagram key);
+     * BLOCK: d = device number, a = request key; IRQ: d = irq number; SOFTIRQ: d = vector. */
+    WP_EVENT_WAKING = 2,
+    /* A new thread exists (still asleep or runnable). thread = parent, other = child; flags: WP_FORK_*. */
+    WP_EVENT_FORK = 3,
+    /* thread = identity before, other = identity after (same tid unless another thread of the group called exec). */
+    WP_EVENT_EXEC = 4,
+    WP_EVENT_EXIT = 5,   /* thread */
+    WP_EVENT_RENAME = 6, /* thread; c = string id of the new comm */
+    /* What existed at the start. thread; cpu where it runs (state RUNNING and flags WP_STATE_ON_CPU); c = enum
+     * wp_task_state; a = in that state since (ns, 0: unknown); d = syscall number + 1; stack. */
+    WP_EVENT_STATE = 7,
+    /* Block requests. thread = current (INSERT: the issuer); d = device number (major << 20 | minor); b = request key,
+     * unique on the device while in flight; a = first sector; c = bytes; flags: WP_BLOCK_*. */
+    WP_EVENT_BLOCK_INSERT = 8,
+    WP_EVENT_BLOCK_ISSUE = 9,
+    WP_EVENT_BLOCK_COMPLETE = 10,
+    /* Bytes handed to a socket. thread = sender; d = socket id; a = stream position behind the last byte (TCP: 32-bit
+     * sequence number), or the datagram key; c = bytes; flags: WP_SOCK_DATAGRAM. */
+    WP_EVENT_SOCK_SEND = 11,
+    /* Bytes arrived for a socket (before any reader is woken). thread = current; d, a, c, flags as for SEND. */
+    WP_EVENT_SOCK_ARRIVE = 12,
+    /* Bytes copied to the application. thread = reader; d = socket id; a = position behind the last byte read; c = bytes. */
+    WP_EVENT_SOCK_RECV = 13,
+    /* TCP state change. thread = current; d = socket id; c = new state (TCP_ESTABLISHED = 1 ...); b = old state;
+     * a = initial sequence numbers: sent | received << 32, 0 when unknown. */
+    WP_EVENT_SOCK_STATE = 14,
+    WP_EVENT_SOCK_RETRANSMIT = 15, /* d = socket id; a = position behind the last byte; c = bytes */
+    WP_EVENT_SAMPLE = 16,          /* thread; cpu; stack */
+    WP_EVENT_KINDS
+};
+
+/* What stands behind a waking; decided in the kernel at that moment (10-events-and-wire). */
+enum wp_cause {
+    WP_CAUSE_UNKNOWN = 0,
+    WP_CAUSE_TASK,     /* the current thread itself */
+    WP_CAUSE_TIMER,
+    WP_CAUSE_MESSAGE,
+    WP_CAUSE_BLOCK,
+    WP_CAUSE_IRQ,      /* a device interrupt with nothing traced behind it */
+    WP_CAUSE_SOFTIRQ,  /* a soft interrupt with nothing traced behind it */
+    WP_CAUSES
+};
+
+/* The state a thread left the CPU in. */
+enum wp_task_state {
+    WP_STATE_RUNNING = 0,      /* preempted or yielded: still runnable */
+    WP_STATE_INTERRUPTIBLE,    /* S */
+    WP_STATE_UNINTERRUPTIBLE,  /* D */
+    WP_STATE_STOPPED,          /* T */
+    WP_STATE_TRACED,           /* t */
+    WP_STATE_DEAD,             /* X, Z: its last switch */
+    WP_STATE_IDLE,             /* I: a kernel thread that waits for work */
+    WP_STATE_PARKED,           /* P */
+    WP_STATES
+};
+
+#define WP_SWITCH_PREEMPTED 1u   /* SWITCH: taken off the CPU by preemption */
+#define WP_SWITCH_DELIBERATE 2u  /* SWITCH: a call whose only purpose is to sleep (nanosleep, poll without files ...) */
+#define WP_CONTEXT_HARDIRQ 1u    /* WAKING: in a hard interrupt */
+#define WP_CONTEXT_SOFTIRQ 2u    /* WAKING: in a soft interrupt (also of ksoftirqd or inline after a send) */
+#define WP_CONTEXT_NMI 4u
+#define WP_FORK_THREAD 1u        /* FORK: CLONE_THREAD */
+#define WP_FORK_VFORK 2u         /* FORK: the parent waits for exec or exit */
+#define WP_STATE_ON_CPU 1u       /* STATE: is running on `cpu` */
+#define WP_BLOCK_WRITE 1u
+#define WP_BLOCK_FLUSH 2u
+#define WP_BLOCK_READAHEAD 4u
+#define WP_BLOCK_SYNC 8u
+#define WP_BLOCK_DISCARD 16u
+#define WP_BLOCK_ERROR 32u       /* COMPLETE: failed */
+#define WP_SOCK_DATAGRAM 1u
+#define WP_SOCK_SYN 2u           /* SEND/ARRIVE: the connection request or its answer, counted as one byte at the ISN */
+#define WP_SOCK_FIN 4u
+
+struct wp_event {
+    uint64_t time_ns;
+    uint8_t kind;    /* enum wp_event_kind */
+    uint8_t flags;
+    uint16_t cpu;
+    uint32_t thread;
+    uint32_t other;
+    uint32_t stack;
+    uint64_t a, b;
+    uint32_t c, d;
+};
+
+_Static_assert(sizeof(struct wp_event) == 48, "an event is 48 bytes");
+
+/* "switch", "waking" ...; "unknown" out of range. */
+const char *wp_event_kind_name(unsigned kind);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_PROTO_SESSION_H
+#define WP_PROTO_SESSION_H
+/* The small messages of a session in plain form, and their protobuf encoding. Strings are owned by the caller on encode,
+ * by the struct on decode (free with the _fini). All of them are bounded: 256 bytes, labels 64 x 256. */
+#include "common/buffer.h"
+#include "common/error.h"
+
+#include <stdint.h>
+
+#define WP_WIRE_MAJOR 1u
+#define WP_WIRE_MINOR 0u
+#define WP_LABELS 64u
+
+struct wp_label {
+    char *key, *value;
+};
+
+struct wp_hello {
+    uint32_t wire_major, wire_minor;
+    uint8_t host[16];          /* stable host UUID (from /etc/machine-id when there is one) */
+    uint8_t session[16];
+    char *hostname, *kernel, *machine, *boot_id, *version, *source; /* source: "bpf", "perf-script" ... */
+    char *release;             /* what code runs; "" leaves it to the aggregator's default */
+    uint32_t cpus;
+    uint64_t start_mono_ns, start_real_ns; /* anchor */
+    uint32_t sample_period_ns; /* 0: no samples */
+    struct wp_label labels[WP_LABELS];
+    uint32_t label_count;
+};
+
+struct wp_welcome {
+    uint32_t wire_major, wire_minor;
+    uint64_t resume_seq;       /* the first batch wanted */
+    uint32_t credit;           /* batches that may be in flight unacknowledged */
+};
+
+struct wp_bye {
+    uint64_t last_seq;
+    uint64_t events, dropped;
+};
+
+int wp_hello_encode(const struct wp_hello *hello, struct wp_buffer *out, struct wp_error *err);
+int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, struct wp_error *err);
+void wp_hello_fini(struct wp_hello *hello);
+int wp_welcome_encode(const struct wp_welcome *welcome, struct wp_buffer *out, struct wp_error *err);
+int wp_welcome_decode(struct wp_welcome *welcome, const uint8_t *bytes, size_t size, struct wp_error *err);
+int wp_bye_encode(const struct wp_bye *bye, struct wp_buffer *out, struct wp_error *err);
+int wp_bye_decode(struct wp_bye *bye, const uint8_t *bytes, size_t size, struct wp_error *err);
+
+#endif

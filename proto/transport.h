@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_PROTO_TRANSPORT_H
+#define WP_PROTO_TRANSPORT_H
+/*
+ * The talk over ZeroMQ: DEALER (client, a collector) to ROUTER (server, an aggregator). Every ZeroMQ message is one
+ * frame. One thread an object. Nothing here blocks longer than the timeout it is given.
+ */
+#include "common/error.h"
+#include "proto/session.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wp_client;
+
+/* Connects (ZeroMQ connects in the background) and sends Hello; ipc:// and tcp:// endpoints. */
+int wp_client_open(struct wp_client **client, const char *endpoint, const struct wp_hello *hello, struct wp_error *err);
+void wp_client_close(struct wp_client *client); /* gives unsent frames one second */
+/* Waits up to timeout_ms for what the server says and takes it in. 1: something came, 0: nothing, -ECONNREFUSED: the
+ * server refused this session (err has its reason), other -errno. */
+int wp_client_poll(struct wp_client *client, int timeout_ms, struct wp_error *err);
+bool wp_client_is_welcome(const struct wp_client *client);
+const struct wp_welcome *wp_client_welcome(const struct wp_client *client);
+uint64_t wp_client_acked(const struct wp_client *client); /* the highest batch that is durable there */
+/* True when credit allows one more batch. */
+bool wp_client_may_send(const struct wp_client *client, uint64_t seq);
+/* `frame` is a whole BATCH frame from wp_frame_write. -EAGAIN when the socket takes no more now. */
+int wp_client_send_batch(struct wp_client *client, uint64_t seq, const uint8_t *frame, size_t size, struct wp_error *err);
+int wp_client_bye(struct wp_client *client, const struct wp_bye *bye, struct wp_error *err);
+
+struct wp_server;
+
+/* A peer of the server: a dense number given at its Hello, the same again when the same session reconnects. */
+enum wp_server_kind { WP_SERVER_HELLO, WP_SERVER_BATCH, WP_SERVER_BYE };
+
+struct wp_server_message {
+    enum wp_server_kind kind;
+    uint32_t peer;
+    const struct wp_hello *hello;  /* HELLO; valid until the next poll */
+    const uint8_t *batch;          /* BATCH: raw protobuf bytes for wp_batch_decode; valid until the next poll */
+    size_t batch_size;
+    struct wp_bye bye;             /* BYE */
+};
+
+/* Binds. -EADDRINUSE says which endpoint and what to do. ipc:// sockets get mode 0600. */
+int wp_server_open(struct wp_server **server, const char *endpoint, struct wp_error *err);
+void wp_server_close(struct wp_server *server);
+/* 1 and *message, 0 after timeout_ms. A bad frame is refused, counted (wp_server_refused) and told to its peer. */
+int wp_server_poll(struct wp_server *server, int timeout_ms, struct wp_server_message *message, struct wp_error *err);
+int wp_server_welcome(struct wp_server *server, uint32_t peer, const struct wp_welcome *welcome);
+int wp_server_ack(struct wp_server *server, uint32_t peer, uint64_t seq);
+int wp_server_refuse(struct wp_server *server, uint32_t peer, const char *reason);
+/* Frames refused so far, by reason: index < wp_server_refusal_count. */
+size_t wp_server_refusal_count(const struct wp_server *server);
+const char *wp_server_refusal(const struct wp_server *server, size_t index, uint64_t *count);
+
+#endif

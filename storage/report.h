@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_REPORT_H
+#define WP_STORAGE_REPORT_H
+/*
+ * A report: what an aggregate's control paths did in a timebox, gathered by pseudo-stack. The engine adds to it, the
+ * store keeps it, the reporter reads it. merge(report, report) is associative, commutative, has a zero (an empty
+ * report) and is exact: integers and sets only. All ids below are the report's own; strings, frames and nodes are
+ * made on first use and found by hash after that (no allocation for what was seen before).
+ */
+#include "common/buffer.h"
+#include "common/error.h"
+#include "storage/category.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum wp_frame_style {
+    WP_STYLE_PROCESS = 1, /* "[comm]": a layer of the pseudo-stack starts */
+    WP_STYLE_USER,        /* a function */
+    WP_STYLE_KERNEL,      /* a kernel function */
+    WP_STYLE_SLEEP,       /* "sleep:SYSCALL": the layer sleeps, what stands above is what it waits for */
+    WP_STYLE_IO,          /* "io:..." a block operation */
+    WP_STYLE_NET,         /* "tcp:..." or "udp:...": a message, or a peer nobody records */
+    WP_STYLE_SCHED,       /* "sched:..." runnable or preempted */
+    WP_STYLE_WAIT,        /* "timer:...", "irq:...", "kernel:...", "path:..." and other ends of an explanation */
+    WP_STYLES
+};
+
+struct wp_frame_info {
+    uint32_t style;   /* enum wp_frame_style */
+    uint32_t name;    /* string id */
+    uint32_t object;  /* string id: file of a function, 0 none */
+};
+
+struct wp_node {
+    uint32_t parent;  /* node id; 0 is the root, and its own parent */
+    uint32_t frame;   /* frame id */
+};
+
+/* Time on top of a node, by category; at most one row a (node, category). */
+struct wp_cell {
+    uint32_t node;
+    uint32_t category;
+    uint64_t ns;
+    uint64_t count;   /* pieces */
+};
+
+struct wp_report_process {
+    uint32_t host, comm; /* string ids */
+    uint32_t pid;
+    uint64_t start_ns;   /* realtime, tells reused pids apart; 0 unknown */
+    uint64_t total_ns;   /* time in which it stood in a pseudo-stack of this report */
+    uint64_t running_ns; /* of that, itself on a CPU on top */
+};
+
+/* A wait with no explanation, or the largest ones of them (a bounded list: see WP_REPORT_UNEXPLAINED). */
+struct wp_unexplained {
+    uint32_t node;       /* the sleep's node */
+    uint32_t reason;     /* string id */
+    uint64_t ns, count;
+};
+
+struct wp_span {
+    uint64_t start_ns, end_ns; /* realtime */
+};
+
+/* Events behind this report, by kind name. */
+struct wp_event_count {
+    uint32_t kind;       /* string id: "switch", "waking" ... */
+    uint64_t total, dropped;
+};
+
+/* Times an engine limit (depth, width, history) bit, and the time it touched. */
+struct wp_limit_count {
+    uint32_t name;       /* string id */
+    uint64_t count, ns;
+};
+
+struct wp_report; /* opaque; the arrays are read with the accessors */
+
+struct wp_report *wp_report_create(void);
+void wp_report_destroy(struct wp_report *report);
+/* Empties it and keeps its memory. */
+void wp_report_clear(struct wp_report *report);
+
+/* --- adding; ids are UINT32_MAX and adds are lost (wp_report_failed says so) when out of memory --- */
+uint32_t wp_report_string(struct wp_report *report, const char *text);
+uint32_t wp_report_frame(struct wp_report *report, enum wp_frame_style style, const char *name, const char *object);
+/* The child of `parent` (0: root) with this frame. */
+uint32_t wp_report_child(struct wp_report *report, uint32_t parent, uint32_t frame);
+void wp_report_add(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count);
+/* Index of the process row, made if new. */
+uint32_t wp_report_process(struct wp_report *report, const char *host, const char *comm, uint32_t pid, uint64_t start_ns);
+void wp_report_process_add(struct wp_report *report, uint32_t process, uint64_t total_ns, uint64_t running_ns);
+void wp_report_unexplained(struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count);
+/* Activity of the process of interest; wall time is the length of the union of the spans. */
+void wp_report_activity(struct wp_report *report, uint64_t start_ns, uint64_t end_ns);
+void wp_report_host(struct wp_report *report, const char *host);
+void wp_report_events(struct wp_report *report, const char *kind, uint64_t total, uint64_t dropped);
+void wp_report_limit(struct wp_report *report, const char *name, uint64_t count, uint64_t ns);
+/* Recorded time and the time it stands for (windows); coverage is their ratio. */
+void wp_report_window(struct wp_report *report, uint64_t recorded_ns, uint64_t window_ns);
+void wp_report_uncertain(struct wp_report *report, uint64_t ns); /* of the total, touched by drops or healed gaps */
+/* Work started by the paths and not waited for, counted apart from the total. */
+void wp_report_detached(struct wp_report *report, uint64_t ns);
+int wp_report_failed(const struct wp_report *report);
+
+/* --- reading --- */
+uint64_t wp_report_wall(const struct wp_report *report);
+uint64_t wp_report_total(const struct wp_report *report);
+uint64_t wp_report_category(const struct wp_report *report, enum wp_category category);
+uint64_t wp_report_uncertain_ns(const struct wp_report *report);
+uint64_t wp_report_detached_ns(const struct wp_report *report);
+double wp_report_coverage(const struct wp_report *report); /* 0..1; 1 for an empty report */
+const char *wp_report_text(const struct wp_report *report, uint32_t string);
+const struct wp_frame_info *wp_report_frames(const struct wp_report *report, uint32_t *count); /* [0] is unused */
+const struct wp_node *wp_report_nodes(const struct wp_report *report, uint32_t *count);        /* [0] is the root; parents first */
+const struct wp_cell *wp_report_cells(const struct wp_report *report, uint32_t *count);
+const struct wp_report_process *wp_report_processes(const struct wp_report *report, uint32_t *count);
+const struct wp_unexplained *wp_report_unexplained_rows(const struct wp_report *report, uint32_t *count);
+const struct wp_span *wp_report_spans(const struct wp_report *report, uint32_t *count);
+const uint32_t *wp_report_hosts(const struct wp_report *report, uint32_t *count); /* string ids */
+const struct wp_event_count *wp_report_event_counts(const struct wp_report *report, uint32_t *count);
+const struct wp_limit_count *wp_report_limits(const struct wp_report *report, uint32_t *count);
+
+/* --- the merge law and the stored form --- */
+int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct wp_error *err);
+/* Protobuf bytes in a canonical order (strings, nodes and rows sorted): equal reports have equal bytes, however built. */
+int wp_report_encode(const struct wp_report *report, struct wp_buffer *out, struct wp_error *err);
+/* Hostile bytes: counts bounded, ids checked, parents before children. */
+int wp_report_decode(struct wp_report **report, const uint8_t *bytes, size_t size, struct wp_error *err);
+
+#endif

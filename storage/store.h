@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_STORE_H
+#define WP_STORAGE_STORE_H
+/*
+ * The store: one LMDB environment a release under one root, keys laid out like StatProfiler's aggregate directories
+ * (docs/store-format.md), values with magic, kind, version, codec, raw size and digest around zstd.
+ * A write transaction is all or nothing. Readers never block the writer and see one snapshot.
+ */
+#include "common/buffer.h"
+#include "common/error.h"
+#include "storage/report.h"
+#include "storage/trace.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum wp_value_kind {
+    WP_VALUE_SHARD = 1, WP_VALUE_METADATA, WP_VALUE_PROCESSED, WP_VALUE_LAST_SAMPLE, WP_VALUE_GENEALOGY,
+    WP_VALUE_SOURCEMAP, WP_VALUE_SOURCE, WP_VALUE_CLOCK, WP_VALUE_REPORT, WP_VALUE_TRACE, WP_VALUE_BLOB,
+    WP_VALUE_KINDS
+};
+
+struct wp_store;
+struct wp_txn;
+
+/* Opens (create: makes) the root. -EACCES/-EROFS say whether it is the root or its parent; a network file system is
+ * refused with an explanation where it can be told. */
+int wp_store_open(struct wp_store **store, const char *root, bool create, struct wp_error *err);
+void wp_store_close(struct wp_store *store);
+/* Sorted release ids; free each and the array. */
+int wp_store_releases(struct wp_store *store, char ***releases, size_t *count, struct wp_error *err);
+
+/* Write transactions create the release when it is new; read transactions of a missing one return -ENOENT.
+ * A full map grows by itself and the transaction must then be begun again: -EAGAIN from put or commit. */
+int wp_txn_begin(struct wp_txn **txn, struct wp_store *store, const char *release, bool write, struct wp_error *err);
+int wp_txn_commit(struct wp_txn *txn, struct wp_error *err); /* ends it, whatever it returns */
+void wp_txn_abort(struct wp_txn *txn);                       /* NULL-safe */
+
+/* Raw protobuf (or blob) bytes by key; wraps and compresses. */
+int wp_txn_put(struct wp_txn *txn, const char *key, enum wp_value_kind kind, const uint8_t *bytes, size_t size,
+    struct wp_error *err);
+/* Appends the raw bytes to `out`. -ENOENT; -EBADMSG: damaged (err names the key and what is wrong). */
+int wp_txn_get(struct wp_txn *txn, const char *key, enum wp_value_kind kind, struct wp_buffer *out, struct wp_error *err);
+int wp_txn_delete(struct wp_txn *txn, const char *key, struct wp_error *err);
+/* Calls `visit` for every key with this prefix, in order, until it returns non-zero (which is returned). */
+int wp_txn_visit(struct wp_txn *txn, const char *prefix, int (*visit)(void *context, const char *key, size_t value_size),
+    void *context, struct wp_error *err);
+
+/* --- what the aggregator writes in an epoch --- */
+/* "<aggregate>/report.<timebox>.<shard>.<delta>", delta = the next free number of that report. */
+int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
+    const struct wp_report *report, struct wp_error *err);
+/* "<aggregate>/trace.<timebox>.<shard>", replaced. */
+int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
+    const struct wp_trace *trace, struct wp_error *err);
+/* Merges all deltas of every report of this shard into "<aggregate>/report.<timebox>.<shard>". */
+int wp_txn_compact(struct wp_txn *txn, const char *shard, struct wp_error *err);
+
+struct wp_resume {             /* "__state__/processed.<session>.<shard>" */
+    uint8_t session[16], host[16];
+    char hostname[256];
+    uint64_t seq;              /* all batches up to it are in */
+    uint64_t until_mono_ns;    /* epochs are resolved up to here */
+    bool ended;                /* the session said Bye */
+};
+int wp_txn_put_resume(struct wp_txn *txn, const char *shard, const struct wp_resume *resume, struct wp_error *err);
+/* -ENOENT when the session is unknown here. */
+int wp_txn_get_resume(struct wp_txn *txn, const char *shard, const uint8_t session[16], struct wp_resume *resume,
+    struct wp_error *err);
+/* "__state__/last_sample.<shard>": session -> realtime seconds of its last batch (merged into what is there). */
+int wp_txn_put_last_sample(struct wp_txn *txn, const char *shard, const uint8_t session[16], uint64_t real_s,
+    struct wp_error *err);
+
+struct wp_genealogy_row {      /* "__state__/genealogy.<shard>": appended */
+    const char *host, *comm, *exe;
+    uint32_t pid, parent_pid;
+    uint64_t start_ns, parent_start_ns; /* realtime; 0 unknown */
+};
+int wp_txn_add_genealogy(struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count,
+    struct wp_error *err);
+
+struct wp_sourcemap_row {      /* "__state__/sourcemap.<shard>": (build id, offset) -> function */
+    const uint8_t *build_id;
+    uint32_t build_id_size;
+    const char *object, *function;
+    uint64_t offset;
+};
+int wp_txn_add_sourcemap(struct wp_txn *txn, const char *shard, const struct wp_sourcemap_row *rows, size_t count,
+    struct wp_error *err);
+
+struct wp_clock_row {          /* "__state__/clock.<shard>": per host and span */
+    uint8_t host[16];
+    const char *hostname, *method; /* "anchor": the session's own realtime anchor */
+    uint64_t from_mono_ns, to_mono_ns;
+    int64_t offset_ns;         /* realtime - monotonic */
+    uint64_t bound_ns;         /* UINT64_MAX: none known */
+};
+int wp_txn_put_clock(struct wp_txn *txn, const char *shard, const struct wp_clock_row *rows, size_t count,
+    struct wp_error *err);
+/* Key-value metadata at three levels: aggregate NULL: "__state__/metadata.<shard>", else "<aggregate>/metadata.<shard>".
+ * Merged into what is there, last writer by time wins. */
+int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *key, const char *value,
+    uint64_t real_s, struct wp_error *err);
+/* "__state__/shard.<shard>", and empty state values that are not there yet, so that the layout is whole. */
+int wp_txn_register_shard(struct wp_txn *txn, const char *shard, struct wp_error *err);
+
+/* --- what the reporter reads --- */
+struct wp_damage {             /* a value that could not be read; left out, and said so */
+    char *key, *reason;
+};
+struct wp_selection {          /* zeroed: everything */
+    uint64_t since_s, until_s; /* timeboxes; until 0: no end */
+    const char *shard;
+};
+/* Names of the aggregates of a release, sorted; free each and the array. */
+int wp_txn_aggregates(struct wp_txn *txn, char ***aggregates, size_t *count, struct wp_error *err);
+/* All matching reports merged; damaged ones go to *damage (free with wp_damage_free) and are left out. */
+int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
+    struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err);
+/* The newest trace of the aggregate in the selection; -ENOENT. */
+int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
+    struct wp_trace **trace, struct wp_error *err);
+/* Digest over the keys and value digests with this prefix: what a page rests on. */
+int wp_txn_digest(struct wp_txn *txn, const char *prefix, uint64_t digest[2], struct wp_error *err);
+/* Sorted shards and timeboxes; free. */
+int wp_txn_shards(struct wp_txn *txn, char ***shards, size_t *count, struct wp_error *err);
+int wp_txn_metadata(struct wp_txn *txn, const char *aggregate, int (*visit)(void *context, const char *shard,
+    const char *key, const char *value), void *context, struct wp_error *err);
+void wp_damage_free(struct wp_damage *damage, size_t count);
+void wp_strings_free(char **strings, size_t count);
+
+#endif
