@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_AGGREGATE_H
+#define WP_AGGREGATOR_AGGREGATE_H
+/*
+ * One aggregate of one session: accounts for the time of its base threads epoch by epoch, explains their sleeps, follows
+ * the other paths that were waited for, and gathers all of it in a report (the delta since the last commit) and an
+ * exemplar.
+ */
+#include "aggregator/exemplar.h"
+#include "aggregator/explain.h"
+#include "storage/report.h"
+
+struct wp_stretch {
+    uint32_t thread;
+    uint64_t start_ns, end_ns;
+};
+
+struct wp_stretches {
+    struct wp_stretch *rows; /* owned */
+    uint32_t count, room;
+};
+
+struct wp_aggregate {
+    char name[129];
+    uint64_t bit;
+    struct wp_timeline *timeline;    /* borrowed */
+    struct wp_pathtree tree;
+    struct wp_explainer explainer;
+    struct wp_exemplar exemplar;
+    struct wp_report *report;        /* since the last commit */
+    char *hostname;
+    int64_t real_offset_ns;          /* realtime - host time, one a session */
+    uint32_t *report_nodes;          /* tree node -> report node, 0: not in this delta */
+    uint32_t report_node_room;
+    uint32_t *process_rows;          /* process -> row + 1 of this delta */
+    uint32_t process_row_room;
+    struct { uint32_t thread; uint64_t until_ns; } *base; /* accounted for up to here */
+    uint32_t base_count, base_room;
+    uint32_t path_thread;            /* the thread whose path is being explained */
+    struct wp_stretches waiting;     /* other paths still to follow */
+    struct wp_stretches followed;    /* those of the recent past: never counted twice */
+    uint64_t history_ns;
+    uint64_t counted_events[WP_EVENT_KINDS]; /* what earlier deltas said */
+    uint64_t counted_drops[WP_EVENT_KINDS];
+    uint64_t window_until_ns;
+    uint64_t counted_limit[WP_LIMITS], counted_limit_ns[WP_LIMITS];
+    bool has_news;                   /* the delta holds time */
+    bool (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* drops in that stretch? */
+    const void *uncertain_context;
+};
+
+int wp_aggregate_init(struct wp_aggregate *aggregate, const char *name, uint64_t bit, struct wp_timeline *timeline,
+    const char *hostname, int64_t real_offset_ns);
+void wp_aggregate_fini(struct wp_aggregate *aggregate);
+/* A thread has an identity of interest from now on. */
+void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread);
+/* Accounts for all that is complete up to `until_ns`; at the end of a session for all there is. */
+void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final);
+/* Puts events, drops (by kind), window and limits since the last delta into the report. */
+void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns);
+/* After the commit: an empty delta. */
+void wp_aggregate_next_delta(struct wp_aggregate *aggregate);
+
+#endif

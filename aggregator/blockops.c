@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/blockops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define RING 65536u
+
+int wp_blockops_init(struct wp_blockops *blockops)
+{
+    *blockops = (struct wp_blockops){.mask = RING - 1};
+    blockops->ops = calloc(RING, sizeof(*blockops->ops));
+    return blockops->ops ? 0 : -ENOMEM;
+}
+
+void wp_blockops_fini(struct wp_blockops *blockops)
+{
+    free(blockops->ops);
+    wp_intmap_fini(&blockops->by_key);
+    wp_intmap_fini(&blockops->by_thread);
+    *blockops = (struct wp_blockops){0};
+}
+
+/* The ring slot of a remembered low half, or NULL when it has been overwritten since. */
+static struct wp_blockop *at(const struct wp_blockops *blockops, uint32_t low)
+{
+    uint64_t n = (blockops->count & ~(uint64_t)UINT32_MAX) | low;
+    if (n >= blockops->count)
+        n -= (uint64_t)UINT32_MAX + 1;
+    return blockops->count - n <= blockops->mask ? &blockops->ops[n & blockops->mask] : NULL;
+}
+
+static struct wp_blockop *find(const struct wp_blockops *blockops, uint32_t device, uint64_t key)
+{
+    uint32_t low;
+    if (!wp_intmap_get(&blockops->by_key, (struct wp_intkey){key, device}, &low))
+        return NULL;
+    struct wp_blockop *op = at(blockops, low);
+    return op && op->device == device && op->key == key ? op : NULL;
+}
+
+static struct wp_blockop *make(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread)
+{
+    if (blockops->by_key.count > RING) /* keys that never come back, e.g. sectors of a text source */
+        wp_intmap_clear(&blockops->by_key);
+    uint64_t n = blockops->count++;
+    struct wp_blockop *op = &blockops->ops[n & blockops->mask];
+    *op = (struct wp_blockop){.key = event->b, .sector = event->a, .device = event->d, .bytes = event->c,
+        .thread = thread, .flags = event->flags};
+    wp_intmap_put(&blockops->by_key, (struct wp_intkey){event->b, event->d}, (uint32_t)n);
+    return op;
+}
+
+static void complete(struct wp_blockops *blockops, struct wp_blockop *op, const struct wp_event *event)
+{
+    op->done_ns = event->time_ns;
+    op->flags |= event->flags & WP_BLOCK_ERROR;
+    if (!op->issue_ns) { /* the issue was not seen: as if at once after queueing (RSP paper, 5.2) */
+        op->issue_ns = op->insert_ns;
+        blockops->filled_issue++;
+    }
+    if (op->thread) {
+        uint64_t n = (uint64_t)(op - blockops->ops);
+        uint64_t base = (blockops->count - 1) & ~(uint64_t)blockops->mask;
+        n += base + n > blockops->count - 1 ? base - blockops->mask - 1 : base;
+        wp_intmap_put(&blockops->by_thread, (struct wp_intkey){op->thread, 0}, (uint32_t)n);
+    }
+}
+
+void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread)
+{
+    struct wp_blockop *op = find(blockops, event->d, event->b);
+    switch (event->kind) {
+    case WP_EVENT_BLOCK_INSERT:
+        if (op && !op->done_ns && !op->issue_ns)
+            break; /* a requeue: it has been waiting since its first insert */
+        op = make(blockops, event, thread);
+        op->insert_ns = event->time_ns;
+        break;
+    case WP_EVENT_BLOCK_ISSUE:
+        if (!op || op->done_ns) { /* issued past the queue */
+            op = make(blockops, event, thread);
+            op->insert_ns = event->time_ns;
+            blockops->filled_insert++;
+        }
+        if (!op->issue_ns)
+            op->issue_ns = event->time_ns;
+        break;
+    case WP_EVENT_BLOCK_COMPLETE:
+        if (op && !op->done_ns)
+            complete(blockops, op, event);
+        break;
+    default:
+        break;
+    }
+}
+
+const struct wp_blockop *wp_blockops_find(const struct wp_blockops *blockops, uint32_t device, uint64_t key)
+{
+    return find(blockops, device, key);
+}
+
+const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops, uint32_t thread, uint64_t before_ns)
+{
+    uint32_t low;
+    if (!wp_intmap_get(&blockops->by_thread, (struct wp_intkey){thread, 0}, &low))
+        return NULL;
+    const struct wp_blockop *op = at(blockops, low);
+    return op && op->thread == thread && op->done_ns && op->done_ns <= before_ns ? op : NULL;
+}

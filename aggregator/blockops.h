@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_BLOCKOPS_H
+#define WP_AGGREGATOR_BLOCKOPS_H
+/* Block operations of one host: queued -> issued -> done, found by (device, request key) or by the thread that issued. */
+#include "common/intmap.h"
+#include "proto/event.h"
+
+#include <stdint.h>
+
+struct wp_blockop {
+    uint64_t insert_ns, issue_ns, done_ns; /* 0: not (yet) seen */
+    uint64_t key, sector;
+    uint32_t device, bytes;
+    uint32_t thread;   /* thread index that inserted (or issued) it */
+    uint8_t flags;     /* WP_BLOCK_* */
+};
+
+struct wp_blockops {
+    struct wp_blockop *ops;   /* ring of the last ones, owned */
+    uint32_t mask;
+    uint64_t count;           /* ever made; op n is ops[n & mask] */
+    struct wp_intmap by_key;  /* (device, key) -> low 32 bits of n */
+    struct wp_intmap by_thread; /* thread -> low 32 bits of n of its last finished one */
+    uint64_t filled_insert, filled_issue; /* steps that were not seen and are stood in for */
+};
+
+int wp_blockops_init(struct wp_blockops *blockops);
+void wp_blockops_fini(struct wp_blockops *blockops);
+void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread);
+/* The operation with this key that was last alive, or NULL. */
+const struct wp_blockop *wp_blockops_find(const struct wp_blockops *blockops, uint32_t device, uint64_t key);
+/* The last finished operation of this thread before `before_ns`, or NULL. */
+const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops, uint32_t thread, uint64_t before_ns);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/commit.h"
+
+#include "aggregator/names.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES 40 /* the map doubles each time */
+#define CHUNK 1024u
+
+struct work {
+    struct wp_session *session;
+    const struct wp_commit_options *options;
+    struct wp_txn *txn;
+    uint64_t genealogy_done, sourcemap_done;
+};
+
+static uint64_t timebox_of(const struct work *work)
+{
+    const struct wp_session *session = work->session;
+    uint64_t at_ns = session->committed_ns > session->timeline.start_ns ? session->committed_ns : session->timeline.start_ns;
+    uint64_t real_s = (at_ns + (uint64_t)session->real_offset_ns) / 1000000000;
+    return real_s / work->options->timebox_s * work->options->timebox_s;
+}
+
+static int put_reports(struct work *work, struct wp_error *err)
+{
+    struct wp_session *session = work->session;
+    for (uint32_t i = 0; i < session->aggregate_count; i++) {
+        struct wp_aggregate *aggregate = session->aggregates[i];
+        if (!aggregate->has_news && !session->is_ended)
+            continue;
+        int rc = wp_txn_add_report(work->txn, aggregate->name, timebox_of(work), work->options->shard, aggregate->report, err);
+        if (!rc && session->is_ended && aggregate->exemplar.trace->piece_count)
+            rc = wp_txn_put_trace(work->txn, aggregate->name, timebox_of(work), work->options->shard,
+                aggregate->exemplar.trace, err);
+        if (rc)
+            return wp_error_wrap(err, rc, "aggregate '%s'", aggregate->name);
+    }
+    return 0;
+}
+
+/* Threads that the dictionary has learnt since the last commit, processes only: parent -> child. */
+static int put_genealogy(struct work *work, struct wp_error *err)
+{
+    const struct wp_session *session = work->session;
+    const struct wp_dictionary *dictionary = session->dictionary;
+    uint32_t count = wp_dictionary_thread_count(dictionary), rows_count = 0;
+    struct wp_genealogy_row *rows = calloc(CHUNK, sizeof(*rows));
+    int rc = rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the genealogy");
+    uint32_t id = (uint32_t)work->genealogy_done + 1;
+    for (; !rc && id <= count; id++) {
+        const struct wp_thread_entry *child = wp_dictionary_thread(dictionary, id);
+        if (child->tid != child->pid || child->flags & WP_THREAD_KERNEL)
+            continue;
+        const struct wp_thread_entry *parent = wp_dictionary_thread(dictionary, child->parent);
+        uint64_t offset = (uint64_t)session->real_offset_ns;
+        rows[rows_count++] = (struct wp_genealogy_row){.host = session->hostname,
+            .comm = wp_dictionary_string(dictionary, child->comm), .exe = wp_dictionary_string(dictionary, child->exe),
+            .pid = child->pid, .parent_pid = parent ? parent->pid : 0,
+            .start_ns = child->start_ns ? child->start_ns + offset : 0,
+            .parent_start_ns = parent && parent->start_ns ? parent->start_ns + offset : 0};
+        if (rows_count == CHUNK) {
+            rc = wp_txn_add_genealogy(work->txn, work->options->shard, rows, rows_count, err);
+            rows_count = 0;
+        }
+    }
+    if (!rc && rows_count)
+        rc = wp_txn_add_genealogy(work->txn, work->options->shard, rows, rows_count, err);
+    work->genealogy_done = count;
+    free(rows);
+    return rc;
+}
+
+static int put_sourcemap(struct work *work, struct wp_error *err)
+{
+    const struct wp_dictionary *dictionary = work->session->dictionary;
+    uint32_t count = wp_dictionary_frame_count(dictionary), rows_count = 0;
+    struct wp_sourcemap_row *rows = calloc(CHUNK, sizeof(*rows));
+    int rc = rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the source map");
+    for (uint32_t id = (uint32_t)work->sourcemap_done + 1; !rc && id <= count; id++) {
+        const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, id);
+        const struct wp_object_entry *object = wp_dictionary_object(dictionary, frame->object);
+        if (!frame->function || !object || !object->build_id_size)
+            continue;
+        rows[rows_count++] = (struct wp_sourcemap_row){.build_id = object->build_id, .build_id_size = object->build_id_size,
+            .object = wp_dictionary_string(dictionary, object->path),
+            .function = wp_dictionary_string(dictionary, frame->function), .offset = frame->offset};
+        if (rows_count == CHUNK) {
+            rc = wp_txn_add_sourcemap(work->txn, work->options->shard, rows, rows_count, err);
+            rows_count = 0;
+        }
+    }
+    if (!rc && rows_count)
+        rc = wp_txn_add_sourcemap(work->txn, work->options->shard, rows, rows_count, err);
+    work->sourcemap_done = count;
+    free(rows);
+    return rc;
+}
+
+static int put_metadata(struct work *work, struct wp_error *err)
+{
+    const struct wp_session *session = work->session;
+    const char *shard = work->options->shard;
+    uint64_t now = work->options->real_now_s;
+    char key[300], value[64];
+    snprintf(key, sizeof(key), "host.%.200s.kernel", session->hostname);
+    int rc = wp_txn_put_metadata(work->txn, NULL, shard, key, session->kernel, now, err);
+    snprintf(key, sizeof(key), "host.%.200s.source", session->hostname);
+    if (!rc)
+        rc = wp_txn_put_metadata(work->txn, NULL, shard, key, session->source, now, err);
+    const struct wp_timeline_counts *counts = &session->timeline.counts;
+    snprintf(key, sizeof(key), "host.%.200s.healed", session->hostname);
+    snprintf(value, sizeof(value), "%llu", (unsigned long long)(counts->healed_in + counts->healed_out));
+    if (!rc)
+        rc = wp_txn_put_metadata(work->txn, NULL, shard, key, value, now, err);
+    for (uint32_t i = 0; !rc && i < session->aggregate_count; i++) {
+        uint64_t events = 0, dropped = 0;
+        for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
+            events += counts->events[kind];
+            dropped += session->drops[kind];
+        }
+        const char *name = session->aggregates[i]->name;
+        snprintf(key, sizeof(key), "host.%.200s.events", session->hostname);
+        snprintf(value, sizeof(value), "%llu", (unsigned long long)events);
+        rc = wp_txn_put_metadata(work->txn, name, shard, key, value, now, err);
+        snprintf(key, sizeof(key), "host.%.200s.dropped", session->hostname);
+        snprintf(value, sizeof(value), "%llu", (unsigned long long)dropped);
+        if (!rc)
+            rc = wp_txn_put_metadata(work->txn, name, shard, key, value, now, err);
+    }
+    return rc;
+}
+
+static int put_state(struct work *work, struct wp_error *err)
+{
+    const struct wp_session *session = work->session;
+    const char *shard = work->options->shard;
+    struct wp_resume resume = {.seq = session->is_ended ? session->last_seq : session->acked_seq,
+        .until_mono_ns = session->resolved_ns, .ended = session->is_ended};
+    memcpy(resume.session, session->id, 16);
+    memcpy(resume.host, session->host, 16);
+    snprintf(resume.hostname, sizeof(resume.hostname), "%s", session->hostname);
+    struct wp_clock_row clock = {.hostname = session->hostname, .method = "anchor",
+        .from_mono_ns = session->timeline.start_ns, .to_mono_ns = session->resolved_ns,
+        .offset_ns = session->real_offset_ns, .bound_ns = UINT64_MAX};
+    memcpy(clock.host, session->host, 16);
+    int rc = wp_txn_put_resume(work->txn, shard, &resume, err);
+    if (!rc)
+        rc = wp_txn_put_last_sample(work->txn, shard, session->id, work->options->real_now_s, err);
+    if (!rc)
+        rc = wp_txn_put_clock(work->txn, shard, &clock, 1, err);
+    return rc;
+}
+
+static int write_all(struct work *work, struct wp_error *err)
+{
+    work->genealogy_done = work->session->genealogy_done;
+    work->sourcemap_done = work->session->sourcemap_done;
+    int rc = wp_txn_register_shard(work->txn, work->options->shard, err);
+    if (!rc)
+        rc = put_reports(work, err);
+    if (!rc)
+        rc = put_genealogy(work, err);
+    if (!rc)
+        rc = put_sourcemap(work, err);
+    if (!rc)
+        rc = put_state(work, err);
+    if (!rc)
+        rc = put_metadata(work, err);
+    if (!rc && work->session->is_ended)
+        rc = wp_txn_compact(work->txn, work->options->shard, err);
+    return rc;
+}
+
+int wp_commit_session(struct wp_store *store, struct wp_session *session, const struct wp_commit_options *options,
+    struct wp_error *err)
+{
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        if (session->aggregates[i]->has_news || session->is_ended)
+            wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
+    wp_session_durable_seq(session);
+    struct work work = {.session = session, .options = options};
+    int rc = -EAGAIN;
+    for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
+        rc = wp_txn_begin(&work.txn, store, session->release, true, err);
+        if (rc)
+            continue;
+        rc = write_all(&work, err);
+        if (rc)
+            wp_txn_abort(work.txn);
+        else
+            rc = wp_txn_commit(work.txn, err);
+    }
+    if (rc)
+        return wp_error_wrap(err, rc, "cannot write release '%s'", session->release);
+    session->genealogy_done = work.genealogy_done;
+    session->sourcemap_done = work.sourcemap_done;
+    session->committed_ns = session->resolved_ns;
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        if (session->aggregates[i]->has_news || session->is_ended)
+            wp_aggregate_next_delta(session->aggregates[i]);
+    return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_ENGINE_H
+#define WP_AGGREGATOR_ENGINE_H
+/*
+ * The engine of an aggregator: its sessions and its store. It is told of Hello, batches and Bye by whoever receives them
+ * (ingest.h, a test) and of the time, and says what may be acknowledged.
+ */
+#include "aggregator/commit.h"
+
+struct wp_engine_options {
+    const char *store;            /* root */
+    const char *default_release, *shard;
+    struct wp_session_options session;
+    uint64_t timebox_s, commit_interval_ns;
+};
+
+#define WP_ENGINE_DEFAULTS                                                                                             \
+    ((struct wp_engine_options){.default_release = "unversioned", .shard = "local",                                  \
+        .session = {.epoch_ns = 1000000000, .lateness_ns = 2000000000, .history_ns = 10000000000},                   \
+        .timebox_s = 3600, .commit_interval_ns = 1000000000})
+
+struct wp_engine;
+
+int wp_engine_create(struct wp_engine **engine, const struct wp_engine_options *options, const struct wp_logger *logger,
+    struct wp_error *err);
+void wp_engine_destroy(struct wp_engine *engine);
+/* A peer says Hello (again): *welcome is what to answer. -EACCES: refuse it, with the reason in err. */
+int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_welcome *welcome,
+    struct wp_error *err);
+/* Raw protobuf bytes of a batch. A bad batch is refused with a reason; the session's other data stays. */
+int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *bytes, size_t size, struct wp_error *err);
+/* The peer has sent all it had. Everything of it is resolved and committed. */
+int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err);
+/* Commits what has been resolved, when the interval has passed (or `force`). -errno: nothing of it is durable. */
+int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_now_s, bool force, struct wp_error *err);
+/* Calls `ack` for each session with batches that have become durable. */
+void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_t peer, uint64_t seq), void *context);
+uint32_t wp_engine_ended(const struct wp_engine *engine); /* sessions that said Bye */
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/explain.h"
+
+#include "aggregator/explain_wait.h"
+#include "aggregator/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SITE_LIMIT 2000000u
+#define JOIN_LIMIT 65536u
+
+int wp_explainer_init(struct wp_explainer *x, struct wp_timeline *timeline, struct wp_pathtree *tree)
+{
+    *x = (struct wp_explainer){.timeline = timeline, .tree = tree, .options = WP_EXPLAIN_DEFAULTS};
+    return 0;
+}
+
+void wp_explainer_fini(struct wp_explainer *x)
+{
+    wp_intmap_fini(&x->sites);
+    free(x->frame_cache);
+    free(x->identity_frames);
+    x->frame_cache = x->identity_frames = NULL;
+    x->frame_cache_room = x->identity_frame_room = 0;
+}
+
+/* --- nodes --- */
+
+static uint32_t *cache_slot(uint32_t **cache, uint32_t *room, uint32_t index)
+{
+    if (index >= *room) {
+        uint32_t wanted = *room ? *room : 256;
+        while (wanted <= index)
+            wanted *= 2;
+        uint32_t *bigger = realloc(*cache, wanted * sizeof(*bigger));
+        if (!bigger)
+            return NULL;
+        memset(bigger + *room, 0, (wanted - *room) * sizeof(*bigger));
+        *cache = bigger;
+        *room = wanted;
+    }
+    return *cache + index;
+}
+
+uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32_t identity)
+{
+    uint32_t *slot = cache_slot(&x->identity_frames, &x->identity_frame_room, identity);
+    uint32_t frame = slot ? *slot : 0;
+    if (!frame) {
+        char name[WP_STRING_BYTES + 8];
+        wp_name_process(x->timeline, identity, name, sizeof(name));
+        frame = wp_pathtree_frame(x->tree, WP_STYLE_PROCESS, name, "");
+        if (slot && frame != UINT32_MAX)
+            *slot = frame;
+    }
+    return wp_pathtree_child(x->tree, parent, frame);
+}
+
+static uint32_t frame_of(struct wp_explainer *x, uint32_t id)
+{
+    uint32_t *slot = cache_slot(&x->frame_cache, &x->frame_cache_room, id);
+    if (slot && *slot)
+        return *slot;
+    char name[WP_STRING_BYTES + 8];
+    const char *object;
+    enum wp_frame_style style = wp_name_frame(x->timeline->dictionary, id, name, sizeof(name), &object);
+    uint32_t frame = wp_pathtree_frame(x->tree, style, name, object);
+    if (slot && frame != UINT32_MAX)
+        *slot = frame;
+    return frame;
+}
+
+uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t parent, uint32_t stack)
+{
+    if (!stack)
+        return parent;
+    struct wp_intkey key = {parent, stack};
+    uint32_t node, path[512], count = 0;
+    if (wp_intmap_get(&x->sites, key, &node))
+        return node;
+    for (uint32_t at = stack; at && count < 512;) {
+        const struct wp_stack_entry *entry = wp_dictionary_stack(x->timeline->dictionary, at);
+        if (!entry)
+            break;
+        path[count++] = entry->frame;
+        at = entry->parent;
+    }
+    node = parent;
+    while (count)
+        node = wp_pathtree_child(x->tree, node, frame_of(x, path[--count]));
+    if (x->sites.count > SITE_LIMIT)
+        wp_intmap_clear(&x->sites);
+    if (node != UINT32_MAX)
+        wp_intmap_put(&x->sites, key, node);
+    return node;
+}
+
+uint32_t wp_explain_label(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *name)
+{
+    return wp_pathtree_child(x->tree, parent, wp_pathtree_frame(x->tree, style, name, ""));
+}
+
+void wp_explain_emit(struct wp_explainer *x, const struct wp_piece *piece)
+{
+    if (piece->start_ns >= piece->end_ns)
+        return;
+    struct wp_piece whole = *piece;
+    whole.processes = x->processes;
+    whole.process_count = x->depth;
+    x->piece(x->context, &whole);
+}
+
+/* --- runs --- */
+
+static void emit_run(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice, uint64_t from,
+    uint64_t to, enum wp_category category, uint32_t stack)
+{
+    wp_explain_emit(x, &(struct wp_piece){.node = wp_explain_stack_node(x, parent, stack), .thread = index,
+        .category = category, .start_ns = from, .end_ns = to, .is_run = true,
+        .is_uncertain = slice->flags & WP_SLICE_UNCERTAIN});
+}
+
+/* The part of a run that lies in one cell of the grid: its time is divided equally among its samples. */
+static void cover_chunk(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice,
+    uint64_t start, uint64_t end, uint64_t from, uint64_t to)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    uint64_t first = wp_thread_find_sample(thread, start), last = wp_thread_find_sample(thread, end);
+    uint64_t count = last - first, length = end - start;
+    if (!count) {
+        emit_run(x, parent, index, slice, from, to, WP_RUNNING_NOT_SAMPLED, 0);
+        return;
+    }
+    for (uint64_t i = count; i-- > 0;) {
+        uint64_t a = start + (uint64_t)((unsigned __int128)length * i / count);
+        uint64_t b = start + (uint64_t)((unsigned __int128)length * (i + 1) / count);
+        if (a >= to)
+            continue;
+        if (b <= from)
+            break;
+        const struct wp_sample *sample = &thread->samples[(first + i) & thread->sample_mask];
+        emit_run(x, parent, index, slice, a > from ? a : from, b < to ? b : to,
+            sample->stack ? WP_UNDERSTOOD_FUNCTIONS : WP_RUNNING_NOT_SAMPLED, sample->stack);
+    }
+}
+
+static void cover_run(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice, uint64_t from,
+    uint64_t to)
+{
+    uint64_t grid = x->options.chunk_ns, run_end = slice->end_ns ? slice->end_ns : x->timeline->now_ns + 1;
+    while (to > from) {
+        uint64_t cell = (to - 1) / grid * grid;
+        uint64_t start = cell > slice->in_ns ? cell : slice->in_ns;
+        uint64_t end = cell + grid < run_end ? cell + grid : run_end;
+        uint64_t low = start > from ? start : from;
+        if (end < to)
+            end = to;
+        cover_chunk(x, parent, index, slice, start, end, low, to);
+        to = low;
+    }
+}
+
+/* --- joined sleeps: while (!done) poll(timeout) --- */
+
+static bool timed_out(const struct wp_slice *slice)
+{
+    return slice->cause == WP_CAUSE_TIMER && slice->wake_ns && !(slice->flags & (WP_SLICE_DELIBERATE | WP_SLICE_PREEMPTED));
+}
+
+static bool joins(const struct wp_explainer *x, const struct wp_slice *before, const struct wp_slice *after)
+{
+    return timed_out(before) && before->in_ns && before->end_ns && before->end_ns == after->out_ns &&
+        before->end_ns - before->in_ns < x->options.join_ns && before->stack == after->stack &&
+        before->syscall == after->syscall && !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
+}
+
+uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
+{
+    for (uint32_t i = 0; i < JOIN_LIMIT && ordinal > thread->first_slice; i++, ordinal--)
+        if (!joins(x, wp_thread_slice(thread, ordinal - 1), wp_thread_slice(thread, ordinal)))
+            break;
+    return wp_thread_slice(thread, ordinal)->out_ns;
+}
+
+uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
+{
+    for (uint32_t i = 0; i < JOIN_LIMIT && ordinal + 1 < thread->slice_end; i++, ordinal++)
+        if (!joins(x, wp_thread_slice(thread, ordinal), wp_thread_slice(thread, ordinal + 1)))
+            break;
+    return ordinal;
+}
+
+bool wp_explain_pending(const struct wp_explainer *x, uint32_t index, uint64_t ordinal)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    if (!timed_out(wp_thread_slice(thread, ordinal)))
+        return false;
+    const struct wp_slice *last = wp_thread_slice(thread, wp_explain_join_end(x, thread, ordinal));
+    if (!last->in_ns)
+        return true; /* the next sleep of the loop has not ended */
+    return timed_out(last) && !last->end_ns && x->timeline->now_ns - last->in_ns < x->options.join_ns;
+}
+
+/* --- a thread's time --- */
+
+static void push_layer(struct wp_explainer *x, uint32_t identity)
+{
+    x->processes[x->depth++] = x->timeline->identities[identity].process;
+}
+
+/* The time before the first slice: the creator's, back from the birth; or unknown. True when it took [from, to). */
+static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t from, uint64_t to)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    if (thread->birth_ns && thread->birth_ns >= to && thread->creator && x->depth < x->options.depth) {
+        uint32_t creator = thread->creator;
+        if (wp_explain_is_base(x, creator, to))
+            wp_explain_on_path(x, parent, creator, from, to);
+        else
+            wp_explain_cover(x, parent, creator, from, to);
+        return;
+    }
+    wp_explain_emit(x, &(struct wp_piece){.node = wp_explain_process_node(x, parent, thread->identity), .thread = index,
+        .category = WP_UNACCOUNTED, .start_ns = from, .end_ns = to, .reason = "before what is remembered of the thread"});
+    x->limit_count[WP_LIMIT_HISTORY]++;
+    x->limit_ns[WP_LIMIT_HISTORY] += to - from;
+}
+
+void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t from, uint64_t to)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    uint64_t ordinal = to > from ? wp_thread_find(thread, to - 1) : thread->slice_end;
+    while (to > from) {
+        if (ordinal == thread->slice_end || ordinal < thread->first_slice) {
+            cover_before(x, parent, index, from, to);
+            return;
+        }
+        if (++x->visited > x->options.width) {
+            x->limit_count[WP_LIMIT_WIDTH]++;
+            x->limit_ns[WP_LIMIT_WIDTH] += to - from;
+            wp_explain_emit(x, &(struct wp_piece){.node = parent, .thread = index, .category = WP_UNACCOUNTED,
+                .start_ns = from, .end_ns = to, .reason = "the explanation grew too wide"});
+            return;
+        }
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        uint32_t node = wp_explain_process_node(x, parent, slice->identity);
+        push_layer(x, slice->identity);
+        if (slice->in_ns && slice->in_ns < to) {
+            if (slice->end_ns && slice->end_ns < to) { /* after its last run: it was dead */
+                uint64_t low = slice->end_ns > from ? slice->end_ns : from;
+                wp_explain_emit(x, &(struct wp_piece){.node = node, .thread = index, .category = WP_UNACCOUNTED,
+                    .start_ns = low, .end_ns = to, .reason = "the thread had ended", .is_uncertain = true});
+                to = low;
+            }
+            uint64_t low = slice->in_ns > from ? slice->in_ns : from;
+            cover_run(x, node, index, slice, low, to);
+            to = low;
+        }
+        if (to > from && slice->out_ns < to) {
+            uint64_t low = slice->out_ns > from ? slice->out_ns : from;
+            wp_explain_sleep(x, node, index, ordinal, low, to);
+            to = low;
+        }
+        x->depth--;
+        if (ordinal == thread->first_slice)
+            ordinal = thread->slice_end;
+        else
+            ordinal--;
+    }
+}
+
+void wp_explain(struct wp_explainer *x, uint32_t thread, uint64_t from, uint64_t to)
+{
+    x->depth = 0;
+    x->visited = 0;
+    wp_explain_cover(x, 0, thread, from, to);
+}

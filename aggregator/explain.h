@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_EXPLAIN_H
+#define WP_AGGREGATOR_EXPLAIN_H
+/*
+ * The explanation: a stretch of a thread's time is cut into pieces without gap or overlap, each with a pseudo-stack and a
+ * category. A run is its samples; a sleep is what it waited for: the waker's time walked back from the waking to the
+ * sleep's start, with the waker's own sleeps explained the same way (after "A Recursive Systemic Profiler", section 5.2).
+ * docs/engine.md has the rules and where they differ from the paper.
+ */
+#include "aggregator/pathtree.h"
+#include "aggregator/timeline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wp_explain_options {
+    uint64_t fit_ns;         /* small overlap that is still the same control path; 100 us */
+    uint64_t join_ns;        /* a run shorter than this parts two sleeps of one loop; 100 us */
+    uint64_t chunk_ns;       /* a long run is divided among its samples by this grid; 1 s */
+    uint32_t depth;          /* layers */
+    uint32_t width;          /* slices looked at for one base sleep */
+};
+
+#define WP_EXPLAIN_DEFAULTS ((struct wp_explain_options){100000, 100000, 1000000000, 64, 200000})
+#define WP_DEPTH_LIMIT 256u
+
+struct wp_piece {
+    uint32_t node;           /* in the tree */
+    uint32_t thread;         /* index of the thread on top */
+    enum wp_category category;
+    uint64_t start_ns, end_ns;
+    bool is_uncertain;
+    const char *reason;      /* UNACCOUNTED only: why */
+    /* The processes of the layers, outermost first, for the per-process sums. */
+    const uint32_t *processes;
+    uint32_t process_count;
+    bool is_run;
+};
+
+enum wp_limit { WP_LIMIT_DEPTH, WP_LIMIT_WIDTH, WP_LIMIT_HISTORY, WP_LIMITS };
+
+struct wp_explainer {
+    struct wp_timeline *timeline;      /* borrowed */
+    struct wp_pathtree *tree;          /* borrowed */
+    struct wp_explain_options options;
+    uint64_t base_bit;                 /* of the aggregate: identities with it are of interest */
+    void (*piece)(void *context, const struct wp_piece *piece);
+    /* A sleep waits on another path: what that thread did in this stretch belongs to a path of its own. */
+    void (*other_path)(void *context, uint32_t thread, uint64_t start_ns, uint64_t end_ns);
+    void *context;
+    uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS];
+    /* caches */
+    struct wp_intmap sites;            /* (parent node, stack id) -> node */
+    uint32_t *frame_cache;             /* dictionary frame id -> tree frame, 0 unknown */
+    uint32_t frame_cache_room;
+    uint32_t *identity_frames;         /* identity -> tree frame */
+    uint32_t identity_frame_room;
+    uint32_t processes[WP_DEPTH_LIMIT + 2];
+    uint32_t depth, visited;
+};
+
+int wp_explainer_init(struct wp_explainer *explainer, struct wp_timeline *timeline, struct wp_pathtree *tree);
+void wp_explainer_fini(struct wp_explainer *explainer);
+/* Accounts for [from, to) of the thread's time on a fresh control path. Pieces come latest first. */
+void wp_explain(struct wp_explainer *explainer, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
+/* True when this sleep timed out and the one after it may still turn out to be the end of the same wait. */
+bool wp_explain_pending(const struct wp_explainer *explainer, uint32_t thread, uint64_t slice);
+
+#endif

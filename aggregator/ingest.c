@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/ingest.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+struct ingest {
+    struct wp_engine *engine;
+    struct wp_server *server;
+    const struct wp_logger *logger;
+    struct wp_log_limit refusals;
+};
+
+static uint64_t now(clockid_t clock)
+{
+    struct timespec ts;
+    clock_gettime(clock, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void acknowledge(void *context, uint32_t peer, uint64_t seq)
+{
+    struct ingest *ingest = context;
+    wp_server_ack(ingest->server, peer, seq);
+}
+
+/* A message that cannot be taken is told to its peer and counted; it never stops the others. */
+static void refuse(struct ingest *ingest, uint32_t peer, const struct wp_error *err)
+{
+    if (wp_log_allowed(&ingest->refusals, now(CLOCK_MONOTONIC), 1000000000))
+        wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", peer, err->text);
+    wp_server_refuse(ingest->server, peer, err->text);
+}
+
+static int take(struct ingest *ingest, const struct wp_server_message *message, struct wp_error *err)
+{
+    struct wp_error why = {0};
+    struct wp_welcome welcome;
+    int rc = 0;
+    switch (message->kind) {
+    case WP_SERVER_HELLO:
+        rc = wp_engine_hello(ingest->engine, message->peer, message->hello, &welcome, &why);
+        if (!rc)
+            wp_server_welcome(ingest->server, message->peer, &welcome);
+        break;
+    case WP_SERVER_BATCH:
+        rc = wp_engine_batch(ingest->engine, message->peer, message->batch, message->batch_size, &why);
+        break;
+    case WP_SERVER_BYE:
+        rc = wp_engine_bye(ingest->engine, message->peer, &why);
+        break;
+    }
+    if (rc == -ENOMEM)
+        return wp_error_set(err, rc, "%s", why.text);
+    if (rc)
+        refuse(ingest, message->peer, &why);
+    return 0;
+}
+
+static int commit(struct ingest *ingest, bool force, struct wp_error *err)
+{
+    int rc = wp_engine_commit(ingest->engine, now(CLOCK_MONOTONIC), now(CLOCK_REALTIME) / 1000000000, force, err);
+    if (!rc)
+        wp_engine_acks(ingest->engine, acknowledge, ingest);
+    return rc;
+}
+
+static int run(struct ingest *ingest, const struct wp_ingest_options *options, struct wp_error *err)
+{
+    for (;;) {
+        struct wp_server_message message;
+        int got = wp_server_poll(ingest->server, 200, &message, err);
+        if (got < 0 && got != -EINTR)
+            return got;
+        bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
+        int rc = got == 1 ? take(ingest, &message, err) : 0;
+        if (!rc)
+            rc = commit(ingest, is_bye || *options->stop, err);
+        if (rc)
+            return rc;
+        if (*options->stop)
+            return 0;
+        if (options->exit_after_sessions && wp_engine_ended(ingest->engine) >= options->exit_after_sessions)
+            return 0;
+    }
+}
+
+int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest_options *options,
+    const struct wp_logger *logger, struct wp_error *err)
+{
+    struct ingest ingest = {.logger = logger};
+    int rc = wp_engine_create(&ingest.engine, engine, logger, err);
+    if (!rc)
+        rc = wp_server_open(&ingest.server, options->endpoint, err);
+    if (!rc && options->ready_fd >= 0) {
+        ssize_t done = write(options->ready_fd, "ready\n", 6);
+        (void)done;
+        close(options->ready_fd);
+    }
+    if (!rc) {
+        wp_log(logger, WP_LOG_INFO, "listening endpoint=%s store=%s", options->endpoint, engine->store);
+        rc = run(&ingest, options, err);
+    }
+    wp_server_close(ingest.server);
+    wp_engine_destroy(ingest.engine);
+    return rc;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_INGEST_H
+#define WP_AGGREGATOR_INGEST_H
+/* The loop of the daemon: receives from the server's socket, feeds the engine, commits, acknowledges. */
+#include "aggregator/engine.h"
+#include "proto/transport.h"
+
+#include <signal.h>
+
+struct wp_ingest_options {
+    const char *endpoint;
+    uint32_t exit_after_sessions;        /* 0: goes on */
+    int ready_fd;                        /* "ready\n" goes there when bound; -1 none */
+    const volatile sig_atomic_t *stop;   /* set by a signal: finish what is there and end */
+};
+
+int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest_options *options,
+    const struct wp_logger *logger, struct wp_error *err);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_MESSAGES_H
+#define WP_AGGREGATOR_MESSAGES_H
+/*
+ * Messages of one host's sockets: what was sent, when and by whom, found by the receiver's socket and the stream position
+ * (TCP: 32-bit sequence numbers, compared modulo 2^32 as RFC 9293 section 3.4 says) or by datagram key. Both ends of a
+ * loopback connection are paired by their addresses and network namespace. Ambiguity matches nothing.
+ */
+#include "common/intmap.h"
+#include "proto/dictionary.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wp_send {
+    uint64_t time_ns;      /* when the call returned (data may have arrived before that) */
+    uint64_t end;          /* position behind the last byte, or datagram key */
+    uint32_t bytes;
+    uint32_t thread;       /* index */
+};
+
+struct wp_receive {
+    uint64_t time_ns;
+    uint32_t end;          /* position behind the last byte read */
+    uint32_t thread;
+};
+
+#define WP_SOCKET_RING 64u /* sends and receives remembered a socket */
+
+struct wp_socket {
+    struct wp_send *sends;       /* ring, owned, made at the first send */
+    struct wp_receive *receives; /* ring, owned */
+    uint64_t send_count, receive_count;
+    struct wp_send closing;      /* who closed or shut it down, and when; time 0: not yet */
+    struct wp_send connecting;   /* who asked for the connection */
+    bool is_known;
+};
+
+struct wp_messages {
+    const struct wp_dictionary *dictionary; /* borrowed */
+    struct wp_socket *sockets;   /* by dictionary id */
+    uint32_t socket_room;
+    struct wp_intmap by_address; /* hash of (addresses, ports, protocol, namespace) -> socket id */
+    struct wp_intmap datagrams;  /* key -> low half of the datagram's number */
+    struct wp_send *datagram_ring;
+    uint64_t datagram_count;
+    uint64_t matched, unmatched;
+};
+
+int wp_messages_init(struct wp_messages *messages, const struct wp_dictionary *dictionary);
+void wp_messages_fini(struct wp_messages *messages);
+void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread);
+/* The other end on this host of socket `id`, or 0. */
+uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id);
+
+enum wp_match { WP_MATCH_FOUND, WP_MATCH_NO_PEER /* the other end is not on this host */, WP_MATCH_NO_SEND };
+/* Who sent what arrived at socket `id` up to `position` at `arrival_ns`. */
+enum wp_match wp_messages_match(const struct wp_messages *messages, uint32_t id, uint64_t position, uint64_t arrival_ns,
+    struct wp_send *send);
+/* Who made room for a sender that waits at socket `id`: the last read of the other end before `at_ns`. */
+enum wp_match wp_messages_drain(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, struct wp_send *read);
+/* When the other end's application read the last bytes that `id`'s side had sent before `before_ns`: the request behind
+ * an answer. False when unknown. */
+bool wp_messages_request(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *request,
+    struct wp_receive *read);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/names.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+void wp_name_process(const struct wp_timeline *timeline, uint32_t identity, char *name, size_t room)
+{
+    const char *comm = wp_timeline_comm(timeline, identity);
+    snprintf(name, room, "[%s]", *comm ? comm : identity ? "?" : "idle");
+}
+
+enum wp_frame_style wp_name_frame(const struct wp_dictionary *dictionary, uint32_t id, char *name, size_t room,
+    const char **object)
+{
+    const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, id);
+    *object = "";
+    if (!frame) {
+        snprintf(name, room, "[unknown]");
+        return WP_STYLE_USER;
+    }
+    const struct wp_object_entry *file = wp_dictionary_object(dictionary, frame->object);
+    if (file)
+        *object = wp_dictionary_string(dictionary, file->path);
+    const char *function = wp_dictionary_string(dictionary, frame->function);
+    if (*function) {
+        snprintf(name, room, "%s", function);
+    } else {
+        const char *slash = strrchr(*object, '/');
+        const char *base = slash ? slash + 1 : *object;
+        if (*base == '[')
+            snprintf(name, room, "%s", base);
+        else
+            snprintf(name, room, "[%s]", *base ? base : "unknown");
+    }
+    return frame->is_kernel ? WP_STYLE_KERNEL : WP_STYLE_USER;
+}
+
+void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, char *name, size_t room)
+{
+    if (!slice->syscall) {
+        snprintf(name, room, is_kernel ? "sleep:kernel" : "sleep:fault");
+        return;
+    }
+    const char *syscall = wp_syscall_name(slice->syscall - 1u);
+    if (syscall)
+        snprintf(name, room, "sleep:%s", syscall);
+    else
+        snprintf(name, room, "sleep:syscall %u", slice->syscall - 1u);
+}
+
+void wp_name_io(const struct wp_dictionary *dictionary, const struct wp_blockop *op, char *name, size_t room)
+{
+    const char *kind = op->flags & WP_BLOCK_FLUSH ? "flush" : op->flags & WP_BLOCK_DISCARD ? "discard"
+        : op->flags & WP_BLOCK_WRITE ? "write" : "read";
+    const char *device = wp_dictionary_device(dictionary, op->device);
+    if (device && *device)
+        snprintf(name, room, "io:%s %s", device, kind);
+    else
+        snprintf(name, room, "io:%u:%u %s", op->device >> 20, op->device & 0xfffff, kind);
+}
+
+void wp_name_socket(const struct wp_socket_entry *entry, char *name, size_t room)
+{
+    const char *protocol = entry && entry->protocol == IPPROTO_UDP ? "udp" : "tcp";
+    if (!entry || !entry->remote_port) {
+        snprintf(name, room, "%s:*:%u", protocol, entry ? entry->local_port : 0u);
+        return;
+    }
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    char address[INET6_ADDRSTRLEN] = "?";
+    if (entry->family == AF_INET)
+        inet_ntop(AF_INET, entry->remote, address, sizeof(address));
+    else if (!memcmp(entry->remote, mapped, sizeof(mapped)))
+        inet_ntop(AF_INET, entry->remote + 12, address, sizeof(address));
+    else
+        inet_ntop(AF_INET6, entry->remote, address, sizeof(address));
+    snprintf(name, room, strchr(address, ':') ? "%s:[%s]:%u" : "%s:%s:%u", protocol, address, entry->remote_port);
+}

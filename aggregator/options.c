@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/options.h"
+
+#include "common/path.h"
+#include "common/version.h"
+
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
+    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY };
+
+static const struct argp_option option_table[] = {
+    {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
+    {"store", KEY_STORE, "ROOT", 0, "the store's folder", 0},
+    {"release", KEY_RELEASE, "ID", 0, "release of hosts that do not say theirs (default: unversioned)", 0},
+    {"shard", KEY_SHARD, "ID", 0, "this aggregator's share of the data (default: local)", 0},
+    {"aggregate", KEY_AGGREGATE, "NAME=SELECTOR", 0, "report on the processes that the selector picks; may be repeated", 0},
+    {"auto-aggregates", KEY_AUTO, "N", 0, "one aggregate a service besides, the N busiest", 0},
+    {"exit-after-sessions", KEY_EXIT, "N", 0, "end when so many sessions have ended", 0},
+    {"ready-fd", KEY_READY, "FD", 0, "write a line there when listening", 0},
+    {"epoch", KEY_EPOCH, "MS", 0, "length of an epoch (default 1000)", 0},
+    {"lateness", KEY_LATENESS, "MS", 0, "how long an epoch waits for late data (default 2000)", 0},
+    {"history", KEY_HISTORY, "MS", 0, "how far back explanations reach (default 10000)", 0},
+    {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
+    {0},
+};
+
+static uint32_t number(struct argp_state *state, const char *what, const char *text, uint32_t low, uint32_t high)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*end || end == text || *text == '-' || value < low || value > high)
+        argp_error(state, "%s takes a number from %u to %u, not '%s'", what, low, high, text);
+    return (uint32_t)value;
+}
+
+static void add_rule(struct wp_aggregator_options *options, struct argp_state *state, const char *text)
+{
+    struct wp_error err = {0};
+    const char *equals = strchr(text, '=');
+    uint32_t count = options->engine.session.rule_count;
+    if (!equals || equals == text || equals - text > 128)
+        argp_error(state, "--aggregate takes NAME=SELECTOR, not '%s'", text);
+    if (count == WP_AGGREGATES)
+        argp_error(state, "more than %u aggregates", WP_AGGREGATES);
+    options->rules = realloc(options->rules, (count + 1) * sizeof(*options->rules));
+    if (!options->rules)
+        argp_failure(state, WP_EXIT_FAILURE, 0, "out of memory");
+    struct wp_aggregate_rule *rule = &options->rules[count];
+    snprintf(rule->name, sizeof(rule->name), "%.*s", (int)(equals - text), text);
+    if (!wp_id_valid(rule->name) || !strcmp(rule->name, "__state__") || !strcmp(rule->name, "__source__"))
+        argp_error(state, "'%s' cannot name an aggregate: use [A-Za-z0-9._+-]", rule->name);
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(options->rules[i].name, rule->name))
+            argp_error(state, "two aggregates are named '%s'", rule->name);
+    if (wp_selector_parse(&rule->selector, equals + 1, &err))
+        argp_error(state, "%s", err.text);
+    options->engine.session.rules = options->rules;
+    options->engine.session.rule_count = count + 1;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct wp_aggregator_options *options = state->input;
+    struct wp_engine_options *engine = &options->engine;
+    switch (key) {
+    case KEY_BIND: options->ingest.endpoint = argument; break;
+    case KEY_STORE: engine->store = argument; break;
+    case KEY_RELEASE:
+        if (!wp_id_valid(argument))
+            argp_error(state, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", argument);
+        engine->default_release = argument;
+        break;
+    case KEY_SHARD:
+        if (!wp_id_valid(argument))
+            argp_error(state, "'%s' is not a shard id: use [A-Za-z0-9._+-], at most 128", argument);
+        engine->shard = argument;
+        break;
+    case KEY_AGGREGATE: add_rule(options, state, argument); break;
+    case KEY_AUTO: engine->session.auto_aggregates = number(state, "--auto-aggregates", argument, 0, 60); break;
+    case KEY_EXIT: options->ingest.exit_after_sessions = number(state, "--exit-after-sessions", argument, 0, 1000000); break;
+    case KEY_READY: options->ingest.ready_fd = (int)number(state, "--ready-fd", argument, 0, 1 << 20); break;
+    case KEY_EPOCH: engine->session.epoch_ns = number(state, "--epoch", argument, 10, 60000) * 1000000ull; break;
+    case KEY_LATENESS: engine->session.lateness_ns = number(state, "--lateness", argument, 0, 600000) * 1000000ull; break;
+    case KEY_HISTORY: engine->session.history_ns = number(state, "--history", argument, 1000, 3600000) * 1000000ull; break;
+    case KEY_LOG:
+        if (wp_log_level_parse(argument, &options->log_level))
+            argp_error(state, "'%s' is not a log level: error, warn, info, debug", argument);
+        break;
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;
+    case ARGP_KEY_END:
+        if (!options->ingest.endpoint || !engine->store)
+            argp_error(state, "--bind and --store are needed");
+        if (!engine->session.rule_count && !engine->session.auto_aggregates)
+            engine->session.auto_aggregates = 20;
+        break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc, char **argv)
+{
+    static const struct argp argp = {option_table, parse_option, NULL,
+        "Receives the events of collectors, rebuilds who waited for whom, and files reports in a store.", NULL, NULL, NULL};
+    *options = (struct wp_aggregator_options){.engine = WP_ENGINE_DEFAULTS, .ingest = {.ready_fd = -1},
+        .log_level = WP_LOG_INFO};
+    argp_err_exit_status = WP_EXIT_USAGE;
+    argp_program_version = "wakepath-aggregator " WP_VERSION;
+    argp_parse(&argp, argc, argv, 0, NULL, options);
+}
+
+void wp_aggregator_options_fini(struct wp_aggregator_options *options)
+{
+    for (uint32_t i = 0; i < options->engine.session.rule_count; i++)
+        wp_selector_fini(&options->rules[i].selector);
+    free(options->rules);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_OPTIONS_H
+#define WP_AGGREGATOR_OPTIONS_H
+/* The command line of wakepath-aggregator. */
+#include "aggregator/ingest.h"
+
+struct wp_aggregator_options {
+    struct wp_engine_options engine;
+    struct wp_ingest_options ingest;
+    struct wp_aggregate_rule *rules; /* owned */
+    enum wp_log_level log_level;
+};
+
+/* Parses; prints usage and exits 64 on a bad command line (argp). */
+void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc, char **argv);
+void wp_aggregator_options_fini(struct wp_aggregator_options *options);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/pathtree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int wp_pathtree_init(struct wp_pathtree *tree)
+{
+    *tree = (struct wp_pathtree){.frame_count = 1, .node_count = 1, .frame_room = 256, .node_room = 1024};
+    tree->strings = wp_intern_create();
+    tree->frames = calloc(tree->frame_room, sizeof(*tree->frames));
+    tree->nodes = calloc(tree->node_room, sizeof(*tree->nodes));
+    if (tree->strings && tree->frames && tree->nodes)
+        return 0;
+    wp_pathtree_fini(tree);
+    return -ENOMEM;
+}
+
+void wp_pathtree_fini(struct wp_pathtree *tree)
+{
+    wp_intern_destroy(tree->strings);
+    free(tree->frames);
+    free(tree->nodes);
+    wp_intmap_fini(&tree->frame_index);
+    wp_intmap_fini(&tree->node_index);
+    *tree = (struct wp_pathtree){0};
+}
+
+uint32_t wp_pathtree_frame(struct wp_pathtree *tree, enum wp_frame_style style, const char *name, const char *object)
+{
+    uint32_t name_id = wp_intern_str(tree->strings, name), object_id = wp_intern_str(tree->strings, object ? object : "");
+    struct wp_intkey key = {(uint64_t)name_id << 32 | object_id, style};
+    uint32_t frame;
+    if (wp_intmap_get(&tree->frame_index, key, &frame))
+        return frame;
+    if (tree->frame_count == tree->frame_room) {
+        struct wp_frame_info *bigger = realloc(tree->frames, (size_t)tree->frame_room * 2 * sizeof(*bigger));
+        if (!bigger)
+            return UINT32_MAX;
+        tree->frames = bigger;
+        tree->frame_room *= 2;
+    }
+    if (name_id == UINT32_MAX || object_id == UINT32_MAX || wp_intmap_put(&tree->frame_index, key, tree->frame_count))
+        return UINT32_MAX;
+    tree->frames[tree->frame_count] = (struct wp_frame_info){(uint32_t)style, name_id, object_id};
+    return tree->frame_count++;
+}
+
+uint32_t wp_pathtree_child(struct wp_pathtree *tree, uint32_t parent, uint32_t frame)
+{
+    if (parent == UINT32_MAX || frame == UINT32_MAX)
+        return UINT32_MAX;
+    struct wp_intkey key = {parent, frame};
+    uint32_t node;
+    if (wp_intmap_get(&tree->node_index, key, &node))
+        return node;
+    if (tree->node_count == tree->node_room) {
+        struct wp_node *bigger = realloc(tree->nodes, (size_t)tree->node_room * 2 * sizeof(*bigger));
+        if (!bigger)
+            return UINT32_MAX;
+        tree->nodes = bigger;
+        tree->node_room *= 2;
+    }
+    if (wp_intmap_put(&tree->node_index, key, tree->node_count))
+        return UINT32_MAX;
+    tree->nodes[tree->node_count] = (struct wp_node){parent, frame};
+    return tree->node_count++;
+}
+
+const char *wp_pathtree_name(const struct wp_pathtree *tree, uint32_t node)
+{
+    return node && node < tree->node_count ? wp_intern_text(tree->strings, tree->frames[tree->nodes[node].frame].name) : "";
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_SESSION_H
+#define WP_AGGREGATOR_SESSION_H
+/*
+ * One collector session inside the aggregator: its dictionary, timeline, drops and aggregates, and how far it is resolved.
+ * Time is resolved in epochs of the host's own clock once the watermark has passed them by the lateness allowance; what a
+ * commit then writes is one transaction (see commit.h).
+ */
+#include "aggregator/aggregate.h"
+#include "common/error.h"
+#include "common/log.h"
+#include "common/selector.h"
+#include "proto/session.h"
+
+#define WP_AGGREGATES 64u /* of one session: one bit each */
+
+struct wp_aggregate_rule {
+    char name[129];
+    struct wp_selector selector;
+};
+
+struct wp_session_options {
+    const struct wp_aggregate_rule *rules; /* borrowed */
+    uint32_t rule_count;
+    uint32_t auto_aggregates;   /* 0: none; else one a service, at most so many, the busiest */
+    uint64_t epoch_ns, lateness_ns, history_ns;
+};
+
+struct wp_drop_span {
+    uint64_t from_ns, to_ns;
+};
+
+struct wp_batch_mark {          /* a batch that is in memory and not yet durable */
+    uint64_t seq, last_ns;
+};
+
+struct wp_session {
+    uint8_t id[16], host[16];
+    char *hostname, *kernel, *source;
+    char release[129];
+    const struct wp_session_options *options; /* borrowed */
+    const struct wp_logger *logger;           /* borrowed */
+    struct wp_dictionary *dictionary;
+    struct wp_timeline timeline;
+    struct wp_aggregate *aggregates[WP_AGGREGATES]; /* owned */
+    uint32_t aggregate_count;
+    bool is_auto_chosen;        /* the services have been picked */
+    int64_t real_offset_ns;
+    uint64_t next_seq;          /* the batch that must come next */
+    uint64_t last_seq;          /* the last batch taken */
+    uint64_t watermark_ns, resolved_ns, committed_ns;
+    uint64_t drops[WP_EVENT_KINDS];
+    struct wp_drop_span *drop_spans; /* owned */
+    uint32_t drop_span_count, drop_span_room;
+    struct wp_batch_mark *marks;     /* ring by arrival, owned */
+    uint32_t mark_count, mark_room;
+    uint64_t acked_seq;
+    uint64_t genealogy_done, sourcemap_done; /* dictionary ids already written */
+    bool has_news, is_ended, is_refused;
+};
+
+/* `hello` is copied. The session's release is the hello's, or `default_release`. */
+int wp_session_create(struct wp_session **session, const struct wp_hello *hello, const char *default_release,
+    const struct wp_session_options *options, const struct wp_logger *logger, struct wp_error *err);
+void wp_session_destroy(struct wp_session *session);
+/* Takes one decoded batch. A batch that was taken before is ignored (0); a gap is -ESTALE; a bad one -EINVAL, and the
+ * session is then in the state before it. */
+int wp_session_take(struct wp_session *session, const struct wp_batch *batch, struct wp_error *err);
+/* Resolves the epochs that the watermark allows; at the end of the session all there is. */
+void wp_session_resolve(struct wp_session *session, bool is_final);
+/* The highest batch whose effect is in what has been resolved. */
+uint64_t wp_session_durable_seq(struct wp_session *session);
+
+#endif

@@ -1,0 +1,559 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRY_GROW(timeline, array, room, index)                                                                        \
+    (grow((void **)&(timeline)->array, &(timeline)->room, (index), sizeof(*(timeline)->array)) ||                      \
+        ((timeline)->failed = true, false))
+
+static bool grow(void **array, uint32_t *room, uint32_t index, size_t size)
+{
+    if (index < *room)
+        return true;
+    uint32_t wanted = *room ? *room : 64;
+    while (wanted <= index)
+        wanted *= 2;
+    void *bigger = realloc(*array, wanted * size);
+    if (!bigger)
+        return false;
+    memset((char *)bigger + *room * size, 0, (wanted - *room) * size);
+    *array = bigger;
+    *room = wanted;
+    return true;
+}
+
+int wp_timeline_init(struct wp_timeline *timeline, struct wp_dictionary *dictionary)
+{
+    *timeline = (struct wp_timeline){.dictionary = dictionary, .thread_count = 1, .identity_count = 1, .process_count = 1};
+    if (!TRY_GROW(timeline, threads, thread_room, 0) || !TRY_GROW(timeline, identities, identity_room, 0) ||
+        !TRY_GROW(timeline, processes, process_room, 0) || wp_blockops_init(&timeline->blockops) ||
+        wp_messages_init(&timeline->messages, dictionary)) {
+        wp_timeline_fini(timeline);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+void wp_timeline_fini(struct wp_timeline *timeline)
+{
+    for (uint32_t i = 0; i < timeline->thread_count && timeline->threads; i++) {
+        free(timeline->threads[i].slices);
+        free(timeline->threads[i].samples);
+    }
+    free(timeline->threads);
+    free(timeline->identities);
+    free(timeline->processes);
+    free(timeline->thread_of_entry);
+    free(timeline->identity_of_entry);
+    free(timeline->cpu_thread);
+    free(timeline->cpu_time);
+    wp_intmap_fini(&timeline->process_of_pid);
+    wp_blockops_fini(&timeline->blockops);
+    wp_messages_fini(&timeline->messages);
+    *timeline = (struct wp_timeline){0};
+}
+
+const char *wp_timeline_comm(const struct wp_timeline *timeline, uint32_t identity)
+{
+    return wp_dictionary_string(timeline->dictionary, timeline->identities[identity].comm);
+}
+
+/* --- rings --- */
+
+static struct wp_slice *push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns)
+{
+    uint64_t count = thread->slice_end - thread->first_slice;
+    if (!thread->slices || count > thread->slice_mask) {
+        uint32_t size = thread->slices ? (thread->slice_mask + 1) * 2 : 4;
+        struct wp_slice *slices = malloc(size * sizeof(*slices));
+        if (!slices) {
+            timeline->failed = true;
+            if (!thread->slices)
+                return NULL;
+            thread->first_slice++; /* keep going with what there is */
+        } else {
+            for (uint64_t i = thread->first_slice; i < thread->slice_end; i++)
+                slices[i & (size - 1)] = thread->slices[i & thread->slice_mask];
+            free(thread->slices);
+            thread->slices = slices;
+            thread->slice_mask = size - 1;
+        }
+    }
+    struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end++);
+    *slice = (struct wp_slice){.out_ns = out_ns, .identity = thread->identity};
+    return slice;
+}
+
+static struct wp_slice *last_slice(const struct wp_thread *thread)
+{
+    return thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
+}
+
+static void push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack)
+{
+    uint64_t count = thread->sample_end - thread->first_sample;
+    if (!thread->samples || count > thread->sample_mask) {
+        uint32_t size = thread->samples ? (thread->sample_mask + 1) * 2 : 16;
+        struct wp_sample *samples = malloc(size * sizeof(*samples));
+        if (!samples) {
+            timeline->failed = true;
+            return;
+        }
+        for (uint64_t i = thread->first_sample; i < thread->sample_end; i++)
+            samples[i & (size - 1)] = thread->samples[i & thread->sample_mask];
+        free(thread->samples);
+        thread->samples = samples;
+        thread->sample_mask = size - 1;
+    }
+    thread->samples[thread->sample_end++ & thread->sample_mask] = (struct wp_sample){time_ns, stack};
+}
+
+uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns)
+{
+    uint64_t low = thread->first_slice, high = thread->slice_end;
+    while (low < high) { /* the first slice that begins after `at` */
+        uint64_t middle = low + (high - low) / 2;
+        if (wp_thread_slice(thread, middle)->out_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == thread->first_slice ? thread->slice_end : low - 1;
+}
+
+uint64_t wp_thread_find_sample(const struct wp_thread *thread, uint64_t at_ns)
+{
+    uint64_t low = thread->first_sample, high = thread->sample_end;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (thread->samples[middle & thread->sample_mask].time_ns < at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* --- who is who --- */
+
+static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_entry *entry, bool is_new)
+{
+    uint32_t process;
+    if (!is_new && wp_intmap_get(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, &process)) {
+        if (entry->tid == entry->pid)
+            timeline->processes[process].comm = entry->comm;
+        return process;
+    }
+    process = timeline->process_count;
+    if (!TRY_GROW(timeline, processes, process_room, process))
+        return 0;
+    timeline->process_count++;
+    timeline->processes[process] = (struct wp_process){.pid = entry->pid, .comm = entry->comm, .start_ns = entry->start_ns};
+    wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, process);
+    return process;
+}
+
+static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, uint32_t comm, uint32_t process, uint32_t thread)
+{
+    uint32_t identity = timeline->identity_count;
+    if (!TRY_GROW(timeline, identities, identity_room, identity))
+        return 0;
+    timeline->identity_count++;
+    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0};
+    if (timeline->identity_made)
+        timeline->identity_made(timeline->context, timeline, identity);
+    return identity;
+}
+
+static bool room_for_entry(struct wp_timeline *timeline, uint32_t entry_id)
+{
+    uint32_t room = timeline->entry_room;
+    if (!TRY_GROW(timeline, identity_of_entry, entry_room, entry_id))
+        return false;
+    return grow((void **)&timeline->thread_of_entry, &room, entry_id, sizeof(*timeline->thread_of_entry));
+}
+
+static bool bind_entry(struct wp_timeline *timeline, uint32_t entry_id, uint32_t thread, bool is_new_process)
+{
+    const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, entry_id);
+    if (!entry || !room_for_entry(timeline, entry_id))
+        return false;
+    uint32_t process = process_of(timeline, entry, is_new_process);
+    uint32_t identity = make_identity(timeline, entry_id, entry->comm, process, thread);
+    timeline->thread_of_entry[entry_id] = thread + 1;
+    timeline->identity_of_entry[entry_id] = identity;
+    timeline->threads[thread].identity = identity;
+    timeline->threads[thread].tid = entry->tid;
+    return true;
+}
+
+/* The thread behind a dictionary id; made when it was never seen. 0: idle, or out of memory. */
+static uint32_t thread_of(struct wp_timeline *timeline, uint32_t entry_id)
+{
+    if (!entry_id)
+        return 0;
+    if (entry_id < timeline->entry_room && timeline->thread_of_entry[entry_id])
+        return timeline->thread_of_entry[entry_id] - 1;
+    const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, entry_id);
+    if (!entry || entry->flags & WP_THREAD_IDLE)
+        return 0;
+    uint32_t thread = timeline->thread_count;
+    if (!TRY_GROW(timeline, threads, thread_room, thread))
+        return 0;
+    timeline->thread_count++;
+    timeline->threads[thread] = (struct wp_thread){0};
+    /* A leader with a tid that was used before is a new process with an old pid. */
+    bool is_new = entry->tid == entry->pid;
+    return bind_entry(timeline, entry_id, thread, is_new) ? thread : 0;
+}
+
+/* --- healing --- */
+
+/* The thread must be running from `at` on, and is not: its switch-in was lost. */
+static void heal_in(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t at_ns)
+{
+    struct wp_slice *slice = last_slice(thread);
+    timeline->counts.healed_in++;
+    if (!slice || slice->in_ns) { /* never seen: begins here */
+        slice = push_slice(timeline, thread, timeline->start_ns);
+        if (!slice)
+            return;
+        slice->flags |= WP_SLICE_FIRST;
+    }
+    uint64_t earliest = slice->wake_ns ? slice->wake_ns : slice->out_ns;
+    slice->in_ns = at_ns > earliest ? at_ns : earliest;
+    slice->flags |= WP_SLICE_UNCERTAIN;
+}
+
+/* The thread must have left the CPU by `at`, and has not: its switch-out was lost. */
+static void heal_out(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t at_ns)
+{
+    struct wp_slice *slice = last_slice(thread);
+    timeline->counts.healed_out++;
+    slice->end_ns = at_ns > slice->in_ns ? at_ns : slice->in_ns;
+    slice->flags |= WP_SLICE_UNCERTAIN;
+    struct wp_slice *next = push_slice(timeline, thread, slice->end_ns);
+    if (next) {
+        next->flags |= WP_SLICE_UNCERTAIN;
+        next->state = WP_STATE_INTERRUPTIBLE;
+    }
+}
+
+static bool is_running(const struct wp_thread *thread)
+{
+    const struct wp_slice *slice = last_slice(thread);
+    return slice && slice->in_ns && !slice->end_ns;
+}
+
+/* --- events --- */
+
+static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread, const struct wp_event *event)
+{
+    struct wp_slice *run = last_slice(thread);
+    run->end_ns = event->time_ns;
+    timeline->processes[timeline->identities[run->identity].process].running_ns += run->end_ns - run->in_ns;
+    thread->is_dead = event->c == WP_STATE_DEAD;
+    if (thread->is_dead)
+        return;
+    struct wp_slice *slice = push_slice(timeline, thread, event->time_ns);
+    if (!slice)
+        return;
+    slice->stack = event->stack;
+    slice->syscall = (uint16_t)event->d;
+    slice->state = (uint8_t)event->c;
+    if (event->flags & WP_SWITCH_PREEMPTED || event->c == WP_STATE_RUNNING)
+        slice->flags |= WP_SLICE_PREEMPTED;
+    else if (thread->early.time_ns && event->time_ns - thread->early.time_ns <= WP_EARLY_WAKING_NS) {
+        slice->wake_ns = event->time_ns;
+        slice->waker = thread->early.waker;
+        slice->cause = thread->early.cause;
+        slice->cause_a = thread->early.a;
+        slice->cause_d = thread->early.d;
+        slice->flags |= thread->early.in_irq ? WP_SLICE_IN_IRQ : 0;
+    }
+    if (event->flags & WP_SWITCH_DELIBERATE)
+        slice->flags |= WP_SLICE_DELIBERATE;
+    thread->early.time_ns = 0;
+}
+
+static void on_switch_out(struct wp_timeline *timeline, uint32_t index, const struct wp_event *event)
+{
+    struct wp_thread *thread = &timeline->threads[index];
+    if (!is_running(thread)) {
+        uint64_t since = timeline->cpu_time[event->cpu];
+        heal_in(timeline, thread, since ? since : timeline->start_ns);
+        if (!is_running(thread))
+            return;
+    }
+    sleep_begins(timeline, thread, event);
+}
+
+static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const struct wp_event *event)
+{
+    struct wp_thread *thread = &timeline->threads[index];
+    if (is_running(thread)) {
+        if (thread->cpu < timeline->cpu_room && timeline->cpu_thread[thread->cpu] == index + 1)
+            timeline->cpu_thread[thread->cpu] = 0;
+        uint64_t left = timeline->cpu_time[thread->cpu];
+        heal_out(timeline, thread, left > last_slice(thread)->in_ns ? left : event->time_ns);
+    }
+    struct wp_slice *slice = last_slice(thread);
+    if (!slice || slice->in_ns) { /* first seen here: it was runnable or asleep since the beginning */
+        slice = push_slice(timeline, thread, thread->birth_ns ? thread->birth_ns : timeline->start_ns);
+        if (!slice)
+            return;
+        slice->flags |= WP_SLICE_FIRST;
+    }
+    slice->in_ns = event->time_ns;
+    slice->identity = thread->identity;
+    thread->cpu = event->cpu;
+    thread->is_dead = false;
+}
+
+static void on_switch(struct wp_timeline *timeline, const struct wp_event *event)
+{
+    uint32_t cpu = event->cpu, room = timeline->cpu_room;
+    if (!TRY_GROW(timeline, cpu_thread, cpu_room, cpu) ||
+        !grow((void **)&timeline->cpu_time, &room, cpu, sizeof(*timeline->cpu_time)))
+        return;
+    uint32_t prev = thread_of(timeline, event->thread), next = thread_of(timeline, event->other);
+    uint32_t was = timeline->cpu_thread[cpu];
+    if (was && was != prev + 1) {
+        timeline->counts.chain_breaks++;
+        if (was != 1 && is_running(&timeline->threads[was - 1]) && timeline->threads[was - 1].cpu == cpu)
+            heal_out(timeline, &timeline->threads[was - 1], event->time_ns);
+    }
+    if (prev)
+        on_switch_out(timeline, prev, event);
+    if (next)
+        on_switch_in(timeline, next, event);
+    timeline->cpu_thread[cpu] = next + 1;
+    timeline->cpu_time[cpu] = event->time_ns;
+}
+
+static void on_waking(struct wp_timeline *timeline, const struct wp_event *event)
+{
+    uint32_t waker = thread_of(timeline, event->thread), target = thread_of(timeline, event->other);
+    if (!target)
+        return;
+    struct wp_thread *thread = &timeline->threads[target];
+    struct wp_slice *slice = last_slice(thread);
+    bool in_irq = event->flags & (WP_CONTEXT_HARDIRQ | WP_CONTEXT_SOFTIRQ | WP_CONTEXT_NMI);
+    if (!slice) { /* its first fact */
+        slice = push_slice(timeline, thread, timeline->start_ns);
+        if (!slice)
+            return;
+        slice->flags |= WP_SLICE_FIRST;
+        slice->state = WP_STATE_INTERRUPTIBLE;
+    }
+    if (thread->is_dead) {
+        timeline->counts.wakings_of_dead++;
+    } else if (slice->in_ns) {
+        timeline->counts.wakings_of_running++;
+        thread->early.time_ns = event->time_ns;
+        thread->early.waker = waker;
+        thread->early.cause = (uint8_t)event->c;
+        thread->early.a = event->a;
+        thread->early.d = event->d;
+        thread->early.in_irq = in_irq;
+    } else if (!slice->wake_ns || slice->wake_ns == slice->out_ns) {
+        slice->wake_ns = event->time_ns;
+        slice->waker = waker;
+        slice->cause = (uint8_t)event->c;
+        slice->cause_a = event->a;
+        slice->cause_d = event->d;
+        if (in_irq)
+            slice->flags |= WP_SLICE_IN_IRQ;
+    }
+}
+
+static void on_fork(struct wp_timeline *timeline, const struct wp_event *event)
+{
+    uint32_t parent = thread_of(timeline, event->thread), child = thread_of(timeline, event->other);
+    if (!child)
+        return;
+    struct wp_thread *thread = &timeline->threads[child];
+    if (thread->slice_end)
+        return; /* a fact about it came first: leave what is known */
+    thread->creator = parent;
+    thread->birth_ns = event->time_ns;
+    struct wp_slice *slice = push_slice(timeline, thread, event->time_ns);
+    if (!slice)
+        return;
+    slice->wake_ns = event->time_ns;
+    slice->waker = parent;
+    slice->cause = WP_CAUSE_TASK;
+    slice->flags |= WP_SLICE_BORN;
+}
+
+/* The thread goes on as another identity: its run ends and the next begins with no sleep between. */
+static void split_run(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t at_ns, uint8_t flag)
+{
+    struct wp_slice *slice = last_slice(thread);
+    if (!slice)
+        return;
+    if (!slice->in_ns || slice->end_ns) { /* renamed in its sleep: it wakes as the new one */
+        slice->identity = thread->identity;
+        return;
+    }
+    slice->end_ns = at_ns;
+    slice = push_slice(timeline, thread, at_ns);
+    if (!slice)
+        return;
+    slice->wake_ns = slice->in_ns = at_ns;
+    slice->waker = 0;
+    slice->cause = WP_CAUSE_TASK;
+    slice->flags = flag;
+}
+
+static void on_exec(struct wp_timeline *timeline, const struct wp_event *event)
+{
+    uint32_t index = thread_of(timeline, event->thread);
+    if (!index || !event->other || event->other == event->thread)
+        return;
+    if (bind_entry(timeline, event->other, index, true))
+        split_run(timeline, &timeline->threads[index], event->time_ns, WP_SLICE_EXEC);
+}
+
+static void on_rename(struct wp_timeline *timeline, const struct wp_event *event)
+{
+    uint32_t index = thread_of(timeline, event->thread);
+    if (!index)
+        return;
+    struct wp_thread *thread = &timeline->threads[index];
+    struct wp_identity old = timeline->identities[thread->identity];
+    if (old.comm == event->c)
+        return;
+    thread->identity = make_identity(timeline, old.entry, event->c, old.process, index);
+    timeline->identity_of_entry[event->thread] = thread->identity;
+    const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, event->thread);
+    if (entry && entry->tid == entry->pid)
+        timeline->processes[old.process].comm = event->c;
+    split_run(timeline, thread, event->time_ns, WP_SLICE_RENAME);
+}
+
+static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
+{
+    uint32_t index = thread_of(timeline, event->thread);
+    if (!index || timeline->threads[index].slice_end)
+        return; /* what the tracepoints said is newer than the snapshot */
+    struct wp_thread *thread = &timeline->threads[index];
+    struct wp_slice *slice = push_slice(timeline, thread, timeline->start_ns);
+    if (!slice)
+        return;
+    slice->flags = WP_SLICE_FIRST;
+    slice->state = (uint8_t)event->c;
+    slice->syscall = (uint16_t)event->d;
+    slice->stack = event->stack;
+    if (event->flags & WP_STATE_ON_CPU) {
+        slice->in_ns = timeline->start_ns;
+        slice->wake_ns = timeline->start_ns;
+        thread->cpu = event->cpu;
+    } else if (event->c == WP_STATE_RUNNING) {
+        slice->wake_ns = timeline->start_ns;
+        slice->flags |= WP_SLICE_PREEMPTED;
+    }
+}
+
+static void on_sample(struct wp_timeline *timeline, const struct wp_event *event)
+{
+    uint32_t index = thread_of(timeline, event->thread);
+    struct wp_thread *thread = &timeline->threads[index];
+    const struct wp_slice *slice = index ? last_slice(thread) : NULL;
+    uint64_t time_ns = event->time_ns;
+    if (!slice) {
+        timeline->counts.lost_samples++;
+        return;
+    }
+    if (!is_running(thread)) {
+        uint64_t out = slice->end_ns ? slice->end_ns : slice->out_ns;
+        if (time_ns - out > WP_LATE_SAMPLE_NS || !out) {
+            timeline->counts.lost_samples++;
+            return;
+        }
+        timeline->counts.late_samples++;
+        time_ns = out - 1;
+    }
+    push_sample(timeline, thread, time_ns, event->stack);
+}
+
+void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *original)
+{
+    struct wp_event copy;
+    const struct wp_event *event = original;
+    if (event->kind < WP_EVENT_KINDS)
+        timeline->counts.events[event->kind]++;
+    if (!timeline->start_ns)
+        timeline->start_ns = event->time_ns;
+    if (event->time_ns < timeline->now_ns) {
+        timeline->counts.out_of_order++;
+        copy = *original;
+        copy.time_ns = timeline->now_ns;
+        event = &copy;
+    }
+    timeline->now_ns = event->time_ns;
+    switch (event->kind) {
+    case WP_EVENT_SWITCH:
+        on_switch(timeline, event);
+        break;
+    case WP_EVENT_WAKING:
+        on_waking(timeline, event);
+        break;
+    case WP_EVENT_FORK:
+        on_fork(timeline, event);
+        break;
+    case WP_EVENT_EXEC:
+        on_exec(timeline, event);
+        break;
+    case WP_EVENT_RENAME:
+        on_rename(timeline, event);
+        break;
+    case WP_EVENT_STATE:
+        on_state(timeline, event);
+        break;
+    case WP_EVENT_SAMPLE:
+        on_sample(timeline, event);
+        break;
+    case WP_EVENT_BLOCK_INSERT:
+    case WP_EVENT_BLOCK_ISSUE:
+    case WP_EVENT_BLOCK_COMPLETE:
+        wp_blockops_event(&timeline->blockops, event, thread_of(timeline, event->thread));
+        break;
+    case WP_EVENT_SOCK_SEND:
+    case WP_EVENT_SOCK_ARRIVE:
+    case WP_EVENT_SOCK_RECV:
+    case WP_EVENT_SOCK_STATE:
+        wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
+        break;
+    default: /* EXIT: the last switch ends the thread; RETRANSMIT: nothing waits on it here */
+        break;
+    }
+}
+
+void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
+{
+    for (uint32_t i = 1; i < timeline->thread_count; i++) {
+        struct wp_thread *thread = &timeline->threads[i];
+        while (thread->slice_end - thread->first_slice > 1) {
+            const struct wp_slice *slice = wp_thread_slice(thread, thread->first_slice);
+            if (!slice->end_ns || slice->end_ns >= horizon_ns)
+                break;
+            thread->first_slice++;
+        }
+        while (thread->first_sample < thread->sample_end &&
+               thread->samples[thread->first_sample & thread->sample_mask].time_ns < horizon_ns)
+            thread->first_sample++;
+        if (thread->is_dead && thread->slice_end - thread->first_slice == 1 &&
+            wp_thread_slice(thread, thread->first_slice)->end_ns < horizon_ns) {
+            free(thread->slices);
+            free(thread->samples);
+            thread->slices = NULL;
+            thread->samples = NULL;
+            thread->first_slice = thread->slice_end;
+            thread->first_sample = thread->sample_end;
+        }
+    }
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_TIMELINE_H
+#define WP_AGGREGATOR_TIMELINE_H
+/*
+ * The timeline of one session: per thread a ring of slices (a sleep and the run after it) and of samples, per device the
+ * block operations, per socket the sends and receives. Fed with events in time order; read by the explanation. Times are
+ * the host's own. What is missing (a lost switch, a lost fork) is healed at the next fact about that thread or CPU, marked
+ * uncertain and counted. Not thread safe.
+ */
+#include "aggregator/blockops.h"
+#include "aggregator/messages.h"
+#include "proto/dictionary.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WP_LATE_SAMPLE_NS 20000u      /* a sample may come this long after its run ended (RSP paper, 5.2) */
+#define WP_EARLY_WAKING_NS 100000u    /* a waking may be stamped this long before the switch-out that it ends */
+
+enum wp_slice_flag {
+    WP_SLICE_BORN = 1,          /* the thread's first: out == wake == birth, waker = creator */
+    WP_SLICE_EXEC = 2,          /* no sleep: exec began a new identity */
+    WP_SLICE_RENAME = 4,        /* no sleep: the thread took another name */
+    WP_SLICE_UNCERTAIN = 8,     /* an end of it was healed */
+    WP_SLICE_PREEMPTED = 16,
+    WP_SLICE_DELIBERATE = 32,   /* asleep in a call whose only purpose is to sleep */
+    WP_SLICE_FIRST = 64,        /* begins where the recording begins */
+    WP_SLICE_IN_IRQ = 128,      /* the waking came in interrupt context */
+};
+
+/* A sleep and the run after it: [out, in) and [in, end). 0 stands for "not yet". */
+struct wp_slice {
+    uint64_t out_ns, wake_ns, in_ns, end_ns;
+    uint64_t cause_a;           /* of the waking event: position, datagram key or request key */
+    uint32_t cause_d;           /* of the waking event: socket, device, irq, vector */
+    uint32_t stack;             /* where it went to sleep */
+    uint32_t waker;             /* thread index current at the waking, 0 idle or none */
+    uint32_t identity;          /* index: who it was in this run */
+    uint16_t syscall;           /* number + 1, 0 none */
+    uint8_t state;              /* enum wp_task_state at out */
+    uint8_t cause;              /* enum wp_cause */
+    uint8_t flags;              /* enum wp_slice_flag */
+};
+
+struct wp_sample {
+    uint64_t time_ns;
+    uint32_t stack;
+};
+
+/* Who a thread is between two execs or renames. */
+struct wp_identity {
+    uint32_t entry;             /* dictionary thread id */
+    uint32_t comm;              /* dictionary string id */
+    uint32_t process;           /* index of the process */
+    uint32_t thread;
+    uint64_t aggregates;        /* bit i: base of aggregate i; set by the session */
+};
+
+/* A thread group between two execs. */
+struct wp_process {
+    uint32_t pid;
+    uint32_t comm;              /* dictionary string id of its leader (or of the first thread seen) */
+    uint64_t start_ns;
+    uint64_t running_ns;        /* time on a CPU so far, for "busiest" */
+};
+
+struct wp_thread {
+    struct wp_slice *slices;    /* ring, owned */
+    struct wp_sample *samples;  /* ring, owned */
+    uint64_t first_slice, slice_end; /* ordinals [first, end); slice i is slices[i & mask] */
+    uint64_t first_sample, sample_end;
+    uint32_t slice_mask, sample_mask; /* size - 1; rings with a NULL pointer have none */
+    uint32_t identity;          /* index, now */
+    uint32_t tid;
+    uint32_t cpu;               /* of its last run */
+    uint32_t creator;           /* thread index, 0 unknown */
+    uint64_t birth_ns;          /* 0 unknown */
+    struct {                    /* a waking seen while it still ran */
+        uint64_t time_ns, a;
+        uint32_t waker, d;
+        uint8_t cause, in_irq;
+    } early;
+    bool is_dead, is_base;
+};
+
+struct wp_timeline_counts {
+    uint64_t events[WP_EVENT_KINDS];
+    uint64_t chain_breaks;      /* a CPU's prev was not its last next */
+    uint64_t healed_in, healed_out;
+    uint64_t late_samples, lost_samples;
+    uint64_t wakings_of_running, wakings_of_dead;
+    uint64_t out_of_order;      /* events behind the session's time, taken at its time */
+};
+
+struct wp_timeline {
+    struct wp_dictionary *dictionary;   /* borrowed */
+    struct wp_thread *threads;          /* [0] is the idle task */
+    uint32_t thread_count, thread_room;
+    struct wp_identity *identities;     /* [0] idle */
+    uint32_t identity_count, identity_room;
+    struct wp_process *processes;       /* [0] idle */
+    uint32_t process_count, process_room;
+    uint32_t *thread_of_entry;          /* dictionary thread id -> thread index + 1 */
+    uint32_t *identity_of_entry;        /* dictionary thread id -> identity */
+    uint32_t entry_room;
+    struct wp_intmap process_of_pid;
+    uint32_t *cpu_thread;               /* thread index + 1 that runs there; 0 unknown */
+    uint64_t *cpu_time;                 /* last switch there */
+    uint32_t cpu_room;
+    struct wp_blockops blockops;
+    struct wp_messages messages;
+    uint64_t start_ns, now_ns;          /* first and last event */
+    struct wp_timeline_counts counts;
+    /* Called for each new identity, so that its base memberships can be set. May be NULL. */
+    void (*identity_made)(void *context, struct wp_timeline *timeline, uint32_t identity);
+    void *context;
+    bool failed;                        /* out of memory: events were lost */
+};
+
+int wp_timeline_init(struct wp_timeline *timeline, struct wp_dictionary *dictionary);
+void wp_timeline_fini(struct wp_timeline *timeline);
+/* Takes one event; events of a session come in time order (a late one is taken at the session's time, counted). */
+void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *event);
+/* Forgets slices and samples that end before `horizon_ns`, but the last of each thread. */
+void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns);
+
+static inline struct wp_slice *wp_thread_slice(const struct wp_thread *thread, uint64_t ordinal)
+{
+    return &thread->slices[ordinal & thread->slice_mask];
+}
+
+/* Ordinal of the slice that holds the instant (out <= at), or thread->slice_end when there is none. */
+uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns);
+/* First sample ordinal with time >= at. */
+uint64_t wp_thread_find_sample(const struct wp_thread *thread, uint64_t at_ns);
+const char *wp_timeline_comm(const struct wp_timeline *timeline, uint32_t identity);
+
+#endif
