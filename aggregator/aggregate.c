@@ -152,7 +152,9 @@ static void follow_all(struct wp_aggregate *aggregate)
                     merged.end_ns = waiting.rows[i].end_ns;
                 i++;
             }
-            qsort(aggregate->followed.rows, aggregate->followed.count, sizeof(*aggregate->followed.rows), compare_stretches);
+            if (aggregate->followed.count)
+                qsort(aggregate->followed.rows, aggregate->followed.count, sizeof(*aggregate->followed.rows),
+                    compare_stretches);
             follow(aggregate, &merged, aggregate->followed.count);
         }
         free(waiting.rows);

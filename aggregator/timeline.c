@@ -218,7 +218,7 @@ static void heal_in(struct wp_timeline *timeline, struct wp_thread *thread, uint
     struct wp_slice *slice = last_slice(thread);
     timeline->counts.healed_in++;
     if (!slice || slice->in_ns) { /* never seen: begins here */
-        slice = push_slice(timeline, thread, timeline->start_ns);
+        slice = push_slice(timeline, thread, at_ns);
         if (!slice)
             return;
         slice->flags |= WP_SLICE_FIRST;
@@ -301,10 +301,11 @@ static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const str
         heal_out(timeline, thread, left > last_slice(thread)->in_ns ? left : event->time_ns);
     }
     struct wp_slice *slice = last_slice(thread);
-    if (!slice || slice->in_ns) { /* first seen here: it was runnable or asleep since the beginning */
-        slice = push_slice(timeline, thread, thread->birth_ns ? thread->birth_ns : timeline->start_ns);
+    if (!slice || slice->in_ns) { /* first seen here: nothing is said about the time before */
+        slice = push_slice(timeline, thread, event->time_ns);
         if (!slice)
             return;
+        slice->wake_ns = event->time_ns;
         slice->flags |= WP_SLICE_FIRST;
     }
     slice->in_ns = event->time_ns;
@@ -343,7 +344,7 @@ static void on_waking(struct wp_timeline *timeline, const struct wp_event *event
     struct wp_slice *slice = last_slice(thread);
     bool in_irq = event->flags & (WP_CONTEXT_HARDIRQ | WP_CONTEXT_SOFTIRQ | WP_CONTEXT_NMI);
     if (!slice) { /* its first fact */
-        slice = push_slice(timeline, thread, timeline->start_ns);
+        slice = push_slice(timeline, thread, event->time_ns);
         if (!slice)
             return;
         slice->flags |= WP_SLICE_FIRST;

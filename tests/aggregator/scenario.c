@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/aggregator/scenario.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS 4096u
+#define START_NS 1000000000u /* time 0 of a scenario */
+
+struct parser {
+    struct scenario *scenario;
+    struct wp_error *err;
+    char *names[64];            /* of threads, index = dictionary id */
+    char *socket_names[64];
+    unsigned line;
+};
+
+static int fail(struct parser *p, const char *what, const char *text)
+{
+    return wp_error_set(p->err, -EINVAL, "line %u: %s '%s'", p->line, what, text ? text : "");
+}
+
+static uint32_t string_id(struct parser *p, const char *text, size_t size)
+{
+    struct wp_batch *b = &p->scenario->batch;
+    for (uint32_t i = 0; i < b->string_count; i++)
+        if (b->strings[i].size == size && !memcmp(b->strings[i].data, text, size))
+            return i + 1;
+    b->strings[b->string_count++] = (struct wp_bytes){strndup(text, size), (uint32_t)size};
+    return b->string_count;
+}
+
+static uint32_t find_name(char *const *names, uint32_t count, const char *name)
+{
+    for (uint32_t i = 1; i <= count; i++)
+        if (names[i] && !strcmp(names[i], name))
+            return i;
+    return 0;
+}
+
+/* "a;b;k:c": user functions a, b, kernel function c, outermost first. */
+static uint32_t stack_id(struct parser *p, const char *text)
+{
+    struct wp_batch *b = &p->scenario->batch;
+    uint32_t parent = 0;
+    while (*text) {
+        size_t size = strcspn(text, ";");
+        bool is_kernel = !strncmp(text, "k:", 2);
+        uint32_t name = string_id(p, text + 2 * is_kernel, size - 2 * is_kernel), frame = 0, found = 0;
+        for (uint32_t i = 0; i < b->frame_count && !frame; i++)
+            if (b->frames[i].function == name && b->frames[i].is_kernel == is_kernel)
+                frame = i + 1;
+        if (!frame) {
+            b->frames[b->frame_count++] = (struct wp_frame_entry){.function = name, .offset = name, .is_kernel = is_kernel};
+            frame = b->frame_count;
+        }
+        for (uint32_t i = 0; i < b->stack_count && !found; i++)
+            if (b->stacks[i].parent == parent && b->stacks[i].frame == frame)
+                found = i + 1;
+        if (!found) {
+            b->stacks[b->stack_count++] = (struct wp_stack_entry){parent, frame};
+            found = b->stack_count;
+        }
+        parent = found;
+        text += size + (text[size] == ';');
+    }
+    return parent;
+}
+
+static int parse_thread(struct parser *p, char **words, int count)
+{
+    struct wp_batch *b = &p->scenario->batch;
+    if (count < 3)
+        return fail(p, "thread NAME TID", words[0]);
+    struct wp_thread_entry entry = {.tid = (uint32_t)atoi(words[2])};
+    entry.pid = entry.tid;
+    const char *comm = words[1];
+    for (int i = 3; i < count; i++) {
+        if (!strncmp(words[i], "pid=", 4))
+            entry.pid = (uint32_t)atoi(words[i] + 4);
+        else if (!strncmp(words[i], "comm=", 5))
+            comm = words[i] + 5;
+        else if (!strncmp(words[i], "parent=", 7))
+            entry.parent = find_name(p->names, b->thread_count, words[i] + 7);
+        else if (!strcmp(words[i], "base"))
+            entry.flags |= WP_THREAD_COMMAND;
+        else if (!strcmp(words[i], "kernel"))
+            entry.flags |= WP_THREAD_KERNEL;
+        else
+            return fail(p, "unknown word", words[i]);
+    }
+    entry.comm = string_id(p, comm, strlen(comm));
+    b->threads[b->thread_count++] = entry;
+    p->names[b->thread_count] = strdup(words[1]);
+    return 0;
+}
+
+static int parse_end(struct parser *p, char *text, uint8_t *address, uint16_t *port)
+{
+    char *colon = strrchr(text, ':');
+    if (!colon)
+        return fail(p, "not an address", text);
+    *colon = 0;
+    *port = (uint16_t)atoi(colon + 1);
+    return inet_pton(AF_INET, text, address) == 1 ? 0 : fail(p, "not an address", text);
+}
+
+static int parse_socket(struct parser *p, char **words, int count)
+{
+    struct wp_batch *b = &p->scenario->batch;
+    if (count < 4)
+        return fail(p, "socket NAME LOCAL REMOTE", words[0]);
+    struct wp_socket_entry entry = {.family = AF_INET, .protocol = IPPROTO_TCP, .netns = 1};
+    if (count > 4 && !strcmp(words[4], "udp"))
+        entry.protocol = IPPROTO_UDP;
+    int rc = parse_end(p, words[2], entry.local, &entry.local_port);
+    if (!rc)
+        rc = parse_end(p, words[3], entry.remote, &entry.remote_port);
+    if (rc)
+        return rc;
+    b->sockets[b->socket_count++] = entry;
+    p->socket_names[b->socket_count] = strdup(words[1]);
+    return 0;
+}
+
+static int thread_word(struct parser *p, const char *name, uint32_t *id)
+{
+    *id = find_name(p->names, p->scenario->batch.thread_count, name);
+    return *id || !strcmp(name, "idle") ? 0 : fail(p, "no thread", name);
+}
+
+static int socket_word(struct parser *p, const char *name, uint32_t *id)
+{
+    *id = find_name(p->socket_names, p->scenario->batch.socket_count, name);
+    return *id ? 0 : fail(p, "no socket", name);
+}
+
+static uint32_t syscall_number(const char *name)
+{
+    static const struct { const char *name; uint32_t number; } known[] = {{"read", 0}, {"write", 1}, {"poll", 7},
+        {"select", 23}, {"nanosleep", 35}, {"sendto", 44}, {"recvfrom", 45}, {"fsync", 74}, {"futex", 202},
+        {"wait4", 61}, {"epoll_wait", 232}, {"clock_nanosleep", 230}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (!strcmp(known[i].name, name))
+            return known[i].number + 1;
+    return 0;
+}
+
+/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [deliberate] */
+static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
+{
+    static const char states[] = "RSDTtXIP";
+    if (n < 5)
+        return fail(p, "switch CPU PREV STATE NEXT", w[0]);
+    const char *state = strchr(states, *w[3]);
+    if (!state || !*w[3])
+        return fail(p, "not a state", w[3]);
+    e->kind = WP_EVENT_SWITCH;
+    e->cpu = (uint16_t)atoi(w[1]);
+    e->c = (uint32_t)(state - states);
+    if (e->c == WP_STATE_RUNNING)
+        e->flags |= WP_SWITCH_PREEMPTED;
+    for (int i = 5; i < n; i++) {
+        if (!strncmp(w[i], "stack=", 6))
+            e->stack = stack_id(p, w[i] + 6);
+        else if (!strcmp(w[i], "deliberate"))
+            e->flags |= WP_SWITCH_DELIBERATE;
+        else if (!(e->d = syscall_number(w[i])))
+            return fail(p, "no such system call", w[i]);
+    }
+    int rc = thread_word(p, w[2], &e->thread);
+    return rc ? rc : thread_word(p, w[4], &e->other);
+}
+
+/* waking CPU CURRENT TARGET [timer | irq N | softirq N | message SOCKET POSITION | block DEVICE KEY | unknown] */
+static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
+{
+    if (n < 4)
+        return fail(p, "waking CPU CURRENT TARGET", w[0]);
+    e->kind = WP_EVENT_WAKING;
+    e->cpu = (uint16_t)atoi(w[1]);
+    e->c = WP_CAUSE_TASK;
+    int rc = thread_word(p, w[2], &e->thread);
+    if (!rc)
+        rc = thread_word(p, w[3], &e->other);
+    if (rc || n == 4)
+        return rc;
+    e->flags = WP_CONTEXT_SOFTIRQ;
+    if (!strcmp(w[4], "timer")) {
+        e->c = WP_CAUSE_TIMER;
+    } else if (!strcmp(w[4], "unknown")) {
+        e->c = WP_CAUSE_UNKNOWN;
+    } else if ((!strcmp(w[4], "irq") || !strcmp(w[4], "softirq")) && n > 5) {
+        e->c = *w[4] == 'i' ? WP_CAUSE_IRQ : WP_CAUSE_SOFTIRQ;
+        e->d = (uint32_t)atoi(w[5]);
+    } else if (!strcmp(w[4], "message") && n > 6) {
+        e->c = WP_CAUSE_MESSAGE;
+        e->a = strtoull(w[6], NULL, 0);
+        rc = socket_word(p, w[5], &e->d);
+    } else if (!strcmp(w[4], "block") && n > 6) {
+        e->c = WP_CAUSE_BLOCK;
+        e->d = (uint32_t)atoi(w[5]);
+        e->a = strtoull(w[6], NULL, 0);
+    } else {
+        rc = fail(p, "not a cause", w[4]);
+    }
+    return rc;
+}
+
+static int parse_two_threads(struct parser *p, char **w, int n, struct wp_event *e, uint8_t kind)
+{
+    e->kind = kind;
+    if (n < 3)
+        return fail(p, "two threads are needed after", w[0]);
+    int rc = thread_word(p, w[1], &e->thread);
+    return rc ? rc : thread_word(p, w[2], &e->other);
+}
+
+/* send|recv THREAD SOCKET END BYTES [datagram] */
+static int parse_bytes(struct parser *p, char **w, int n, struct wp_event *e, uint8_t kind)
+{
+    e->kind = kind;
+    if (n < 5)
+        return fail(p, "THREAD SOCKET END BYTES are needed after", w[0]);
+    e->a = strtoull(w[3], NULL, 0);
+    e->c = (uint32_t)atoi(w[4]);
+    if (n > 5 && !strcmp(w[5], "datagram"))
+        e->flags |= WP_SOCK_DATAGRAM;
+    int rc = thread_word(p, w[1], &e->thread);
+    return rc ? rc : socket_word(p, w[2], &e->d);
+}
+
+/* insert|issue|complete THREAD DEVICE KEY BYTES [write] */
+static int parse_block(struct parser *p, char **w, int n, struct wp_event *e, uint8_t kind)
+{
+    e->kind = kind;
+    if (n < 5)
+        return fail(p, "THREAD DEVICE KEY BYTES are needed after", w[0]);
+    e->d = (uint32_t)atoi(w[2]);
+    e->b = strtoull(w[3], NULL, 0);
+    e->c = (uint32_t)atoi(w[4]);
+    if (n > 5 && !strcmp(w[5], "write"))
+        e->flags |= WP_BLOCK_WRITE;
+    return thread_word(p, w[1], &e->thread);
+}
+
+static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
+{
+    const char *what = w[0];
+    if (!strcmp(what, "switch"))
+        return parse_switch(p, w, n, e);
+    if (!strcmp(what, "waking"))
+        return parse_waking(p, w, n, e);
+    if (!strcmp(what, "fork"))
+        return parse_two_threads(p, w, n, e, WP_EVENT_FORK);
+    if (!strcmp(what, "exec"))
+        return parse_two_threads(p, w, n, e, WP_EVENT_EXEC);
+    if (!strcmp(what, "send"))
+        return parse_bytes(p, w, n, e, WP_EVENT_SOCK_SEND);
+    if (!strcmp(what, "recv"))
+        return parse_bytes(p, w, n, e, WP_EVENT_SOCK_RECV);
+    if (!strcmp(what, "insert"))
+        return parse_block(p, w, n, e, WP_EVENT_BLOCK_INSERT);
+    if (!strcmp(what, "issue"))
+        return parse_block(p, w, n, e, WP_EVENT_BLOCK_ISSUE);
+    if (!strcmp(what, "complete"))
+        return parse_block(p, w, n, e, WP_EVENT_BLOCK_COMPLETE);
+    if (!strcmp(what, "rename") && n > 2) {
+        e->kind = WP_EVENT_RENAME;
+        e->c = string_id(p, w[2], strlen(w[2]));
+        return thread_word(p, w[1], &e->thread);
+    }
+    if (!strcmp(what, "sample") && n > 2) { /* sample CPU THREAD [stack=...] */
+        e->kind = WP_EVENT_SAMPLE;
+        e->cpu = (uint16_t)atoi(w[1]);
+        if (n > 3 && !strncmp(w[3], "stack=", 6))
+            e->stack = stack_id(p, w[3] + 6);
+        return thread_word(p, w[2], &e->thread);
+    }
+    if (!strcmp(what, "state") && n > 2) { /* state THREAD STATE [SYSCALL]: what existed at the start */
+        e->kind = WP_EVENT_STATE;
+        e->c = *w[2] == 'D' ? WP_STATE_UNINTERRUPTIBLE : WP_STATE_INTERRUPTIBLE;
+        e->d = n > 3 ? syscall_number(w[3]) : 0;
+        return thread_word(p, w[1], &e->thread);
+    }
+    return fail(p, "unknown event", what);
+}
+
+static int parse_line(struct parser *p, char *line)
+{
+    char *words[16], *save = NULL;
+    int count = 0;
+    struct wp_batch *b = &p->scenario->batch;
+    for (char *word = strtok_r(line, " \t", &save); word && count < 16 && *word != '#'; word = strtok_r(NULL, " \t", &save))
+        words[count++] = word;
+    if (!count)
+        return 0;
+    if (!strcmp(words[0], "thread"))
+        return parse_thread(p, words, count);
+    if (!strcmp(words[0], "socket"))
+        return parse_socket(p, words, count);
+    if (count < 2 || b->event_count == ROWS)
+        return fail(p, "not a line of a scenario", words[0]);
+    char *end;
+    double us = strtod(words[0], &end);
+    if (*end)
+        return fail(p, "not a time in microseconds", words[0]);
+    struct wp_event *e = &b->events[b->event_count++];
+    *e = (struct wp_event){.time_ns = START_NS + (uint64_t)(us * 1000 + 0.5)};
+    return parse_event(p, words + 1, count - 1, e);
+}
+
+int scenario_parse(struct scenario *scenario, const char *text, struct wp_error *err)
+{
+    struct parser p = {.scenario = scenario, .err = err};
+    struct wp_batch *b = &scenario->batch;
+    *scenario = (struct scenario){0};
+    *b = (struct wp_batch){.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1,
+        .first_frame = 1, .first_stack = 1, .is_last = true, .watermark_ns = START_NS};
+    b->events = calloc(ROWS, sizeof(*b->events));
+    b->strings = calloc(ROWS, sizeof(*b->strings));
+    b->threads = calloc(64, sizeof(*b->threads));
+    b->sockets = calloc(64, sizeof(*b->sockets));
+    b->frames = calloc(ROWS, sizeof(*b->frames));
+    b->stacks = calloc(ROWS, sizeof(*b->stacks));
+    int rc = 0;
+    const char *below = strstr(text, "\n--\n");
+    scenario->expected = strdup(below ? below + 4 : "");
+    char *copy = strndup(text, below ? (size_t)(below - text) + 1 : strlen(text)), *save = NULL, *at = copy;
+    for (char *line = strsep(&at, "\n"); line && !rc; line = strsep(&at, "\n")) {
+        p.line++;
+        rc = parse_line(&p, line);
+    }
+    (void)save;
+    free(copy);
+    for (int i = 0; i < 64; i++) {
+        free(p.names[i]);
+        free(p.socket_names[i]);
+    }
+    return rc;
+}
+
+void scenario_fini(struct scenario *scenario)
+{
+    struct wp_batch *b = &scenario->batch;
+    for (uint32_t i = 0; i < b->string_count; i++)
+        free((char *)b->strings[i].data);
+    free(b->events);
+    free(b->strings);
+    free(b->threads);
+    free(b->sockets);
+    free(b->frames);
+    free(b->stacks);
+    free(scenario->expected);
+}
