@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chronological flame: time to the right, pseudo-stacks upwards, one control path under the other.
+(function () {
+  'use strict';
+  var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, models = wakepath.traceModel;
+  var palette = wakepath.palette, Surface = wakepath.Surface, TimeAxis = wakepath.TimeAxis;
+  var ROW = 18, LABEL = 22, GAP = 14;
+
+  function Chronology(place, data) {
+    var self = this, model = models.paths(data);
+    this.data = data;
+    this.paths = model.paths;
+    this.flags = model.flags;
+    this.depth = model.depth;
+    this.showLinks = true;
+    this.axis = new TimeAxis(data.length, 0, function () {
+      self.changed();
+    });
+    this.layout();
+    this.links = this.placeLinks();
+    this.buildTools(place);
+    this.surface = new Surface(place, 'Chronological flame. Plus and minus zoom, arrow keys move, Escape shows all.', this.acts());
+    this.say = view.say(place);
+    view.legend(place, palette.LEGEND);
+    this.tip = new wakepath.Tip();
+    this.surface.setHeight(this.total);
+    var state = view.readHash();
+    if (state.from && state.to) this.axis.show(Number(state.from) || 0, Number(state.to) || data.length);
+  }
+
+  Chronology.prototype.buildTools = function (place) {
+    var self = this, bar = view.element('div', 'tools');
+    place.appendChild(bar);
+    view.button(bar, '+', 'Zoom in', function () {
+      self.axis.zoom(self.surface.width / 2, 2);
+    }).setAttribute('aria-label', 'Zoom in');
+    view.button(bar, '−', 'Zoom out', function () {
+      self.axis.zoom(self.surface.width / 2, 0.5);
+    }).setAttribute('aria-label', 'Zoom out');
+    view.button(bar, 'Show all', 'The whole window (Escape)', function () {
+      self.axis.show(0, self.axis.length);
+    });
+    view.toggle(bar, 'Links', 'Lines between control paths', true, function (on) {
+      self.showLinks = on;
+      self.surface.paint();
+    });
+    this.range = view.element('output', 'found');
+    bar.appendChild(this.range);
+  };
+
+  Chronology.prototype.acts = function () {
+    var self = this;
+    return {
+      draw: function (ctx, width, height, top) {
+        self.draw(ctx, width, height, top);
+      },
+      hover: function (x, y, event) {
+        self.hover(x, y, event);
+      },
+      leave: function () {
+        self.tip.hide();
+      },
+      click: function (x, y) {
+        var found = self.at(x, y);
+        self.surface.canvas.focus({preventScroll: true});
+        if (found) self.axis.show(found.start - (found.end - found.start) * 0.05, found.end + (found.end - found.start) * 0.05);
+      },
+      drag: function (dx, dy) {
+        self.surface.stage.scrollTop -= dy;
+        self.axis.pan(dx);
+      },
+      wheel: function (x, event) {
+        self.axis.wheel(x, event);
+      },
+      pinch: function (x, factor) {
+        self.axis.zoom(x, factor);
+      },
+      key: function (event) {
+        self.axis.key(event);
+      }
+    };
+  };
+
+  Chronology.prototype.layout = function () {
+    var y = TimeAxis.HEIGHT + 6;
+    this.paths.forEach(function (path) {
+      path.top = y;
+      path.bottom = y + LABEL + path.rows.length * ROW;
+      y = path.bottom + GAP;
+    });
+    this.total = y;
+  };
+
+  Chronology.prototype.label = function (path) {
+    var data = this.data, thread = data.path_thread[path.index], base = data.path_base[path.index];
+    var name = thread !== undefined && data.names[data.thread_comm[thread]];
+    return (name ? name + ' ' + data.thread_tid[thread] : 'control path ' + path.index) + (base ? '' : ' (waited for)');
+  };
+
+  Chronology.prototype.changed = function () {
+    var whole = this.axis.from === 0 && this.axis.to === this.axis.length;
+    view.writeHash(whole ? {} : {from: Math.round(this.axis.from), to: Math.round(this.axis.to)});
+    if (this.surface) this.surface.paint();
+  };
+
+  Chronology.prototype.frame = function (node) {
+    return this.data.frames[this.data.node_frame[node]] || [0, '?', ''];
+  };
+
+  Chronology.prototype.draw = function (ctx, width, height, top) {
+    var self = this;
+    this.axis.width = width;
+    this.colours = palette.read();
+    this.drawn = 0;
+    this.paths.forEach(function (path) {
+      if (path.bottom < top || path.top > top + height) return;
+      ctx.font = '600 12px ' + self.colours.sans;
+      ctx.textBaseline = 'middle';
+      ctx.fillStyle = self.colours.muted;
+      ctx.fillText(self.label(path), 6, path.top - top + LABEL / 2);
+      ctx.font = '11.5px ' + self.colours.font;
+      path.rows.forEach(function (row, depth) {
+        var y = path.bottom - (depth + 1) * ROW - top;
+        if (y < height && y + ROW > TimeAxis.HEIGHT) self.drawRow(ctx, row, y, width);
+      });
+    });
+    if (this.showLinks) this.drawLinks(ctx, top, height);
+    this.axis.draw(ctx, this.colours, width, 4);
+    this.range.textContent = units.duration(this.axis.to - this.axis.from) + ' in sight';
+    wakepath.ready('chronology:' + this.drawn);
+  };
+
+  // Equal neighbours are one rectangle until the gap between them is a pixel wide.
+  Chronology.prototype.drawRow = function (ctx, row, y, width) {
+    var axis = this.axis, i = Math.max(0, models.after(row.start, axis.from) - 1), node = -1, x0 = 0, x1 = 0;
+    while (i > 0 && row.end[i - 1] > axis.from) i--;
+    for (; i < row.start.length && row.start[i] < axis.to; i++) {
+      var start = axis.x(row.start[i]), end = axis.x(row.end[i]);
+      if (end < 0) continue;
+      if (row.node[i] === node && start - x1 < 1) {
+        x1 = Math.max(x1, end);
+        continue;
+      }
+      if (node >= 0) this.drawRect(ctx, node, x0, x1, y, width);
+      node = row.node[i];
+      x0 = start;
+      x1 = end;
+    }
+    this.lastPixel = -1;
+    if (node >= 0) this.drawRect(ctx, node, x0, x1, y, width);
+    this.lastPixel = -1;
+  };
+
+  Chronology.prototype.drawRect = function (ctx, node, x0, x1, y, width) {
+    x0 = Math.max(x0, -1);
+    x1 = Math.min(x1, width + 1);
+    var wide = x1 - x0, frame = this.frame(node);
+    if (wide < 1) {
+      // Many rectangles in one pixel: the first stands for them.
+      if (Math.floor(x0) === this.lastPixel) return;
+      this.lastPixel = Math.floor(x0);
+      wide = 1;
+    }
+    this.drawn++;
+    ctx.fillStyle = this.colours[palette.colourName(frame[0], this.flags[node])];
+    ctx.fillRect(x0, y, wide > 3 ? wide - 0.75 : wide, ROW - 1);
+    if (wide > 26) {
+      ctx.fillStyle = this.colours['frame-ink'];
+      ctx.fillText(Surface.fit(ctx, frame[1], wide - 8), Math.max(x0, 0) + 4, y + ROW / 2);
+    }
+  };
+
+  // Where a thread stands at a moment: the path and the row of its layer's top, or null.
+  Chronology.prototype.locate = function (comm, time, candidates) {
+    for (var i = 0; i < candidates.length; i++) {
+      var path = candidates[i], at = models.after(path.starts, time) - 1;
+      if (at < 0 || path.ends[at] + 1000 < time) continue;
+      var stack = models.chain(this.data, this.depth, this.data.piece_node[path.tops[at]]), inside = false;
+      for (var depth = 0; depth < stack.length; depth++) {
+        var frame = this.frame(stack[depth]);
+        if (frame[0] !== palette.STYLE.PROCESS) continue;
+        if (inside) break;
+        inside = frame[1] === comm;
+      }
+      if (inside) return {path: path, row: depth, time: time};
+    }
+    return null;
+  };
+
+  // Which paths a process name stands in.
+  Chronology.prototype.pathsByName = function () {
+    var self = this, names = new Map();
+    this.paths.forEach(function (path) {
+      path.rows.forEach(function (row) {
+        row.node.forEach(function (node) {
+          var frame = self.frame(node);
+          if (frame[0] !== palette.STYLE.PROCESS) return;
+          var list = names.get(frame[1]) || [];
+          if (list[list.length - 1] !== path && list.indexOf(path) < 0) list.push(path);
+          names.set(frame[1], list);
+        });
+      });
+    });
+    return names;
+  };
+
+  // Links inside a path are where the stack changes and need no line: those between paths are kept.
+  Chronology.prototype.placeLinks = function () {
+    var data = this.data, names = this.pathsByName(), placed = [];
+    for (var i = 0; i < data.link_kind.length; i++) {
+      var fromName = '[' + data.names[data.thread_comm[data.link_from[i]]] + ']';
+      var toName = '[' + data.names[data.thread_comm[data.link_to[i]]] + ']';
+      var from = this.locate(fromName, data.link_start[i], names.get(fromName) || []);
+      var to = from && this.locate(toName, data.link_end[i], names.get(toName) || []);
+      if (to && to.path !== from.path) placed.push({from: from, to: to, kind: data.link_kind[i]});
+    }
+    return placed;
+  };
+
+  Chronology.prototype.drawLinks = function (ctx, top, height) {
+    var axis = this.axis;
+    ctx.strokeStyle = this.colours['link-line'];
+    ctx.lineWidth = 1;
+    ctx.globalAlpha = this.links.length > 2000 ? 0.3 : 0.75;
+    ctx.beginPath();
+    this.links.forEach(function (link) {
+      if (link.to.time < axis.from || link.from.time > axis.to) return;
+      var y0 = link.from.path.bottom - link.from.row * ROW - top, y1 = link.to.path.bottom - link.to.row * ROW - top;
+      if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) return;
+      ctx.moveTo(axis.x(link.from.time), y0);
+      ctx.lineTo(axis.x(link.to.time), y1);
+    });
+    ctx.stroke();
+    ctx.globalAlpha = 1;
+  };
+
+  Chronology.prototype.at = function (x, y) {
+    var time = this.axis.time(x), i;
+    for (i = 0; i < this.paths.length; i++) {
+      var path = this.paths[i], depth = Math.floor((path.bottom - y) / ROW);
+      if (y < path.top + LABEL || y >= path.bottom || !path.rows[depth]) continue;
+      var row = path.rows[depth], slack = 1 / this.axis.scale(), at = models.after(row.start, time + slack) - 1;
+      if (at >= 0 && row.end[at] + slack >= time)
+        return {path: path, node: row.node[at], start: row.start[at], end: row.end[at]};
+    }
+    return null;
+  };
+
+  Chronology.prototype.hover = function (x, y, event) {
+    var found = this.at(x, y);
+    this.surface.canvas.style.cursor = found ? 'pointer' : 'grab';
+    if (!found) {
+      this.tip.hide();
+      return;
+    }
+    var frame = this.frame(found.node);
+    this.tip.show(event.clientX, event.clientY, {title: frame[1],
+      lines: [palette.WORDS[frame[0]] + (frame[2] ? ', ' + frame[2] : ''), 'on ' + this.label(found.path)],
+      rows: [['From', units.duration(found.start)], ['Length', units.duration(found.end - found.start)]]});
+  };
+
+  wakepath.views.chronology = function (place, data) {
+    wakepath.chronology = new Chronology(place, data);
+  };
+})();

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// The consolidated flame: width is time, height is the pseudo-stack. Click to zoom, search to highlight; the address
+// keeps what is shown.
+(function () {
+  'use strict';
+  var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, models = wakepath.flameModel;
+  var palette = wakepath.palette, Surface = wakepath.Surface;
+  var ROW = 21, LEAST = 0.5;
+
+  function Flame(place, data) {
+    this.data = data;
+    this.whole = this.model = models.decode(data);
+    this.zoom = this.selected = 0;
+    this.up = true;
+    this.hits = null;
+    this.drawn = 0;
+    this.buildTools(place);
+    this.surface = new Surface(place, 'Consolidated flame. Arrow keys move, Enter zooms, Escape goes back, slash searches.',
+      this.acts());
+    this.say = view.say(place);
+    view.legend(place, palette.LEGEND);
+    this.tip = new wakepath.Tip();
+    this.fromHash();
+    var self = this;
+    window.addEventListener('hashchange', function () {
+      self.fromHash();
+    });
+  }
+
+  Flame.prototype.buildTools = function (place) {
+    var self = this, bar = view.element('div', 'tools');
+    place.appendChild(bar);
+    this.box = view.search(bar, 'Search names', function (text) {
+      self.search(text, null);
+      self.toHash();
+    });
+    this.found = view.element('output', 'found');
+    bar.appendChild(this.found);
+    this.back = view.button(bar, 'Show all', 'Leave the zoom (Escape)', function () {
+      self.reset();
+    });
+    this.flip = view.toggle(bar, 'Upside down', 'Let the stacks hang from the top', false, function (on) {
+      self.up = !on;
+      self.layout();
+      self.toHash();
+    });
+    this.gatherButton = view.button(bar, 'Gather', 'Put together all that stands on this frame, wherever it occurs', function () {
+      self.gatherSelected();
+    });
+    this.trail = view.element('p', 'trail');
+    place.appendChild(this.trail);
+  };
+
+  Flame.prototype.acts = function () {
+    var self = this;
+    return {
+      draw: function (ctx, width, height, top) {
+        self.draw(ctx, width, height, top);
+      },
+      hover: function (x, y, event) {
+        self.hover(x, y, event);
+      },
+      leave: function () {
+        self.tip.hide();
+        if (self.hovered) {
+          self.hovered = 0;
+          self.surface.paint();
+        }
+      },
+      click: function (x, y) {
+        var node = self.nodeAt(x, y);
+        self.surface.canvas.focus({preventScroll: true});
+        if (node >= 0) self.zoomTo(node);
+      },
+      drag: function (dx, dy) {
+        self.surface.stage.scrollTop -= dy;
+      },
+      key: function (event) {
+        self.key(event);
+      }
+    };
+  };
+
+  Flame.prototype.name = function (node) {
+    return node ? this.model.frames[this.model.frame[node]][1] || '(no name)' : this.gathered || 'everything';
+  };
+
+  // The first row that is drawn, counted from the base: a zoomed node's ancestors stay as a stair of at most a few rows.
+  Flame.prototype.firstRow = function () {
+    return Math.max(0, this.model.depth[this.zoom] - 4);
+  };
+
+  Flame.prototype.layout = function () {
+    var deepest = 0, model = this.model;
+    for (var i = this.zoom; i < model.end[this.zoom]; i++) if (model.depth[i] > deepest) deepest = model.depth[i];
+    this.rows = deepest + 1 - this.firstRow();
+    this.surface.setHeight(this.rows * ROW + 8);
+    this.surface.stage.scrollTop = this.up ? this.rows * ROW + 8 : 0;
+    this.surface.paint();
+  };
+
+  Flame.prototype.rowTop = function (depth) {
+    var row = depth - this.firstRow();
+    return this.up ? Math.max(this.surface.contentHeight, this.surface.height) - 4 - (row + 1) * ROW : 4 + row * ROW;
+  };
+
+  Flame.prototype.edges = function (node) {
+    var model = this.model, scale = this.surface.width / (model.total[this.zoom] || 1);
+    return {x: (model.left[node] - model.left[this.zoom]) * scale, width: model.total[node] * scale};
+  };
+
+  Flame.prototype.draw = function (ctx, width, height, top) {
+    var started = window.performance.now(), model = this.model, node;
+    this.colours = palette.read();
+    this.drawn = 0;
+    ctx.font = '12px ' + this.colours.font;
+    ctx.textBaseline = 'middle';
+    for (node = this.zoom; node; node = model.parent[node])
+      if (node !== this.zoom && model.depth[node] >= this.firstRow()) this.drawFrame(ctx, node, 0, width, top, height, true);
+    if (this.firstRow() === 0 && this.zoom) this.drawFrame(ctx, 0, 0, width, top, height, true);
+    node = this.zoom;
+    while (node < model.end[this.zoom]) {
+      var edge = this.edges(node);
+      if (edge.width < LEAST && node !== this.zoom) {
+        // Siblings stand by size: what follows is smaller still, up to the end of the parent.
+        node = model.end[model.parent[node]];
+        continue;
+      }
+      this.drawFrame(ctx, node, edge.x, edge.width, top, height, false);
+      node++;
+    }
+    this.drawMs = window.performance.now() - started;
+    wakepath.ready('flame:' + this.drawn);
+  };
+
+  Flame.prototype.colour = function (node) {
+    if (!node) return this.colours['f-process'];
+    var frame = this.model.frames[this.model.frame[node]];
+    return this.colours[palette.colourName(frame[0], this.model.flags[node])];
+  };
+
+  Flame.prototype.drawFrame = function (ctx, node, x, width, top, height, faded) {
+    var y = this.rowTop(this.model.depth[node]) - top;
+    this.drawn++;
+    if (y > height || y + ROW < 0) return;
+    var hit = this.hits && this.hits[node];
+    ctx.globalAlpha = faded ? 0.45 : this.hits && !hit ? 0.35 : 1;
+    ctx.fillStyle = hit ? this.colours.hit : this.colour(node);
+    ctx.fillRect(x, y, Math.max(width - (width > 3 ? 1 : 0), LEAST), ROW - 1);
+    ctx.globalAlpha = faded ? 0.7 : 1;
+    if (width > 26) {
+      ctx.fillStyle = this.colours['frame-ink'];
+      ctx.fillText(Surface.fit(ctx, this.name(node), width - 10), x + 5, y + ROW / 2);
+    }
+    if (node === this.hovered || node === this.selected && node !== this.zoom) {
+      ctx.strokeStyle = this.colours.ink;
+      ctx.lineWidth = 1.5;
+      ctx.strokeRect(x + 0.75, y + 0.75, Math.max(width - 2.5, 1), ROW - 2.5);
+    }
+    ctx.globalAlpha = 1;
+  };
+
+  Flame.prototype.nodeAt = function (x, y) {
+    var model = this.model, base = Math.max(this.surface.contentHeight, this.surface.height) - 4;
+    var row = Math.floor((this.up ? base - y : y - 4) / ROW), depth = row + this.firstRow(), node;
+    if (row < 0) return -1;
+    if (depth <= model.depth[this.zoom]) {
+      for (node = this.zoom; model.depth[node] > depth; node = model.parent[node]);
+      return node;
+    }
+    var at = model.left[this.zoom] + x * (model.total[this.zoom] || 1) / this.surface.width;
+    for (node = this.zoom; model.depth[node] < depth;) {
+      var child = node + 1, end = model.end[node];
+      while (child < end && at >= model.left[child] + model.total[child]) child = model.end[child];
+      if (child >= end) return -1;
+      node = child;
+    }
+    return node;
+  };
+
+  Flame.prototype.describe = function (node) {
+    var model = this.model, frame = node ? model.frames[model.frame[node]] : null, data = this.data;
+    var rows = [['Time', units.duration(model.total[node])],
+      ['Of everything', units.share(model.total[node], this.whole.total[0])]];
+    if (node) rows.push(['Of what it stands on', units.share(model.total[node], model.total[model.parent[node]])]);
+    rows.push(['Pieces', units.count(models.pieces(model, node))]);
+    models.categories(model, node).slice(0, 5).forEach(function (row) {
+      rows.push([data.categories[row[0]] ? data.categories[row[0]][1] : 'other',
+        units.duration(row[1])]);
+    });
+    return {title: this.name(node), lines: frame ? [palette.WORDS[frame[0]] + (frame[2] ? ', ' + frame[2] : '')] : [],
+      rows: rows};
+  };
+
+  Flame.prototype.hover = function (x, y, event) {
+    var node = this.nodeAt(x, y);
+    if (node < 0) this.tip.hide();
+    else this.tip.show(event.clientX, event.clientY, this.describe(node));
+    this.surface.canvas.style.cursor = node < 0 ? 'default' : 'pointer';
+    if (this.hovered !== node) {
+      this.hovered = node;
+      this.surface.paint();
+    }
+  };
+
+  Flame.prototype.zoomTo = function (node) {
+    this.zoom = this.selected = node;
+    this.showTrail();
+    this.layout();
+    this.toHash();
+  };
+
+  Flame.prototype.showTrail = function () {
+    var model = this.model, self = this, chain = [], total = model.total[this.zoom];
+    for (var node = this.zoom; node; node = model.parent[node]) chain.unshift(node);
+    this.back.disabled = !this.zoom && !this.gathered;
+    this.gatherButton.disabled = !this.zoom;
+    this.trail.textContent = '';
+    [0].concat(chain.length > 6 ? chain.slice(-6) : chain).forEach(function (step, place) {
+      if (place) self.trail.appendChild(document.createTextNode(place === 1 && chain.length > 6 ? ' › … › ' : ' › '));
+      var button = view.button(self.trail, self.name(step), 'Zoom to this', function () {
+        self.zoomTo(step);
+      });
+      button.className = 'step';
+    });
+    this.trail.appendChild(document.createTextNode('  ' + units.duration(total) + ', ' +
+      units.share(total, this.whole.total[0]) + ' of everything'));
+  };
+
+  Flame.prototype.reset = function () {
+    if (this.zoom) {
+      this.zoomTo(0);
+      return;
+    }
+    this.setModel(this.whole, '', null);
+    this.toHash();
+  };
+
+  Flame.prototype.setModel = function (model, title, key) {
+    this.model = model;
+    this.gathered = title;
+    this.gatherKey = key;
+    this.zoom = this.selected = 0;
+    this.hovered = -1;
+    this.search(this.box.value, this.category);
+    this.showTrail();
+    this.layout();
+  };
+
+  Flame.prototype.gatherSelected = function () {
+    if (!this.zoom) return;
+    var frame = this.model.frames[this.model.frame[this.zoom]];
+    this.gather(frame[0] === palette.STYLE.PROCESS ? 'process' : 'gather', frame[1]);
+    this.toHash();
+  };
+
+  // Everything that stands on the frames of this name; false when there are none.
+  Flame.prototype.gather = function (key, name) {
+    var frames = this.whole.frames;
+    var model = models.gather(this.whole, function (frame) {
+      return frames[frame][1] === name && (key !== 'process' || frames[frame][0] === palette.STYLE.PROCESS);
+    });
+    if (model.count < 2) {
+      this.say('Nothing named ' + name + ' is in this flame.');
+      return false;
+    }
+    this.setModel(model, 'all of ' + name, [key, name]);
+    return true;
+  };
+
+  // Marks what matches and tells its share; time on a marked frame counts once.
+  Flame.prototype.search = function (text, category) {
+    var model = this.model, needle = text.trim().toLowerCase(), sum = 0, until = 0, i, cell;
+    this.category = category;
+    if (!needle && category === null) {
+      this.hits = null;
+      this.found.textContent = '';
+      this.surface.paint();
+      return;
+    }
+    var byFrame = model.frames.map(function (frame) {
+      return needle !== '' && (frame[1].toLowerCase().indexOf(needle) >= 0 || frame[2].toLowerCase().indexOf(needle) >= 0);
+    });
+    this.hits = new Uint8Array(model.count);
+    for (i = 1; i < model.count; i++) {
+      if (category !== null) {
+        for (cell = model.firstCell[i]; cell < model.firstCell[i + 1]; cell++)
+          if (model.cellCategory[cell] === category) {
+            this.hits[i] = 1;
+            sum += model.cellNs[cell];
+          }
+      } else if (byFrame[model.frame[i]]) {
+        this.hits[i] = 1;
+        if (i >= until) {
+          sum += model.total[i];
+          until = model.end[i];
+        }
+      }
+    }
+    this.found.textContent = units.duration(sum) + ', ' + units.share(sum, model.total[0]) +
+      (category !== null ? ' ' + this.data.categories[category][1].toLowerCase() : ' matches');
+    this.surface.paint();
+  };
+
+  Flame.prototype.key = function (event) {
+    var model = this.model, node = this.selected, next = -1;
+    var upwards = event.key === (this.up ? 'ArrowUp' : 'ArrowDown'), downwards = event.key === (this.up ? 'ArrowDown' : 'ArrowUp');
+    if (upwards && model.end[node] > node + 1) next = node + 1;
+    else if (downwards && node) next = model.parent[node];
+    else if (event.key === 'ArrowRight' && node && model.end[node] < model.end[model.parent[node]]) next = model.end[node];
+    else if (event.key === 'ArrowLeft' && node) {
+      for (var child = model.parent[node] + 1; child < node; child = model.end[child]) next = child;
+    } else if (event.key === 'Enter' || event.key === ' ') this.zoomTo(node);
+    else if (event.key === 'Escape' || event.key === 'Backspace') this.reset();
+    else if (event.key === '/') this.box.focus();
+    else if (!upwards && !downwards && event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
+    event.preventDefault();
+    if (next < 0) return;
+    this.selected = next;
+    if (model.depth[next] < model.depth[this.zoom]) this.zoomTo(next);
+    this.say(this.name(next) + ': ' + units.duration(model.total[next]) + ', ' +
+      units.share(model.total[next], this.whole.total[0]) + ' of everything');
+    this.surface.paint();
+  };
+
+  Flame.prototype.toHash = function () {
+    var state = {search: this.category === null ? this.box.value.trim() : ''};
+    if (this.category !== null) state.category = this.data.categories[this.category][0];
+    if (this.gatherKey) state[this.gatherKey[0]] = this.gatherKey[1];
+    if (this.zoom) state.node = ('0000000' + this.model.link[this.zoom].toString(16)).slice(-8);
+    if (!this.up) state.down = '1';
+    view.writeHash(state);
+  };
+
+  Flame.prototype.fromHash = function () {
+    var state = view.readHash(), key = state.process ? 'process' : state.gather ? 'gather' : '', category = null;
+    this.up = state.down !== '1';
+    this.flip.setAttribute('aria-pressed', String(!this.up));
+    this.data.categories.forEach(function (row, i) {
+      if (row[0] === state.category) category = i;
+    });
+    this.box.value = state.search || '';
+    this.category = category;
+    if (!key || !this.gather(key, state[key])) this.setModel(this.whole, '', null);
+    if (state.node) {
+      var link = parseInt(state.node, 16), at = this.model.link.indexOf(link, 1);
+      if (at > 0) this.zoomTo(at);
+    }
+  };
+
+  wakepath.views.flame = function (place, data) {
+    wakepath.flame = new Flame(place, data);
+  };
+})();

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The consolidated flame as arrays in preorder, siblings by descending time: node 0 is the root, end[i] is one past the
+// last node on i. Gathering makes a model of the same shape, so the drawing never knows which one it has.
+(function () {
+  'use strict';
+  var palette = window.wakepath.palette, STYLE = palette.STYLE;
+
+  function allocate(count, cells) {
+    return {
+      count: count, maxDepth: 0,
+      parent: new Int32Array(count), end: new Int32Array(count), depth: new Int32Array(count),
+      frame: new Int32Array(count).fill(-1), link: new Uint32Array(count),
+      total: new Float64Array(count), left: new Float64Array(count), flags: new Uint8Array(count),
+      firstCell: new Int32Array(count + 1),
+      cellCategory: new Uint8Array(cells), cellNs: new Float64Array(cells), cellPieces: new Float64Array(cells)
+    };
+  }
+
+  // From parent[], depth[] and the cells: ends, totals, flags and left edges.
+  function finish(model, frames) {
+    var i, cell, parent;
+    for (i = 0; i < model.count; i++) {
+      model.end[i] = i + 1;
+      if (model.depth[i] > model.maxDepth) model.maxDepth = model.depth[i];
+      for (cell = model.firstCell[i]; cell < model.firstCell[i + 1]; cell++) model.total[i] += model.cellNs[cell];
+      if (model.total[i] > 0) model.flags[i] = palette.RUNS;
+    }
+    for (i = model.count - 1; i > 0; i--) {
+      parent = model.parent[i];
+      model.total[parent] += model.total[i];
+      if (model.end[i] > model.end[parent]) model.end[parent] = model.end[i];
+      var style = frames[model.frame[i]][0];
+      if (style === STYLE.SLEEP) model.flags[parent] |= palette.SLEEPS;
+      else if (style === STYLE.USER || style === STYLE.KERNEL) model.flags[parent] |= model.flags[i];
+    }
+    var next = new Float64Array(model.count);
+    for (i = 1; i < model.count; i++) {
+      parent = model.parent[i];
+      model.left[i] = next[i] = next[parent];
+      next[parent] += model.total[i];
+    }
+    return model;
+  }
+
+  function decode(data) {
+    var count = data.depth.length + 1, model = allocate(count, data.cell_ns.length);
+    var open = [0], i, node = 0, cell = 0;
+    model.frames = data.frames;
+    for (i = 1; i < count; i++) {
+      var depth = data.depth[i - 1];
+      model.depth[i] = depth;
+      model.frame[i] = data.frame[i - 1];
+      model.link[i] = data.link[i - 1];
+      model.parent[i] = open[depth - 1] || 0;
+      open[depth] = i;
+    }
+    for (i = 0; i < count; i++) {
+      model.firstCell[i] = cell;
+      while (cell < data.cell_ns.length && node + data.cell_node[cell] === i) {
+        node += data.cell_node[cell];
+        model.cellCategory[cell] = data.cell_category[cell];
+        model.cellNs[cell] = data.cell_ns[cell];
+        model.cellPieces[cell] = data.cell_pieces[cell];
+        cell++;
+      }
+    }
+    model.firstCell[count] = cell;
+    return finish(model, data.frames);
+  }
+
+  // The outermost nodes that `wanted(frame id)` accepts: nothing on an accepted node is looked at.
+  function outermost(model, wanted) {
+    var found = [], i = 1;
+    while (i < model.count) {
+      if (wanted(model.frame[i])) {
+        found.push(i);
+        i = model.end[i];
+      } else {
+        i++;
+      }
+    }
+    return found;
+  }
+
+  function childGroups(model, nodes) {
+    var groups = new Map();
+    nodes.forEach(function (node) {
+      for (var child = node + 1; child < model.end[node]; child = model.end[child]) {
+        var group = groups.get(model.frame[child]);
+        if (group) {
+          group.nodes.push(child);
+          group.total += model.total[child];
+        } else {
+          groups.set(model.frame[child], {frame: model.frame[child], nodes: [child], total: model.total[child]});
+        }
+      }
+    });
+    return Array.from(groups.values()).sort(function (a, b) {
+      return b.total - a.total || (model.frames[a.frame][1] < model.frames[b.frame][1] ? -1 : 1);
+    });
+  }
+
+  function addCells(model, nodes, rows) {
+    var sums = new Map();
+    nodes.forEach(function (node) {
+      for (var cell = model.firstCell[node]; cell < model.firstCell[node + 1]; cell++) {
+        var sum = sums.get(model.cellCategory[cell]) || [model.cellCategory[cell], 0, 0];
+        sum[1] += model.cellNs[cell];
+        sum[2] += model.cellPieces[cell];
+        sums.set(sum[0], sum);
+      }
+    });
+    sums.forEach(function (sum) {
+      rows.push(sum);
+    });
+  }
+
+  // One tree of all that stands on the frames that `wanted` accepts, wherever they are.
+  function gather(model, wanted) {
+    var made = {parent: [], depth: [], frame: [], link: [], firstCell: []}, cells = [];
+    var stack = [{nodes: [], parent: 0, depth: 0, frame: -1}];
+    var roots = outermost(model, wanted);
+    while (stack.length) {
+      var group = stack.pop(), at = made.parent.length;
+      made.parent.push(group.parent);
+      made.depth.push(group.depth);
+      made.frame.push(group.frame);
+      made.link.push(group.nodes.length ? model.link[group.nodes[0]] : 0);
+      made.firstCell.push(cells.length);
+      addCells(model, group.nodes, cells);
+      var children = at ? childGroups(model, group.nodes) : rootGroups(model, roots);
+      for (var i = children.length - 1; i >= 0; i--)
+        stack.push({nodes: children[i].nodes, parent: at, depth: group.depth + 1, frame: children[i].frame});
+    }
+    return build(model, made, cells);
+  }
+
+  function rootGroups(model, roots) {
+    var groups = new Map();
+    roots.forEach(function (node) {
+      var group = groups.get(model.frame[node]) || {frame: model.frame[node], nodes: [], total: 0};
+      group.nodes.push(node);
+      group.total += model.total[node];
+      groups.set(group.frame, group);
+    });
+    return Array.from(groups.values()).sort(function (a, b) {
+      return b.total - a.total;
+    });
+  }
+
+  function build(from, made, cells) {
+    var model = allocate(made.parent.length, cells.length);
+    model.frames = from.frames;
+    model.parent.set(made.parent);
+    model.depth.set(made.depth);
+    model.frame.set(made.frame);
+    model.link.set(made.link);
+    model.firstCell.set(made.firstCell.concat([cells.length]));
+    cells.forEach(function (cell, i) {
+      model.cellCategory[i] = cell[0];
+      model.cellNs[i] = cell[1];
+      model.cellPieces[i] = cell[2];
+    });
+    return finish(model, from.frames);
+  }
+
+  // Time under a node by category, largest first: [[category, ns]...]; a subtree's cells stand together.
+  function categories(model, node) {
+    var sums = [];
+    for (var cell = model.firstCell[node]; cell < model.firstCell[model.end[node]]; cell++)
+      sums[model.cellCategory[cell]] = (sums[model.cellCategory[cell]] || 0) + model.cellNs[cell];
+    return sums.map(function (ns, category) {
+      return [category, ns];
+    }).filter(function (row) {
+      return row && row[1] > 0;
+    }).sort(function (a, b) {
+      return b[1] - a[1];
+    });
+  }
+
+  function pieces(model, node) {
+    var sum = 0;
+    for (var cell = model.firstCell[node]; cell < model.firstCell[model.end[node]]; cell++) sum += model.cellPieces[cell];
+    return sum;
+  }
+
+  window.wakepath.flameModel = {decode: decode, gather: gather, categories: categories, pieces: pieces};
+})();

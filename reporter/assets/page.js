@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Last of all scripts: everything is loaded, so put the page to work.
+(function () {
+  'use strict';
+  var wakepath = window.wakepath;
+  var button = document.getElementById('theme');
+
+  function nameButton() {
+    button.textContent = wakepath.isDark() ? 'Light' : 'Dark';
+    button.setAttribute('aria-label', 'Switch to ' + (wakepath.isDark() ? 'light' : 'dark') + ' colours');
+  }
+
+  button.hidden = false;
+  button.addEventListener('click', wakepath.toggleTheme);
+  document.addEventListener('wakepath-theme', nameButton);
+  nameButton();
+  wakepath.tables();
+
+  var place = document.getElementById('view');
+  if (!place) {
+    wakepath.ready('page');
+    return;
+  }
+  var view = place.dataset.view;
+  var payload = wakepath.payloads[view === 'flame' ? 'flame' : 'trace'];
+  if (payload && wakepath.views[view]) {
+    place.textContent = '';
+    wakepath.views[view](place, payload);
+  } else {
+    place.querySelector('.waiting').textContent = 'The data of this view could not be loaded. The table below tells the same.';
+  }
+})();

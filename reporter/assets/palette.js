@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Colours of the drawn views, read from the style sheet so that both follow the same theme.
+(function () {
+  'use strict';
+
+  // enum wp_frame_style in storage/report.h
+  var STYLE = {PROCESS: 1, USER: 2, KERNEL: 3, SLEEP: 4, IO: 5, NET: 6, SCHED: 7, WAIT: 8};
+  var RUNS = 1, SLEEPS = 2;
+  var WORDS = ['', 'process', 'function', 'kernel function', 'sleep', 'block I/O', 'network', 'scheduler', 'wait'];
+  var NAMES = ['run', 'sleep', 'both', 'process', 'io', 'net', 'sched', 'wait', 'unaccounted'];
+
+  function read() {
+    var style = window.getComputedStyle(document.documentElement);
+    var palette = {};
+    NAMES.map(function (name) {
+      return 'f-' + name;
+    }).concat(['ink', 'muted', 'line', 'surface', 'bg', 'bar', 'accent', 'hit', 'frame-ink', 'link-line']).forEach(function (name) {
+      palette[name] = style.getPropertyValue('--' + name).trim();
+    });
+    palette.font = style.getPropertyValue('--mono').trim() || 'monospace';
+    palette.sans = window.getComputedStyle(document.body).fontFamily;
+    return palette;
+  }
+
+  // The name of a frame's colour: functions take theirs from what stands on them in their own layer.
+  function colourName(style, flags) {
+    switch (style) {
+    case STYLE.PROCESS: return 'f-process';
+    case STYLE.SLEEP: return 'f-sleep';
+    case STYLE.IO: return 'f-io';
+    case STYLE.NET: return 'f-net';
+    case STYLE.SCHED: return 'f-sched';
+    case STYLE.WAIT: return 'f-wait';
+    default:
+      if (flags === (RUNS | SLEEPS)) return 'f-both';
+      return flags === SLEEPS ? 'f-sleep' : 'f-run';
+    }
+  }
+
+  var LEGEND = [['f-run', 'runs'], ['f-sleep', 'sleeps'], ['f-both', 'both'], ['f-process', 'process'], ['f-io', 'block I/O'],
+    ['f-net', 'network'], ['f-sched', 'scheduler'], ['f-wait', 'other wait']];
+
+  window.wakepath.palette = {STYLE: STYLE, RUNS: RUNS, SLEEPS: SLEEPS, WORDS: WORDS, LEGEND: LEGEND, read: read,
+    colourName: colourName};
+})();

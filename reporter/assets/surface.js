@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// A canvas in a scrolling stage: sharp on every screen, painted once a frame at most, only the part in sight. Pointer,
+// wheel and pinch come out as plain calls.
+(function () {
+  'use strict';
+
+  // acts: draw(ctx, width, height, top), hover(x, y, event), leave(), click(x, y, event), drag(dx, dy), wheel(x, event),
+  // pinch(x, factor), key(event); y counts from the top of the content. All but draw may be missing.
+  function Surface(place, label, acts) {
+    this.acts = acts;
+    this.stage = document.createElement('div');
+    this.stage.className = 'stage';
+    this.canvas = document.createElement('canvas');
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute('role', 'application');
+    this.canvas.setAttribute('aria-label', label);
+    this.spacer = document.createElement('div');
+    this.stage.appendChild(this.canvas);
+    this.stage.appendChild(this.spacer);
+    place.appendChild(this.stage);
+    this.contentHeight = 0;
+    this.width = this.height = 0;
+    this.pending = false;
+    this.pointers = new Map();
+    this.listen();
+  }
+
+  Surface.prototype.listen = function () {
+    var self = this;
+    this.stage.addEventListener('scroll', function () {
+      self.paint();
+    });
+    document.addEventListener('wakepath-theme', function () {
+      self.paint();
+    });
+    new ResizeObserver(function () {
+      self.resize();
+    }).observe(this.stage);
+    window.addEventListener('resize', function () {
+      self.resize();
+    });
+    this.canvas.addEventListener('keydown', function (event) {
+      if (self.acts.key) self.acts.key(event);
+    });
+    this.canvas.addEventListener('wheel', function (event) {
+      if (self.acts.wheel) self.acts.wheel(self.at(event).x, event);
+    }, {passive: false});
+    this.listenPointer();
+  };
+
+  Surface.prototype.listenPointer = function () {
+    var self = this, canvas = this.canvas, moved = 0;
+    canvas.addEventListener('pointerdown', function (event) {
+      if (event.button) return;
+      self.pointers.set(event.pointerId, {x: event.clientX, y: event.clientY});
+      moved = self.pointers.size > 1 ? 100 : 0;
+    });
+    canvas.addEventListener('pointermove', function (event) {
+      var before = self.pointers.get(event.pointerId);
+      if (!before) {
+        if (self.acts.hover) self.acts.hover(self.at(event).x, self.at(event).y, event);
+        return;
+      }
+      var dx = event.clientX - before.x, dy = event.clientY - before.y;
+      moved += Math.abs(dx) + Math.abs(dy);
+      if (moved < 4) return;
+      if (!canvas.hasPointerCapture(event.pointerId)) canvas.setPointerCapture(event.pointerId);
+      if (self.pointers.size === 2 && self.acts.pinch) self.pinch(event);
+      else if (self.acts.drag) self.acts.drag(dx, dy);
+      self.pointers.set(event.pointerId, {x: event.clientX, y: event.clientY});
+    });
+    function up(event) {
+      if (self.pointers.delete(event.pointerId) && moved < 4 && event.type === 'pointerup' && self.acts.click)
+        self.acts.click(self.at(event).x, self.at(event).y, event);
+    }
+    canvas.addEventListener('pointerup', up);
+    canvas.addEventListener('pointercancel', up);
+    canvas.addEventListener('pointerleave', function () {
+      if (self.acts.leave) self.acts.leave();
+    });
+  };
+
+  Surface.prototype.pinch = function (event) {
+    var other = null;
+    this.pointers.forEach(function (point, id) {
+      if (id !== event.pointerId) other = point;
+    });
+    var before = this.pointers.get(event.pointerId);
+    var was = Math.abs(before.x - other.x) || 1, is = Math.abs(event.clientX - other.x) || 1;
+    var left = this.canvas.getBoundingClientRect().left;
+    this.acts.pinch((event.clientX + other.x) / 2 - left, is / was);
+  };
+
+  Surface.prototype.at = function (event) {
+    var box = this.canvas.getBoundingClientRect();
+    return {x: event.clientX - box.left, y: event.clientY - box.top + this.stage.scrollTop};
+  };
+
+  // How tall the content is; the stage grows with it up to most of the window and scrolls beyond that.
+  Surface.prototype.setHeight = function (height) {
+    this.contentHeight = height;
+    this.resize();
+  };
+
+  Surface.prototype.resize = function () {
+    var most = Math.max(260, Math.round(window.innerHeight * 0.74));
+    var height = Math.max(120, Math.min(this.contentHeight, most));
+    this.stage.style.height = height + 'px';
+    var width = this.stage.clientWidth, ratio = window.devicePixelRatio || 1;
+    if (!width) return;
+    this.spacer.style.height = Math.max(0, this.contentHeight - height) + 'px';
+    if (this.width !== width || this.height !== height || this.ratio !== ratio) {
+      this.width = width;
+      this.height = height;
+      this.ratio = ratio;
+      this.canvas.width = Math.round(width * ratio);
+      this.canvas.height = Math.round(height * ratio);
+      this.canvas.style.width = width + 'px';
+      this.canvas.style.height = height + 'px';
+    }
+    this.paint();
+  };
+
+  Surface.prototype.paint = function () {
+    var self = this;
+    if (this.pending || !this.width) return;
+    this.pending = true;
+    window.requestAnimationFrame(function () {
+      self.pending = false;
+      var ctx = self.canvas.getContext('2d');
+      ctx.setTransform(self.ratio, 0, 0, self.ratio, 0, 0);
+      ctx.clearRect(0, 0, self.width, self.height);
+      self.acts.draw(ctx, self.width, self.height, self.stage.scrollTop);
+    });
+  };
+
+  // As much of `text` as fits into `room` pixels, by the mean width of a character in the font in use.
+  Surface.fit = function (ctx, text, room) {
+    if (ctx.font !== Surface.font) {
+      Surface.font = ctx.font;
+      Surface.charWidth = ctx.measureText('abcdefghijklmnopqrstuvwxyz_:[]0123456789').width / 40;
+    }
+    var most = Math.floor(room / Surface.charWidth);
+    if (text.length <= most) return text;
+    return most < 3 ? '' : text.slice(0, most - 1) + '…';
+  };
+
+  window.wakepath.Surface = Surface;
+})();

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the drawn views share: tool bars, the state kept in the address, a line that screen readers speak.
+(function () {
+  'use strict';
+
+  // The part of the address behind '#': a=b&c=d. It is the permalink of what is shown.
+  function readHash() {
+    var state = {};
+    window.location.hash.replace(/^#/, '').split('&').forEach(function (part) {
+      var at = part.indexOf('=');
+      if (at <= 0) return;
+      try {
+        state[decodeURIComponent(part.slice(0, at))] = decodeURIComponent(part.slice(at + 1));
+      } catch (error) {
+        // A damaged address says nothing.
+      }
+    });
+    return state;
+  }
+
+  function writeHash(state) {
+    var parts = Object.keys(state).filter(function (key) {
+      return state[key] !== undefined && state[key] !== null && state[key] !== '';
+    }).map(function (key) {
+      return encodeURIComponent(key) + '=' + encodeURIComponent(state[key]);
+    });
+    var hash = parts.length ? '#' + parts.join('&') : ' ';
+    if (hash.trim() !== window.location.hash) {
+      try {
+        window.history.replaceState(null, '', hash.trim() || window.location.pathname + window.location.search);
+      } catch (error) {
+        window.location.hash = hash.trim();
+      }
+    }
+  }
+
+  function element(tag, className, text) {
+    var made = document.createElement(tag);
+    if (className) made.className = className;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  }
+
+  function button(bar, text, hint, act) {
+    var made = element('button', '', text);
+    made.type = 'button';
+    made.title = hint;
+    made.addEventListener('click', act);
+    bar.appendChild(made);
+    return made;
+  }
+
+  function toggle(bar, text, hint, on, act) {
+    var made = button(bar, text, hint, function () {
+      var now = made.getAttribute('aria-pressed') !== 'true';
+      made.setAttribute('aria-pressed', String(now));
+      act(now);
+    });
+    made.setAttribute('aria-pressed', String(on));
+    return made;
+  }
+
+  function search(bar, hint, act) {
+    var box = element('input');
+    box.type = 'search';
+    box.placeholder = hint;
+    box.setAttribute('aria-label', hint);
+    var timer = 0;
+    box.addEventListener('input', function () {
+      window.clearTimeout(timer);
+      timer = window.setTimeout(function () {
+        act(box.value);
+      }, 120);
+    });
+    bar.appendChild(box);
+    return box;
+  }
+
+  function legend(place, entries) {
+    var list = element('ul', 'legend');
+    entries.forEach(function (entry) {
+      var item = element('li');
+      item.appendChild(element('span', 'sw ' + entry[0]));
+      item.appendChild(document.createTextNode(entry[1]));
+      list.appendChild(item);
+    });
+    place.appendChild(list);
+  }
+
+  function say(place) {
+    var line = element('p', 'status');
+    line.setAttribute('role', 'status');
+    place.appendChild(line);
+    return function (text) {
+      if (line.textContent !== text) line.textContent = text;
+    };
+  }
+
+  window.wakepath.view = {readHash: readHash, writeHash: writeHash, element: element, button: button, toggle: toggle,
+    search: search, legend: legend, say: say};
+})();

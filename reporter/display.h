@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_DISPLAY_H
+#define WP_REPORTER_DISPLAY_H
+/*
+ * A page before it has a format: headings, paragraphs, notices, findings, facts, tables, charts, views. The page builders
+ * make it, the formatters read it. Texts are plain (never escaped here) and live in the display's pool or longer.
+ */
+#include "reporter/query.h"
+#include "reporter/text_pool.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wp_link {
+    bool set;
+    struct wp_query query;
+    const char *fragment;     /* safe in a URL; NULL none */
+};
+
+enum wp_column_kind {
+    WP_COLUMN_TEXT,
+    WP_COLUMN_NAME,           /* a name from outside: process, function, file */
+    WP_COLUMN_STACK,          /* a long name; may be broken over lines */
+    WP_COLUMN_COUNT,
+    WP_COLUMN_DURATION,       /* ns */
+    WP_COLUMN_SHARE,          /* ns, shown as part of wp_table.whole_ns, with a small bar */
+};
+
+struct wp_column {
+    const char *title;
+    const char *hint;         /* what it means, NULL when the title says it */
+    enum wp_column_kind kind;
+};
+
+struct wp_field {
+    const char *text;         /* of TEXT, NAME, STACK */
+    uint64_t number;          /* of the others */
+    const char *note;         /* small print under the text, NULL none */
+    int swatch;               /* category + 1 whose colour stands before it, 0 none */
+    struct wp_link link;
+};
+
+struct wp_table {
+    const char *id, *caption; /* id: unique on the page, [a-z-] */
+    const struct wp_column *columns;
+    struct wp_field *fields;  /* row by row */
+    size_t column_count, row_count, row_room;
+    size_t left_out;          /* rows that exist and are not shown */
+    uint64_t whole_ns;
+    bool searchable;
+    const char *empty;        /* what to say when there is no row */
+};
+
+struct wp_bar_part {
+    int category;
+    uint64_t ns;
+};
+
+enum wp_item_kind {
+    WP_ITEM_HEADING,          /* text, number = level 2 or 3 */
+    WP_ITEM_PARAGRAPH,
+    WP_ITEM_NOTICE,           /* something is missing or damaged */
+    WP_ITEM_FINDING,          /* text, link; number = rank from 1 */
+    WP_ITEM_FACT,             /* label, text, note: neighbours stand in one row */
+    WP_ITEM_TABLE,
+    WP_ITEM_BAR,              /* the category bar: parts */
+    WP_ITEM_CURVE,            /* cumulative percent explained: parts */
+    WP_ITEM_CARD,             /* label, text, link, parts: one line of the index */
+    WP_ITEM_VIEW,             /* a drawn view: text = "flame", "chronology" or "running" */
+    WP_ITEM_DETAILS,          /* text: what follows up to WP_ITEM_END is folded away at first */
+    WP_ITEM_END,
+};
+
+struct wp_item {
+    enum wp_item_kind kind;
+    const char *label, *text, *note;
+    uint64_t number;
+    struct wp_link link;
+    struct wp_table *table;
+    const uint64_t *parts;    /* WP_CATEGORIES numbers, ns */
+    struct wp_item *next;
+};
+
+struct wp_display {
+    struct wp_pool pool;
+    struct wp_query query;    /* the page itself */
+    const char *title, *subtitle;
+    struct wp_item *first, *last;
+    struct wp_table nowhere;  /* stands in for a table that found no memory; it has no room */
+    const char *tab_release, *tab_aggregate; /* whose views the tabs lead to; NULL: no tabs */
+    const char *view;         /* scripts that the page needs beyond the common ones, NULL none */
+};
+
+void wp_display_init(struct wp_display *display, const struct wp_query *query);
+void wp_display_fini(struct wp_display *display);
+/* Appends an item; NULL when out of memory (display->pool.failed is set then). */
+struct wp_item *wp_display_add(struct wp_display *display, enum wp_item_kind kind, const char *text);
+void wp_display_heading(struct wp_display *display, const char *text);
+void wp_display_fact(struct wp_display *display, const char *label, const char *text, const char *note);
+/* A table whose rows wp_display_row fills; never NULL. */
+struct wp_table *wp_display_table(struct wp_display *display, const char *id, const struct wp_column *columns,
+    size_t column_count, size_t row_room);
+/* The fields of a new row, zeroed; NULL when the table is full (then left_out counts it) or out of memory. */
+struct wp_field *wp_display_row(struct wp_table *table);
+struct wp_link wp_link_to(enum wp_page_kind page, const char *release, const char *aggregate, const char *fragment);
+
+#endif

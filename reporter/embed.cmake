@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+# cmake -DOUT=file.c -DFILES=a;b -P embed.cmake: the files as C arrays and a table of them.
+set(code "/* Made from reporter/assets by reporter/embed.cmake. */\n#include \"reporter/assets.h\"\n\n")
+set(table "")
+set(index 0)
+foreach(file ${FILES})
+  get_filename_component(name ${file} NAME)
+  file(READ ${file} hex HEX)
+  string(LENGTH "${hex}" length)
+  math(EXPR size "${length} / 2")
+  string(REGEX REPLACE "(................................)" "\\1\n" hex "${hex}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+  string(APPEND code "static const unsigned char asset_${index}[] = {\n${bytes}0};\n")
+  string(APPEND table "    {\"${name}\", asset_${index}, ${size}},\n")
+  math(EXPR index "${index} + 1")
+endforeach()
+file(WRITE ${OUT} "${code}\nconst struct wp_asset wp_assets[] = {\n${table}};\nconst size_t wp_asset_count = ${index};\n")

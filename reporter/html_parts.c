@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/html_parts.h"
+
+#include "reporter/escape.h"
+#include "reporter/humanize.h"
+#include "storage/category.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp_link *link)
+{
+    struct wp_buffer path = {0};
+    wp_buffer_puts(&path, wp_query_root(from));
+    wp_query_path(&path, &link->query);
+    if (link->fragment)
+        wp_buffer_printf(&path, "#%s", link->fragment);
+    wp_escape_html(out, path.data ? (const char *)path.data : "");
+    out->failed |= path.failed;
+    wp_buffer_fini(&path);
+}
+
+static const char *kind_name(enum wp_column_kind kind)
+{
+    static const char *const names[] = {[WP_COLUMN_TEXT] = "text", [WP_COLUMN_NAME] = "name", [WP_COLUMN_STACK] = "stack",
+        [WP_COLUMN_COUNT] = "count", [WP_COLUMN_DURATION] = "duration", [WP_COLUMN_SHARE] = "share"};
+    return names[kind];
+}
+
+static void put_head(struct wp_buffer *out, const struct wp_table *table)
+{
+    wp_buffer_puts(out, "<thead><tr>");
+    for (size_t i = 0; i < table->column_count; i++) {
+        const struct wp_column *column = &table->columns[i];
+        wp_buffer_printf(out, "<th scope=\"col\" class=\"k-%s\"", kind_name(column->kind));
+        if (column->hint) {
+            wp_buffer_puts(out, " title=\"");
+            wp_escape_html(out, column->hint);
+            wp_buffer_putc(out, '"');
+        }
+        wp_buffer_putc(out, '>');
+        wp_escape_html(out, column->title);
+        wp_buffer_puts(out, "</th>");
+    }
+    wp_buffer_puts(out, "</tr></thead>\n");
+}
+
+static void put_text(struct wp_buffer *out, enum wp_page_kind from, const struct wp_field *field)
+{
+    if (field->swatch)
+        wp_buffer_printf(out, "<span class=\"sw c-%s\"></span>", wp_category_key((enum wp_category)(field->swatch - 1)));
+    if (field->link.set) {
+        wp_buffer_puts(out, "<a href=\"");
+        wp_html_href(out, from, &field->link);
+        wp_buffer_puts(out, "\">");
+    }
+    wp_buffer_puts(out, "<bdi>");
+    wp_escape_html(out, *field->text ? field->text : "–");
+    wp_buffer_puts(out, field->link.set ? "</bdi></a>" : "</bdi>");
+    if (field->note) {
+        wp_buffer_puts(out, " <small><bdi>");
+        wp_escape_html(out, field->note);
+        wp_buffer_puts(out, "</bdi></small>");
+    }
+}
+
+static void put_share(struct wp_buffer *out, struct wp_pool *pool, uint64_t part, uint64_t whole)
+{
+    double percent = whole ? 100.0 * (double)part / (double)whole : 0;
+    wp_buffer_printf(out,
+        "<svg class=\"mini\" viewBox=\"0 0 100 6\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+        "<rect width=\"%.2f\" height=\"6\"/></svg>", percent > 100 ? 100 : percent);
+    wp_escape_html(out, wp_human_share(pool, part, whole));
+}
+
+static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_kind from, const struct wp_table *table,
+    size_t row, size_t i)
+{
+    const struct wp_field *field = &table->fields[row * table->column_count + i];
+    enum wp_column_kind kind = table->columns[i].kind;
+    wp_buffer_printf(out, "<td class=\"k-%s\"", kind_name(kind));
+    if (kind >= WP_COLUMN_COUNT)
+        wp_buffer_printf(out, " data-v=\"%" PRIu64 "\"", field->number);
+    wp_buffer_putc(out, '>');
+    if (kind == WP_COLUMN_COUNT)
+        wp_escape_html(out, wp_human_count(pool, field->number));
+    else if (kind == WP_COLUMN_DURATION)
+        wp_escape_html(out, wp_human_duration(pool, field->number));
+    else if (kind == WP_COLUMN_SHARE)
+        put_share(out, pool, field->number, table->whole_ns);
+    else
+        put_text(out, from, field);
+    wp_buffer_puts(out, "</td>");
+}
+
+void wp_html_table(struct wp_buffer *out, enum wp_page_kind from, const struct wp_table *table)
+{
+    struct wp_pool pool = {0};
+    if (!table->row_count) {
+        wp_buffer_puts(out, "<p class=\"empty\">");
+        wp_escape_html(out, table->empty);
+        wp_buffer_puts(out, "</p>\n");
+        return;
+    }
+    wp_buffer_printf(out, "<div class=\"scroll\"><table id=\"%s\" class=\"sortable\"%s>\n", table->id,
+        table->searchable ? " data-search" : "");
+    put_head(out, table);
+    wp_buffer_puts(out, "<tbody>\n");
+    for (size_t row = 0; row < table->row_count; row++) {
+        wp_buffer_puts(out, "<tr>");
+        for (size_t i = 0; i < table->column_count; i++)
+            put_field(out, &pool, from, table, row, i);
+        wp_buffer_puts(out, "</tr>\n");
+    }
+    wp_buffer_puts(out, "</tbody></table></div>\n");
+    if (table->left_out)
+        wp_buffer_printf(out, "<p class=\"left-out\">%s smaller rows are not listed.</p>\n",
+            wp_human_count(&pool, table->left_out));
+    out->failed |= pool.failed;
+    wp_pool_fini(&pool);
+}
+
+static void put_bar_part(struct wp_buffer *out, enum wp_page_kind from, unsigned category, double x, double width,
+    const struct wp_link *link, const char *text)
+{
+    const char *title = wp_category_title((enum wp_category)category);
+    if (link->set) {
+        struct wp_link part = *link;
+        char fragment[64];
+        snprintf(fragment, sizeof(fragment), "category=%s", wp_category_key((enum wp_category)category));
+        part.fragment = fragment;
+        wp_buffer_puts(out, "<a href=\"");
+        wp_html_href(out, from, &part);
+        wp_buffer_puts(out, "\">");
+    }
+    wp_buffer_printf(out, "<svg x=\"%.3f%%\" width=\"%.3f%%\" height=\"100%%\"><title>%s: %s</title>"
+        "<rect class=\"c-%s\" width=\"100%%\" height=\"100%%\"/>", x, width, title, text,
+        wp_category_key((enum wp_category)category));
+    if (width > 14)
+        wp_buffer_printf(out, "<text class=\"on-%s\" x=\"12\" y=\"50%%\" dy=\"0.35em\">%s</text>",
+            wp_category_key((enum wp_category)category), title);
+    wp_buffer_puts(out, link->set ? "</svg></a>\n" : "</svg>\n");
+}
+
+void wp_html_bar(struct wp_buffer *out, enum wp_page_kind from, const uint64_t *parts, const struct wp_link *link,
+    bool small)
+{
+    struct wp_pool pool = {0};
+    uint64_t total = 0;
+    double x = 0;
+    for (unsigned i = 0; i < WP_CATEGORIES; i++)
+        total += parts[i];
+    wp_buffer_printf(out, "<svg class=\"%s\" role=\"img\" aria-label=\"Time by category\">", small ? "bar small" : "bar");
+    for (unsigned i = 0; i < WP_CATEGORIES && total; i++) {
+        double width = 100.0 * (double)parts[i] / (double)total;
+        if (parts[i])
+            put_bar_part(out, from, i, x, width, link,
+                wp_pool_printf(&pool, "%s, %s", wp_human_duration(&pool, parts[i]),
+                    wp_human_share(&pool, parts[i], total)));
+        x += width;
+    }
+    wp_buffer_puts(out, "</svg>\n");
+    out->failed |= pool.failed;
+    wp_pool_fini(&pool);
+}

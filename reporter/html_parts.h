@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_HTML_PARTS_H
+#define WP_REPORTER_HTML_PARTS_H
+/* Tables and charts of an HTML page; used by format_html.c alone. */
+#include "reporter/display.h"
+
+/* The address of a link, seen from the page it stands on, escaped. */
+void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp_link *link);
+void wp_html_table(struct wp_buffer *out, enum wp_page_kind from, const struct wp_table *table);
+/* The category bar; a part is labelled when it is wide enough. `link` (may be unset): where a part leads to. */
+void wp_html_bar(struct wp_buffer *out, enum wp_page_kind from, const uint64_t *parts, const struct wp_link *link,
+    bool small);
+/* Cumulative percent explained (RSP paper, figure of the evaluation). */
+void wp_html_curve(struct wp_buffer *out, const uint64_t *parts);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page.h"
+
+#include <errno.h>
+
+#define ALL_ROWS 2000u /* more rows than this nobody reads; the page says how many are left out */
+
+static void processes(struct wp_display *display, const struct wp_facts *facts)
+{
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "Every process that stood in a control path. Time on paths is how long it was running or waited for there; "
+        "running is the part in which it was itself on a CPU.");
+    wp_page_process_table(display, facts, ALL_ROWS);
+}
+
+static void functions(struct wp_display *display, const struct wp_facts *facts)
+{
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "Inclusive time counts a function once a stack, however often it stands on it, and goes through to the processes "
+        "that it waited for. Running and waiting are exclusive: the function was the innermost one.");
+    wp_page_function_table(display, facts, ALL_ROWS);
+}
+
+static void unexplained(struct wp_display *display, const struct wp_facts *facts)
+{
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "Waits whose end nothing in the recording explains, the largest first, with the reason why the explanation "
+        "stopped there.");
+    wp_page_unexplained_table(display, facts, ALL_ROWS);
+}
+
+static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_facts *) = {
+    [WP_PAGE_OVERVIEW] = wp_page_overview,
+    [WP_PAGE_FLAME] = wp_page_flame,
+    [WP_PAGE_CHRONO] = wp_page_chrono,
+    [WP_PAGE_RUNNING] = wp_page_running,
+    [WP_PAGE_PROCESSES] = processes,
+    [WP_PAGE_FUNCTIONS] = functions,
+    [WP_PAGE_UNEXPLAINED] = unexplained,
+    [WP_PAGE_ABOUT] = wp_page_about,
+};
+
+int wp_page_build(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err)
+{
+    enum wp_page_kind page = display->query.page;
+    if (page >= WP_PAGES || !builders[page])
+        return wp_error_set(err, -EINVAL, "page %d is not a page of an aggregate", (int)page);
+    display->title = page == WP_PAGE_OVERVIEW ? facts->aggregate : wp_page_title(page);
+    display->tab_release = facts->release;
+    display->tab_aggregate = facts->aggregate;
+    wp_page_damage(display, facts);
+    builders[page](display, facts);
+    return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for a page of %s", facts->aggregate) : 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_PAGE_H
+#define WP_REPORTER_PAGE_H
+/* Page builders: facts -> display. A new page is a kind in query.h and a builder here; the formatters never learn of it. */
+#include "reporter/display.h"
+#include "reporter/facts.h"
+#include "reporter/summary.h"
+
+/* Any page of one aggregate, by display->query.page. Out of memory: -ENOMEM. */
+int wp_page_build(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err);
+/* The page of one release, and the first page of the site. */
+int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, struct wp_error *err);
+int wp_page_index(struct wp_display *display, const struct wp_site_summary *site, struct wp_error *err);
+/* A mail or terminal digest: findings, categories, the largest processes, functions and unexplained waits. */
+int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err);
+
+/* Pieces that several pages share. `rows` bounds a table. */
+void wp_page_categories(struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame);
+void wp_page_process_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
+void wp_page_function_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
+void wp_page_unexplained_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
+void wp_page_damage(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_overview(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_flame(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_running(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_about(struct wp_display *display, const struct wp_facts *facts);
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/humanize.h"
+#include "reporter/page.h"
+
+static void add_events(struct wp_display *display, const struct wp_facts *facts)
+{
+    static const struct wp_column columns[] = {
+        {"Kind of event", NULL, WP_COLUMN_NAME}, {"Recorded", NULL, WP_COLUMN_COUNT}, {"Lost", NULL, WP_COLUMN_COUNT},
+    };
+    struct wp_table *table = wp_display_table(display, "events", columns, 3, facts->event_count);
+    for (size_t i = 0; i < facts->event_count; i++) {
+        struct wp_field *row = wp_display_row(table);
+        if (!row)
+            break;
+        row[0].text = wp_pool_clip(&display->pool, facts->events[i].kind, 80);
+        row[1].number = facts->events[i].total;
+        row[2].number = facts->events[i].dropped;
+    }
+}
+
+static void add_limits(struct wp_display *display, const struct wp_facts *facts)
+{
+    static const struct wp_column columns[] = {
+        {"Limit", NULL, WP_COLUMN_NAME},
+        {"Times", "How often it stopped an explanation", WP_COLUMN_COUNT},
+        {"Time", "That it touched", WP_COLUMN_DURATION},
+    };
+    struct wp_table *table = wp_display_table(display, "limits", columns, 3, facts->limit_count);
+    table->empty = "No limit of the analysis was reached.";
+    for (size_t i = 0; i < facts->limit_count; i++) {
+        struct wp_field *row = wp_display_row(table);
+        if (!row)
+            break;
+        row[0].text = wp_pool_clip(&display->pool, facts->limits[i].name, 80);
+        row[1].number = facts->limits[i].count;
+        row[2].number = facts->limits[i].ns;
+    }
+}
+
+static void add_hosts(struct wp_display *display, const struct wp_facts *facts)
+{
+    static const struct wp_column columns[] = {{"Host", NULL, WP_COLUMN_NAME}};
+    struct wp_table *table = wp_display_table(display, "hosts", columns, 1, facts->host_count);
+    table->empty = "No host was named.";
+    for (size_t i = 0; i < facts->host_count; i++) {
+        struct wp_field *row = wp_display_row(table);
+        if (!row)
+            break;
+        row[0].text = wp_pool_clip(&display->pool, facts->hosts[i], 80);
+    }
+}
+
+void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_pool *pool = &display->pool;
+    wp_display_fact(display, "Events", wp_human_count(pool, facts->events_total), "recorded");
+    wp_display_fact(display, "Lost", wp_human_count(pool, facts->events_dropped), "events");
+    wp_display_fact(display, "Coverage", wp_human_percent(pool, 100 * facts->coverage), "of the time was recorded");
+    wp_display_fact(display, "Uncertain", wp_human_duration(pool, facts->uncertain_ns),
+        wp_pool_printf(pool, "%s, touched by losses", wp_human_share(pool, facts->uncertain_ns, facts->total_ns)));
+    wp_display_fact(display, "Detached", wp_human_duration(pool, facts->detached_ns), "started, not waited for");
+    wp_display_fact(display, "From", wp_human_time(pool, facts->first_ns), NULL);
+    wp_display_fact(display, "To", wp_human_time(pool, facts->last_ns), NULL);
+    wp_display_heading(display, "Events behind this report");
+    add_events(display, facts);
+    wp_display_heading(display, "Limits that were reached");
+    add_limits(display, facts);
+    wp_display_heading(display, "Hosts");
+    add_hosts(display, facts);
+    wp_display_heading(display, "Words");
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "A run is a stretch of one thread on a CPU, a sleep a stretch off it. A control path is a series of runs that hand "
+        "over to each other; its pseudo-stack at a moment is a pile of sleeps, each waiting for what stands on it, with the "
+        "run on top. The total is the length of all control paths, so it exceeds the wall time where paths go side by side.");
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "Every nanosecond of the total has exactly one category; the categories add up to the total.");
+}

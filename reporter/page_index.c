@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/humanize.h"
+#include "reporter/page.h"
+
+#include <errno.h>
+
+static void add_card(struct wp_display *display, const char *release, const struct wp_aggregate_summary *row,
+    const char *label, struct wp_link link)
+{
+    struct wp_pool *pool = &display->pool;
+    struct wp_item *item = wp_display_add(display, WP_ITEM_CARD, label);
+    if (!item)
+        return;
+    item->link = link;
+    item->parts = row->categories;
+    item->label = wp_pool_printf(pool, "%s wall, %s total, %s accounted for", wp_human_duration(pool, row->wall_ns),
+        wp_human_duration(pool, row->total_ns), wp_human_percent(pool, row->accounted_percent));
+    item->note = row->finding_count ? row->findings[0].sentence : "Nothing was recorded.";
+    if (row->damage_count)
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(pool, "%zu damaged values of %s in release %s are left out.", row->damage_count, row->name,
+                release));
+}
+
+int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, struct wp_error *err)
+{
+    struct wp_pool *pool = &display->pool;
+    display->title = wp_pool_printf(pool, "Release %s", release->id);
+    display->subtitle = release->aggregate_count == 1 ? "One aggregate"
+        : wp_pool_printf(pool, "%zu aggregates", release->aggregate_count);
+    for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
+        add_card(display, release->id, row, row->name, wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL));
+    if (!release->first)
+        wp_display_add(display, WP_ITEM_PARAGRAPH, "This release has no reports yet.");
+    return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the page of release %s", release->id) : 0;
+}
+
+/* One release with one aggregate: the first page says what its overview says, in short. */
+static void add_single(struct wp_display *display, const struct wp_release_summary *release)
+{
+    const struct wp_aggregate_summary *row = release->first;
+    struct wp_pool *pool = &display->pool;
+    struct wp_query flame = {WP_PAGE_FLAME, release->id, row->name};
+    display->title = row->name;
+    display->tab_release = release->id;
+    display->tab_aggregate = row->name;
+    display->subtitle = wp_pool_printf(pool, "Release %s", release->id);
+    for (size_t i = 0; i < row->finding_count; i++) {
+        struct wp_item *item = wp_display_add(display, WP_ITEM_FINDING, row->findings[i].sentence);
+        if (!item)
+            return;
+        item->number = i + 1;
+        item->link = wp_link_to(row->findings[i].page, release->id, row->name, row->findings[i].fragment);
+    }
+    wp_display_fact(display, "Wall time", wp_human_duration(pool, row->wall_ns), "first to last activity");
+    wp_display_fact(display, "Total time", wp_human_duration(pool, row->total_ns), "of all control paths");
+    wp_display_fact(display, "Accounted for", wp_human_percent(pool, row->accounted_percent), "of the total");
+    wp_display_fact(display, "Processes", wp_human_count(pool, row->process_count),
+        row->host_count == 1 ? "on one host" : wp_pool_printf(pool, "on %zu hosts", row->host_count));
+    wp_display_fact(display, "Recorded", wp_human_time(pool, row->first_ns), NULL);
+    if (row->damage_count)
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(pool, "%zu damaged values are left out.", row->damage_count));
+    wp_display_heading(display, "Where the time went");
+    struct wp_item *bar = wp_display_add(display, WP_ITEM_BAR, NULL);
+    if (bar)
+        bar->parts = row->categories;
+    wp_page_categories(display, row->categories, &flame);
+}
+
+int wp_page_index(struct wp_display *display, const struct wp_site_summary *site, struct wp_error *err)
+{
+    struct wp_pool *pool = &display->pool;
+    display->title = "Where did the time go?";
+    display->subtitle = wp_pool_printf(pool, "%zu releases, newest first", site->release_count);
+    if (site->release_count == 1 && site->first->aggregate_count == 1) {
+        add_single(display, site->first);
+    } else {
+        for (const struct wp_release_summary *release = site->first; release; release = release->next) {
+            const struct wp_aggregate_summary *row = wp_summary_main(release);
+            if (row)
+                add_card(display, release->id, row, release->aggregate_count == 1 ? release->id
+                    : wp_pool_printf(pool, "%s (%zu aggregates, here %s)", release->id, release->aggregate_count, row->name),
+                    release->aggregate_count == 1 ? wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL)
+                                                  : wp_link_to(WP_PAGE_RELEASE, release->id, NULL, NULL));
+        }
+        if (!site->aggregate_count)
+            wp_display_add(display, WP_ITEM_PARAGRAPH, "The store has no reports yet.");
+    }
+    return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the index") : 0;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/findings.h"
+#include "reporter/humanize.h"
+#include "reporter/page.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define TOP_ROWS 8u
+
+static void add_findings(struct wp_display *display, const struct wp_facts *facts)
+{
+    size_t first[3], count = wp_findings_first(facts, first);
+    for (size_t i = 0; i < count; i++) {
+        const struct wp_finding *finding = &facts->findings[first[i]];
+        struct wp_item *item = wp_display_add(display, WP_ITEM_FINDING, finding->sentence);
+        if (!item)
+            return;
+        item->number = i + 1;
+        item->link = wp_link_to(finding->page, facts->release, facts->aggregate, finding->fragment);
+    }
+    if (!count)
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            "Nothing of the process of interest was recorded: its control paths are empty.");
+}
+
+static void add_facts(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_pool *pool = &display->pool;
+    wp_display_fact(display, "Wall time", wp_human_duration(pool, facts->wall_ns), "first to last activity");
+    wp_display_fact(display, "Total time", wp_human_duration(pool, facts->total_ns), "of all control paths");
+    wp_display_fact(display, "Accounted for", wp_human_percent(pool, facts->accounted_percent), "of the total");
+    wp_display_fact(display, "Processes", wp_human_count(pool, facts->process_count),
+        facts->host_count == 1 ? "on one host" : wp_pool_printf(pool, "on %zu hosts", facts->host_count));
+    wp_display_fact(display, "Recorded", wp_human_time(pool, facts->first_ns),
+        facts->coverage < 0.9995 ? wp_pool_printf(pool, "%s of the time", wp_human_percent(pool, 100 * facts->coverage))
+                                 : NULL);
+}
+
+static void add_chart(struct wp_display *display, enum wp_item_kind kind, const struct wp_facts *facts)
+{
+    struct wp_item *item = wp_display_add(display, kind, NULL);
+    if (item) {
+        item->parts = facts->categories;
+        item->link = wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate, NULL);
+    }
+}
+
+static void add_quality(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_pool *pool = &display->pool;
+    if (facts->events_dropped)
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(pool, "%s events were lost while recording; %s of the time is marked uncertain.",
+                wp_human_count(pool, facts->events_dropped),
+                wp_human_share(pool, facts->uncertain_ns, facts->total_ns)));
+    if (facts->detached_ns)
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            wp_pool_printf(pool, "Beside the total, %s of work was started and not waited for.",
+                wp_human_duration(pool, facts->detached_ns)));
+}
+
+static void add_more_link(struct wp_display *display, const struct wp_facts *facts, enum wp_page_kind page, size_t count)
+{
+    if (count <= TOP_ROWS)
+        return;
+    struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "All %s",
+        wp_human_count(&display->pool, count)));
+    if (item)
+        item->link = wp_link_to(page, facts->release, facts->aggregate, NULL);
+}
+
+void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_query flame = {WP_PAGE_FLAME, facts->release, facts->aggregate};
+    display->subtitle = wp_pool_printf(&display->pool, "Release %s", facts->release);
+    add_findings(display, facts);
+    add_facts(display, facts);
+    add_quality(display, facts);
+    wp_display_heading(display, "Where the time went");
+    add_chart(display, WP_ITEM_BAR, facts);
+    wp_page_categories(display, facts->categories, &flame);
+    wp_display_heading(display, "How much of it is explained");
+    wp_display_add(display, WP_ITEM_PARAGRAPH,
+        "Each step adds one category, the best understood first. Time spent waiting on another control path is taken off "
+        "the whole here, since that path is counted itself.");
+    add_chart(display, WP_ITEM_CURVE, facts);
+    wp_display_heading(display, "Processes");
+    wp_page_process_table(display, facts, TOP_ROWS);
+    add_more_link(display, facts, WP_PAGE_PROCESSES, facts->process_count);
+    wp_display_heading(display, "Functions");
+    wp_page_function_table(display, facts, TOP_ROWS);
+    add_more_link(display, facts, WP_PAGE_FUNCTIONS, facts->function_count);
+}
+
+int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err)
+{
+    display->title = wp_pool_printf(&display->pool, "%s in release %s", facts->aggregate, facts->release);
+    wp_page_damage(display, facts);
+    add_findings(display, facts);
+    add_facts(display, facts);
+    add_quality(display, facts);
+    wp_display_heading(display, "Where the time went");
+    wp_page_categories(display, facts->categories, NULL);
+    wp_display_heading(display, "Processes");
+    wp_page_process_table(display, facts, 12);
+    wp_display_heading(display, "Functions");
+    wp_page_function_table(display, facts, 12);
+    wp_display_heading(display, "Unexplained waits");
+    wp_page_unexplained_table(display, facts, 5);
+    return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the digest of %s", facts->aggregate) : 0;
+}

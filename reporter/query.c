@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/query.h"
+
+#include <string.h>
+
+static const struct {
+    const char *title, *file;
+} pages[WP_PAGES] = {
+    [WP_PAGE_INDEX] = {"Releases", "index.html"},
+    [WP_PAGE_RELEASE] = {"Release", "index.html"},
+    [WP_PAGE_OVERVIEW] = {"Overview", "index.html"},
+    [WP_PAGE_FLAME] = {"Flame", "flame.html"},
+    [WP_PAGE_CHRONO] = {"Chronology", "chronology.html"},
+    [WP_PAGE_RUNNING] = {"Running", "running.html"},
+    [WP_PAGE_PROCESSES] = {"Processes", "processes.html"},
+    [WP_PAGE_FUNCTIONS] = {"Functions", "functions.html"},
+    [WP_PAGE_UNEXPLAINED] = {"Unexplained", "unexplained.html"},
+    [WP_PAGE_ABOUT] = {"About this data", "about.html"},
+};
+
+const char *wp_page_title(enum wp_page_kind page)
+{
+    return pages[page].title;
+}
+
+void wp_query_folder(struct wp_buffer *out, const char *id)
+{
+    wp_buffer_puts(out, id);
+    /* '~' is in no id, so a marked name can never meet another id. */
+    if (!strcmp(id, "index.html") || !strcmp(id, "summary.json") || !strcmp(id, "assets") || !strcmp(id, "store") ||
+        id[0] == '.')
+        wp_buffer_putc(out, '~');
+}
+
+void wp_query_path(struct wp_buffer *out, const struct wp_query *query)
+{
+    if (query->page >= WP_PAGE_RELEASE) {
+        wp_query_folder(out, query->release);
+        wp_buffer_putc(out, '/');
+    }
+    if (query->page >= WP_PAGE_OVERVIEW) {
+        wp_query_folder(out, query->aggregate);
+        wp_buffer_putc(out, '/');
+    }
+    wp_buffer_puts(out, pages[query->page].file);
+}
+
+const char *wp_query_root(enum wp_page_kind page)
+{
+    return page == WP_PAGE_INDEX ? "" : page == WP_PAGE_RELEASE ? "../" : "../../";
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_QUERY_H
+#define WP_REPORTER_QUERY_H
+/* A query says which page; it is also how pages link to each other, so that only the formatter knows addresses. */
+#include "common/buffer.h"
+
+#include <stdbool.h>
+
+enum wp_page_kind {
+    WP_PAGE_INDEX,
+    WP_PAGE_RELEASE,
+    WP_PAGE_OVERVIEW,    /* this and what follows: pages of one aggregate */
+    WP_PAGE_FLAME,
+    WP_PAGE_CHRONO,
+    WP_PAGE_RUNNING,
+    WP_PAGE_PROCESSES,
+    WP_PAGE_FUNCTIONS,
+    WP_PAGE_UNEXPLAINED,
+    WP_PAGE_ABOUT,
+    WP_PAGES
+};
+
+struct wp_query {
+    enum wp_page_kind page;
+    const char *release, *aggregate; /* borrowed; NULL where the page has none */
+};
+
+/* What a reader sees on the tab: "Flame". */
+const char *wp_page_title(enum wp_page_kind page);
+/* The folder of a release or aggregate id: the id itself, with '~' after one that the site itself uses. */
+void wp_query_folder(struct wp_buffer *out, const char *id);
+/* The page's file, from the root of the site: "v1/main/flame.html". */
+void wp_query_path(struct wp_buffer *out, const struct wp_query *query);
+/* From a page's folder back to the root: "", "../" or "../../". */
+const char *wp_query_root(enum wp_page_kind page);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/site.h"
+
+#include "reporter/assets.h"
+#include "reporter/format_html.h"
+#include "reporter/format_json.h"
+#include "reporter/page.h"
+#include "reporter/site_tree.h"
+#include "reporter/view_data.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct site {
+    const struct wp_site_options *options;
+    struct wp_site_tree tree;
+    struct wp_site_summary summary;
+    struct wp_buffer main_json;   /* summary.json of the aggregate that speaks for the release, the last release seen */
+    uint64_t main_total;
+    bool main_found;
+    size_t damaged;
+};
+
+static int write_buffer(struct site *site, const char *path, const struct wp_buffer *content, struct wp_error *err)
+{
+    return wp_tree_write(&site->tree, path, content->data, content->size, err);
+}
+
+static int write_display(struct site *site, const struct wp_display *display, struct wp_error *err)
+{
+    struct wp_buffer path = {0}, html = {0};
+    wp_query_path(&path, &display->query);
+    int rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_format_html(&html, display, err);
+    if (!rc)
+        rc = write_buffer(site, (const char *)path.data, &html, err);
+    wp_buffer_fini(&path);
+    wp_buffer_fini(&html);
+    return rc;
+}
+
+static int write_page(struct site *site, const struct wp_facts *facts, enum wp_page_kind page, struct wp_error *err)
+{
+    struct wp_display display;
+    wp_display_init(&display, &(struct wp_query){page, facts->release, facts->aggregate});
+    int rc = wp_page_build(&display, facts, err);
+    if (!rc)
+        rc = write_display(site, &display, err);
+    wp_display_fini(&display);
+    return rc;
+}
+
+/* A file beside the aggregate's pages. */
+static int write_beside(struct site *site, const struct wp_facts *facts, const char *name,
+    int (*make)(struct wp_buffer *, const struct wp_facts *, struct wp_error *), struct wp_error *err)
+{
+    struct wp_buffer path = {0}, content = {0};
+    wp_query_folder(&path, facts->release);
+    wp_buffer_putc(&path, '/');
+    wp_query_folder(&path, facts->aggregate);
+    wp_buffer_printf(&path, "/%s", name);
+    int rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : make(&content, facts, err);
+    if (!rc)
+        rc = write_buffer(site, (const char *)path.data, &content, err);
+    wp_buffer_fini(&path);
+    wp_buffer_fini(&content);
+    return rc;
+}
+
+/* "main" speaks for a release, else the aggregate of the largest total: its summary is the site's summary.json. */
+static int keep_main(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+{
+    bool is_main = !strcmp(facts->aggregate, "main");
+    if (site->main_found || (!is_main && site->main_json.size && facts->total_ns <= site->main_total))
+        return 0;
+    wp_buffer_clear(&site->main_json);
+    site->main_found = is_main;
+    site->main_total = facts->total_ns;
+    return wp_format_json(&site->main_json, facts, err);
+}
+
+static int write_aggregate(struct site *site, struct wp_release_summary *release, const struct wp_facts *facts,
+    struct wp_error *err)
+{
+    int rc = 0;
+    for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
+        rc = write_page(site, facts, (enum wp_page_kind)page, err);
+    if (!rc)
+        rc = write_beside(site, facts, "flame-data.js", wp_view_data_flame, err);
+    if (!rc && facts->trace)
+        rc = write_beside(site, facts, "trace-data.js", wp_view_data_trace, err);
+    if (!rc)
+        rc = write_beside(site, facts, "summary.json", wp_format_json, err);
+    if (!rc)
+        rc = keep_main(site, facts, err);
+    site->damaged += facts->damage_count;
+    if (!rc && !wp_summary_add(&site->summary, release, facts))
+        rc = wp_error_set(err, -ENOMEM, "out of memory for the index");
+    return rc;
+}
+
+static int read_aggregate(struct site *site, struct wp_txn *txn, struct wp_release_summary *release,
+    const char *aggregate, struct wp_error *err)
+{
+    struct wp_facts facts;
+    int rc = wp_facts_read(&facts, txn, release->id, aggregate, &site->options->selection, err);
+    if (!rc)
+        rc = write_aggregate(site, release, &facts, err);
+    else if (rc == -ENOENT && !site->options->aggregate)
+        rc = 0; /* nothing of it in the chosen time */
+    wp_facts_fini(&facts);
+    return rc;
+}
+
+static int write_release(struct site *site, struct wp_release_summary *release, struct wp_error *err)
+{
+    struct wp_display display;
+    wp_display_init(&display, &(struct wp_query){WP_PAGE_RELEASE, release->id, NULL});
+    int rc = wp_page_release(&display, release, err);
+    if (!rc)
+        rc = write_display(site, &display, err);
+    wp_display_fini(&display);
+    return rc;
+}
+
+static int read_release(struct site *site, struct wp_store *store, const char *id, struct wp_error *err)
+{
+    struct wp_txn *txn = NULL;
+    char **aggregates = NULL;
+    size_t count = 0;
+    bool found = false;
+    struct wp_release_summary *release = wp_summary_release(&site->summary, id);
+    if (!release)
+        return wp_error_set(err, -ENOMEM, "out of memory for the index");
+    site->main_found = false;
+    wp_buffer_clear(&site->main_json);
+    int rc = wp_txn_begin(&txn, store, id, false, err);
+    if (!rc)
+        rc = wp_txn_aggregates(txn, &aggregates, &count, err);
+    for (size_t i = 0; i < count && !rc; i++) {
+        if (site->options->aggregate && strcmp(site->options->aggregate, aggregates[i]))
+            continue;
+        found = true;
+        rc = read_aggregate(site, txn, release, aggregates[i], err);
+    }
+    if (!rc && site->options->aggregate && site->options->release && !found)
+        rc = wp_error_set(err, -ENOENT, "release %s has no aggregate %s", id, site->options->aggregate);
+    wp_strings_free(aggregates, count);
+    wp_txn_abort(txn);
+    return rc ? rc : write_release(site, release, err);
+}
+
+static int read_store(struct site *site, struct wp_store *store, struct wp_error *err)
+{
+    char **releases = NULL;
+    size_t count = 0;
+    bool found = false;
+    int rc = wp_store_releases(store, &releases, &count, err);
+    for (size_t i = 0; i < count && !rc; i++) {
+        if (site->options->release && strcmp(site->options->release, releases[i]))
+            continue;
+        found = true;
+        rc = read_release(site, store, releases[i], err);
+    }
+    if (!rc && site->options->release && !found)
+        rc = wp_error_set(err, -ENOENT, "store %s has no release %s", site->options->store, site->options->release);
+    wp_strings_free(releases, count);
+    return rc;
+}
+
+static int write_index(struct site *site, struct wp_error *err)
+{
+    struct wp_display display;
+    wp_summary_sort(&site->summary);
+    wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
+    int rc = wp_page_index(&display, &site->summary, err);
+    if (!rc)
+        rc = write_display(site, &display, err);
+    wp_display_fini(&display);
+    if (!rc && site->summary.release_count == 1 && site->main_json.size)
+        rc = write_buffer(site, "summary.json", &site->main_json, err);
+    return rc;
+}
+
+static int write_assets(struct site *site, struct wp_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < wp_asset_count && !rc; i++) {
+        char path[256];
+        snprintf(path, sizeof(path), "assets/%s", wp_assets[i].name);
+        rc = wp_tree_write(&site->tree, path, wp_assets[i].bytes, wp_assets[i].size, err);
+    }
+    return rc;
+}
+
+int wp_site_write(const struct wp_site_options *options, struct wp_site_result *result, struct wp_error *err)
+{
+    struct site site = {.options = options};
+    struct wp_store *store = NULL;
+    memset(result, 0, sizeof(*result));
+    int rc = wp_store_open(&store, options->store, false, err);
+    if (rc)
+        return rc;
+    rc = wp_tree_begin(&site.tree, options->out, options->wait, err);
+    if (!rc) {
+        rc = write_assets(&site, err);
+        if (!rc)
+            rc = read_store(&site, store, err);
+        if (!rc)
+            rc = write_index(&site, err);
+        *result = (struct wp_site_result){site.summary.release_count, site.summary.aggregate_count, site.tree.written,
+            site.tree.kept, site.damaged};
+        if (rc)
+            wp_tree_abort(&site.tree);
+        else
+            rc = wp_tree_commit(&site.tree, err);
+    }
+    wp_buffer_fini(&site.main_json);
+    wp_summary_fini(&site.summary);
+    wp_store_close(store);
+    return rc;
+}

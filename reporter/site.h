@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_SITE_H
+#define WP_REPORTER_SITE_H
+/* Writes the whole site of a store, or the part of it that the options narrow it to. Never prints. */
+#include "storage/store.h"
+
+#include <stdbool.h>
+
+struct wp_site_options {
+    const char *store, *out;
+    const char *release, *aggregate;  /* NULL: all */
+    struct wp_selection selection;
+    bool wait;                        /* for another writer of the same site; else -EBUSY */
+};
+
+struct wp_site_result {
+    size_t releases, aggregates, written, kept, damaged;
+};
+
+int wp_site_write(const struct wp_site_options *options, struct wp_site_result *result, struct wp_error *err);
+
+#endif

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/site_tree.h"
+
+#include "common/path.h"
+#include "reporter/site_publish.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_LIMIT (1ull << 31) /* an old file larger than this is not compared, only replaced */
+
+/* The lock file goes away with its holder, so after getting the lock it must still be the one that has the name. */
+static int take_lock(struct wp_site_tree *tree, bool wait, struct wp_error *err)
+{
+    for (;;) {
+        struct stat ours, named;
+        tree->lock_fd = open(tree->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (tree->lock_fd < 0)
+            return wp_error_errno(err, -errno, "cannot open the lock '%s'", tree->lock);
+        while (flock(tree->lock_fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB)) {
+            if (errno == EINTR)
+                continue;
+            int rc = errno == EWOULDBLOCK
+                ? wp_error_set(err, -EBUSY, "another reporter is writing '%s'", tree->out)
+                : wp_error_errno(err, -errno, "cannot lock '%s'", tree->lock);
+            close(tree->lock_fd);
+            tree->lock_fd = -1;
+            return rc;
+        }
+        if (!fstat(tree->lock_fd, &ours) && !stat(tree->lock, &named) && ours.st_ino == named.st_ino &&
+            ours.st_dev == named.st_dev)
+            return 0;
+        close(tree->lock_fd);
+        tree->lock_fd = -1;
+    }
+}
+
+/* out = the real folder (through a symbolic link, if it is one); its parent is made. */
+static int resolve(struct wp_site_tree *tree, const char *out, struct wp_error *err)
+{
+    char path[PATH_MAX], parent[PATH_MAX];
+    size_t size = strlen(out);
+    while (size > 1 && out[size - 1] == '/')
+        size--;
+    if (!size || size >= sizeof(path) - 16)
+        return wp_error_set(err, -EINVAL, "'%.100s' is no name for a folder", out);
+    if (realpath(out, path))
+        return (tree->out = strdup(path)) ? 0 : wp_error_set(err, -ENOMEM, "out of memory");
+    snprintf(path, sizeof(path), "%.*s", (int)size, out);
+    char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    if (slash == path)
+        snprintf(parent, sizeof(parent), "/");
+    else
+        snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
+    int rc = wp_path_make(parent, err);
+    if (rc)
+        return rc;
+    char real[PATH_MAX];
+    if (!realpath(parent, real))
+        return wp_error_errno(err, -errno, "cannot find '%s'", parent);
+    if (!strcmp(name, ".."))
+        return wp_error_set(err, -EINVAL, "'%s' is no name for a folder", out);
+    if (asprintf(&tree->out, "%s/%s", strcmp(real, "/") ? real : "", name) < 0) {
+        tree->out = NULL;
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
+static int name_siblings(struct wp_site_tree *tree, struct wp_error *err)
+{
+    char *slash = strrchr(tree->out, '/');
+    if (!slash || !slash[1])
+        return wp_error_set(err, -EINVAL, "'%s' cannot be a site", tree->out);
+    int parent = (int)(slash - tree->out);
+    if (asprintf(&tree->lock, "%.*s/.%s.lock", parent, tree->out, slash + 1) < 0)
+        tree->lock = NULL;
+    if (asprintf(&tree->fresh, "%.*s/.%s.new", parent, tree->out, slash + 1) < 0)
+        tree->fresh = NULL;
+    return tree->lock && tree->fresh ? 0 : wp_error_set(err, -ENOMEM, "out of memory");
+}
+
+static int load_manifest(struct wp_site_tree *tree, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (!stat(tree->out, &st) && !S_ISDIR(st.st_mode))
+        return wp_error_set(err, -EEXIST, "'%s' exists and is not a folder", tree->out);
+    if ((size_t)snprintf(path, sizeof(path), "%s/" WP_SITE_MANIFEST, tree->out) >= sizeof(path))
+        return wp_error_set(err, -ENAMETOOLONG, "'%s' is too long a name", tree->out);
+    int rc = wp_file_read(path, FILE_LIMIT, &tree->before, err);
+    return rc == -ENOENT ? 0 : rc;
+}
+
+int wp_tree_begin(struct wp_site_tree *tree, const char *out, bool wait, struct wp_error *err)
+{
+    memset(tree, 0, sizeof(*tree));
+    tree->lock_fd = -1;
+    int rc = resolve(tree, out, err);
+    if (!rc)
+        rc = name_siblings(tree, err);
+    if (!rc)
+        rc = take_lock(tree, wait, err);
+    if (!rc)
+        rc = load_manifest(tree, err);
+    if (!rc)
+        rc = wp_path_remove(tree->fresh, err); /* what a crash left */
+    if (!rc && mkdir(tree->fresh, 0777))
+        rc = wp_error_errno(err, -errno, "cannot make folder '%s'", tree->fresh);
+    if (rc)
+        wp_tree_abort(tree);
+    return rc;
+}
+
+/* True when the published file has these very bytes; it is then linked into the new tree. */
+static bool keep_old(struct wp_site_tree *tree, const char *path, const char *fresh, const void *bytes, size_t size)
+{
+    char old[PATH_MAX];
+    struct wp_buffer content = {0};
+    struct stat st;
+    if ((size_t)snprintf(old, sizeof(old), "%s/%s", tree->out, path) >= sizeof(old) || lstat(old, &st) ||
+        !S_ISREG(st.st_mode) || (size_t)st.st_size != size)
+        return false;
+    bool same = !wp_file_read(old, size, &content, NULL) && content.size == size &&
+        (!size || !memcmp(content.data, bytes, size)) && !link(old, fresh);
+    wp_buffer_fini(&content);
+    return same;
+}
+
+static int write_file(const char *path, const void *bytes, size_t size, struct wp_error *err)
+{
+    FILE *file = fopen(path, "wxe");
+    if (!file)
+        return wp_error_errno(err, -errno, "cannot write '%s'", path);
+    bool bad = size && fwrite(bytes, 1, size, file) != size;
+    int code = errno;
+    if (fclose(file) && !bad) {
+        bad = true;
+        code = errno;
+    }
+    return bad ? wp_error_errno(err, -code, "cannot write '%s'", path) : 0;
+}
+
+int wp_tree_write(struct wp_site_tree *tree, const char *path, const void *bytes, size_t size, struct wp_error *err)
+{
+    char fresh[PATH_MAX], folder[PATH_MAX];
+    if ((size_t)snprintf(fresh, sizeof(fresh), "%s/%s", tree->fresh, path) >= sizeof(fresh))
+        return wp_error_set(err, -ENAMETOOLONG, "cannot write '%s/%.100s...': name too long", tree->out, path);
+    snprintf(folder, sizeof(folder), "%s", fresh);
+    *strrchr(folder, '/') = 0;
+    int rc = wp_path_make(folder, err);
+    if (rc)
+        return rc;
+    wp_buffer_printf(&tree->manifest, "%s\n", path);
+    if (keep_old(tree, path, fresh, bytes, size)) {
+        tree->kept++;
+        return 0;
+    }
+    tree->written++;
+    return write_file(fresh, bytes, size, err);
+}
+
+int wp_tree_commit(struct wp_site_tree *tree, struct wp_error *err)
+{
+    int rc = tree->manifest.failed ? wp_error_set(err, -ENOMEM, "out of memory for the list of files") : 0;
+    bool same = !tree->written && tree->manifest.size == tree->before.size && tree->manifest.size &&
+        !memcmp(tree->manifest.data, tree->before.data, tree->manifest.size);
+    if (!rc && !same)
+        rc = wp_site_publish(tree, err);
+    wp_tree_abort(tree);
+    return rc;
+}
+
+void wp_tree_abort(struct wp_site_tree *tree)
+{
+    if (tree->fresh && tree->lock_fd >= 0)
+        wp_path_remove(tree->fresh, NULL);
+    if (tree->lock_fd >= 0) {
+        unlink(tree->lock);
+        close(tree->lock_fd);
+    }
+    tree->lock_fd = -1;
+    free(tree->out);
+    free(tree->fresh);
+    free(tree->lock);
+    tree->out = tree->fresh = tree->lock = NULL;
+    wp_buffer_fini(&tree->manifest);
+    wp_buffer_fini(&tree->before);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_SITE_TREE_H
+#define WP_REPORTER_SITE_TREE_H
+/*
+ * A folder of files that is published whole: files are written into a sibling folder, then take the place of the old ones
+ * by rename. A file that did not change keeps its inode. Files in the folder that are not the site's own (a store, say)
+ * stay: then the site's entries are exchanged one by one, index.html last. A crash at any point leaves pages that open.
+ * One writer at a time holds a lock beside the folder. Not thread safe.
+ */
+#include "common/buffer.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct wp_site_tree {
+    char *out, *fresh, *lock;  /* owned paths */
+    int lock_fd;
+    struct wp_buffer manifest; /* the files written, a line each */
+    struct wp_buffer before;   /* the manifest of the old site */
+    size_t written, kept;
+};
+
+/* Takes the lock: waits for it, or fails with -EBUSY. Fails with -EEXIST when `out` is a file. */
+int wp_tree_begin(struct wp_site_tree *tree, const char *out, bool wait, struct wp_error *err);
+/* Adds a file; `path` is relative, of components that are plain names. */
+int wp_tree_write(struct wp_site_tree *tree, const char *path, const void *bytes, size_t size, struct wp_error *err);
+/* Publishes and ends the tree, whatever it returns. -EEXIST: a file of somebody else's has the name of one of ours. */
+int wp_tree_commit(struct wp_site_tree *tree, struct wp_error *err);
+/* Ends the tree and leaves the old site. Does nothing on one that has ended. */
+void wp_tree_abort(struct wp_site_tree *tree);
+
+#endif

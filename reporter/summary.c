@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/summary.h"
+
+#include "reporter/findings.h"
+
+#include <string.h>
+
+struct wp_release_summary *wp_summary_release(struct wp_site_summary *site, const char *id)
+{
+    struct wp_release_summary *release = wp_pool_alloc(&site->pool, sizeof(*release));
+    if (!release)
+        return NULL;
+    release->id = wp_pool_text(&site->pool, id);
+    if (site->last)
+        site->last->next = release;
+    else
+        site->first = release;
+    site->last = release;
+    site->release_count++;
+    return release;
+}
+
+static void copy_findings(struct wp_site_summary *site, struct wp_aggregate_summary *row, const struct wp_facts *facts)
+{
+    size_t first[3];
+    row->finding_count = wp_findings_first(facts, first);
+    for (size_t i = 0; i < row->finding_count; i++) {
+        const struct wp_finding *finding = &facts->findings[first[i]];
+        row->findings[i].sentence = wp_pool_text(&site->pool, finding->sentence);
+        row->findings[i].fragment = finding->fragment ? wp_pool_text(&site->pool, finding->fragment) : NULL;
+        row->findings[i].page = finding->page;
+    }
+}
+
+struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct wp_release_summary *release,
+    const struct wp_facts *facts)
+{
+    struct wp_aggregate_summary *row = wp_pool_alloc(&site->pool, sizeof(*row));
+    if (!row)
+        return NULL;
+    row->name = wp_pool_text(&site->pool, facts->aggregate);
+    row->wall_ns = facts->wall_ns;
+    row->total_ns = facts->total_ns;
+    memcpy(row->categories, facts->categories, sizeof(row->categories));
+    row->first_ns = facts->first_ns;
+    row->last_ns = facts->last_ns;
+    row->accounted_percent = facts->accounted_percent;
+    row->coverage = facts->coverage;
+    row->host_count = facts->host_count;
+    row->process_count = facts->process_count;
+    row->damage_count = facts->damage_count;
+    copy_findings(site, row, facts);
+    if (release->last)
+        release->last->next = row;
+    else
+        release->first = row;
+    release->last = row;
+    release->aggregate_count++;
+    site->aggregate_count++;
+    if (row->last_ns > release->last_ns)
+        release->last_ns = row->last_ns;
+    return row;
+}
+
+const struct wp_aggregate_summary *wp_summary_main(const struct wp_release_summary *release)
+{
+    const struct wp_aggregate_summary *best = release->first;
+    for (const struct wp_aggregate_summary *row = release->first; row; row = row->next) {
+        if (!strcmp(row->name, "main"))
+            return row;
+        if (row->total_ns > best->total_ns)
+            best = row;
+    }
+    return best;
+}
+
+/* Insertion into a new list: releases are few, and the store's order breaks ties. */
+void wp_summary_sort(struct wp_site_summary *site)
+{
+    struct wp_release_summary *sorted = NULL, *row = site->first;
+    while (row) {
+        struct wp_release_summary *next = row->next, **at = &sorted;
+        while (*at && (*at)->last_ns >= row->last_ns)
+            at = &(*at)->next;
+        row->next = *at;
+        *at = row;
+        row = next;
+    }
+    site->first = sorted;
+    for (site->last = sorted; site->last && site->last->next; site->last = site->last->next)
+        ;
+}
+
+void wp_summary_fini(struct wp_site_summary *site)
+{
+    wp_pool_fini(&site->pool);
+    memset(site, 0, sizeof(*site));
+}

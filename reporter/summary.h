@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_SUMMARY_H
+#define WP_REPORTER_SUMMARY_H
+/* What the index and the release pages need of each aggregate, kept after its facts are gone. */
+#include "reporter/display.h"
+#include "reporter/facts.h"
+
+struct wp_summary_finding {
+    const char *sentence, *fragment;
+    enum wp_page_kind page;
+};
+
+struct wp_aggregate_summary {
+    const char *name;
+    uint64_t wall_ns, total_ns, categories[WP_CATEGORIES], first_ns, last_ns;
+    double accounted_percent, coverage;
+    size_t host_count, process_count, damage_count, finding_count;
+    struct wp_summary_finding findings[3];
+    struct wp_aggregate_summary *next;
+};
+
+struct wp_release_summary {
+    const char *id;
+    uint64_t last_ns;                       /* newest activity in any aggregate */
+    size_t aggregate_count;
+    struct wp_aggregate_summary *first, *last; /* in the store's order */
+    struct wp_release_summary *next;
+};
+
+struct wp_site_summary {
+    struct wp_pool pool;
+    struct wp_release_summary *first, *last;
+    size_t release_count, aggregate_count;
+};
+
+/* Appends; NULL when out of memory (site->pool.failed). */
+struct wp_release_summary *wp_summary_release(struct wp_site_summary *site, const char *id);
+struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct wp_release_summary *release,
+    const struct wp_facts *facts);
+/* The aggregate that speaks for a release: "main", else the one of the largest total (the first of equals). */
+const struct wp_aggregate_summary *wp_summary_main(const struct wp_release_summary *release);
+/* Newest first; a release that has no activity last. */
+void wp_summary_sort(struct wp_site_summary *site);
+void wp_summary_fini(struct wp_site_summary *site);
+
+#endif

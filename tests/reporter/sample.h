@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_TESTS_REPORTER_SAMPLE_H
+#define WP_TESTS_REPORTER_SAMPLE_H
+/* Made-up recordings, the same on every run: a build with a cold cache, one full of hostile names, a large one. */
+#include "storage/store.h"
+
+/* A build: make waits for compilers, they read sources from a disk; curl asks a server through a socket. */
+struct wp_report *sample_report(void);
+struct wp_trace *sample_trace(void);
+
+/* Names that attack every format. */
+extern const char *const sample_hostile_names[];
+extern const unsigned sample_hostile_count;
+struct wp_report *sample_hostile_report(void);
+struct wp_trace *sample_hostile_trace(void);
+
+/* About `nodes` nodes of pseudo-random stacks, and a trace of about `pieces` pieces. */
+struct wp_report *sample_large_report(unsigned nodes);
+struct wp_trace *sample_large_trace(unsigned pieces);
+
+/* Adds report and trace (may be NULL) of an aggregate to a release of the store at `root`; takes both. */
+int sample_put(const char *root, const char *release, const char *aggregate, uint64_t timebox_s, struct wp_report *report,
+    struct wp_trace *trace, struct wp_error *err);
+
+#endif
