@@ -21,6 +21,7 @@ enum wp_column_kind {
     WP_COLUMN_TEXT,
     WP_COLUMN_NAME,           /* a name from outside: process, function, file */
     WP_COLUMN_STACK,          /* a long name; may be broken over lines */
+    WP_COLUMN_ID,             /* a number that is a name: a pid */
     WP_COLUMN_COUNT,
     WP_COLUMN_DURATION,       /* ns */
     WP_COLUMN_SHARE,          /* ns, shown as part of wp_table.whole_ns, with a small bar */

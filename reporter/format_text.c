@@ -5,6 +5,7 @@
 #include "reporter/humanize.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define LINE 78u
@@ -60,6 +61,8 @@ static const char *cell_text(struct writer *writer, const struct wp_table *table
     struct wp_buffer clean = {0};
     const char *text = "";
     switch (table->columns[column].kind) {
+    case WP_COLUMN_ID:
+        return wp_pool_printf(&writer->pool, "%" PRIu64, field->number);
     case WP_COLUMN_COUNT:
         return wp_human_count(&writer->pool, field->number);
     case WP_COLUMN_DURATION:
@@ -81,7 +84,7 @@ static const char *cell_text(struct writer *writer, const struct wp_table *table
 
 static bool is_number(enum wp_column_kind kind)
 {
-    return kind == WP_COLUMN_COUNT || kind == WP_COLUMN_DURATION || kind == WP_COLUMN_SHARE;
+    return kind == WP_COLUMN_ID || kind == WP_COLUMN_COUNT || kind == WP_COLUMN_DURATION || kind == WP_COLUMN_SHARE;
 }
 
 static void put_cell(struct wp_buffer *out, const char *text, size_t width, bool right, bool last)

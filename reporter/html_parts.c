@@ -23,7 +23,7 @@ void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp
 static const char *kind_name(enum wp_column_kind kind)
 {
     static const char *const names[] = {[WP_COLUMN_TEXT] = "text", [WP_COLUMN_NAME] = "name", [WP_COLUMN_STACK] = "stack",
-        [WP_COLUMN_COUNT] = "count", [WP_COLUMN_DURATION] = "duration", [WP_COLUMN_SHARE] = "share"};
+        [WP_COLUMN_ID] = "id", [WP_COLUMN_COUNT] = "count", [WP_COLUMN_DURATION] = "duration", [WP_COLUMN_SHARE] = "share"};
     return names[kind];
 }
 
@@ -70,7 +70,9 @@ static void put_share(struct wp_buffer *out, struct wp_pool *pool, uint64_t part
     wp_buffer_printf(out,
         "<svg class=\"mini\" viewBox=\"0 0 100 6\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
         "<rect width=\"%.2f\" height=\"6\"/></svg>", percent > 100 ? 100 : percent);
+    wp_buffer_puts(out, "<span class=\"pct\">");
     wp_escape_html(out, wp_human_share(pool, part, whole));
+    wp_buffer_puts(out, "</span>");
 }
 
 static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_kind from, const struct wp_table *table,
@@ -79,10 +81,12 @@ static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_
     const struct wp_field *field = &table->fields[row * table->column_count + i];
     enum wp_column_kind kind = table->columns[i].kind;
     wp_buffer_printf(out, "<td class=\"k-%s\"", kind_name(kind));
-    if (kind >= WP_COLUMN_COUNT)
+    if (kind >= WP_COLUMN_ID)
         wp_buffer_printf(out, " data-v=\"%" PRIu64 "\"", field->number);
     wp_buffer_putc(out, '>');
-    if (kind == WP_COLUMN_COUNT)
+    if (kind == WP_COLUMN_ID)
+        wp_buffer_printf(out, "%" PRIu64, field->number);
+    else if (kind == WP_COLUMN_COUNT)
         wp_escape_html(out, wp_human_count(pool, field->number));
     else if (kind == WP_COLUMN_DURATION)
         wp_escape_html(out, wp_human_duration(pool, field->number));
@@ -114,14 +118,14 @@ void wp_html_table(struct wp_buffer *out, enum wp_page_kind from, const struct w
     }
     wp_buffer_puts(out, "</tbody></table></div>\n");
     if (table->left_out)
-        wp_buffer_printf(out, "<p class=\"left-out\">%s smaller rows are not listed.</p>\n",
-            wp_human_count(&pool, table->left_out));
+        wp_buffer_printf(out, "<p class=\"left-out\">%s more %s not listed.</p>\n",
+            wp_human_count(&pool, table->left_out), table->left_out == 1 ? "row is" : "rows are");
     out->failed |= pool.failed;
     wp_pool_fini(&pool);
 }
 
 static void put_bar_part(struct wp_buffer *out, enum wp_page_kind from, unsigned category, double x, double width,
-    const struct wp_link *link, const char *text)
+    const struct wp_link *link, const char *text, bool labelled)
 {
     const char *title = wp_category_title((enum wp_category)category);
     if (link->set) {
@@ -136,7 +140,7 @@ static void put_bar_part(struct wp_buffer *out, enum wp_page_kind from, unsigned
     wp_buffer_printf(out, "<svg x=\"%.3f%%\" width=\"%.3f%%\" height=\"100%%\"><title>%s: %s</title>"
         "<rect class=\"c-%s\" width=\"100%%\" height=\"100%%\"/>", x, width, title, text,
         wp_category_key((enum wp_category)category));
-    if (width > 14)
+    if (labelled && width > 14)
         wp_buffer_printf(out, "<text class=\"on-%s\" x=\"12\" y=\"50%%\" dy=\"0.35em\">%s</text>",
             wp_category_key((enum wp_category)category), title);
     wp_buffer_puts(out, link->set ? "</svg></a>\n" : "</svg>\n");
@@ -156,7 +160,7 @@ void wp_html_bar(struct wp_buffer *out, enum wp_page_kind from, const uint64_t *
         if (parts[i])
             put_bar_part(out, from, i, x, width, link,
                 wp_pool_printf(&pool, "%s, %s", wp_human_duration(&pool, parts[i]),
-                    wp_human_share(&pool, parts[i], total)));
+                    wp_human_share(&pool, parts[i], total)), !small);
         x += width;
     }
     wp_buffer_puts(out, "</svg>\n");

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 
 static int digits_after(double value)
@@ -60,12 +59,27 @@ const char *wp_human_count(struct wp_pool *pool, uint64_t count)
     return wp_pool_text(pool, spaced);
 }
 
-const char *wp_human_time(struct wp_pool *pool, uint64_t real_ns)
+static const char *format_time(struct wp_pool *pool, uint64_t real_ns, const char *format)
 {
     time_t seconds = (time_t)(real_ns / 1000000000u);
     struct tm tm;
     char text[64];
-    if (!real_ns || !gmtime_r(&seconds, &tm) || !strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm))
+    if (!real_ns || !gmtime_r(&seconds, &tm) || !strftime(text, sizeof(text), format, &tm))
         return wp_pool_text(pool, "unknown");
     return wp_pool_text(pool, text);
+}
+
+const char *wp_human_time(struct wp_pool *pool, uint64_t real_ns)
+{
+    return format_time(pool, real_ns, "%Y-%m-%d %H:%M:%S UTC");
+}
+
+const char *wp_human_date(struct wp_pool *pool, uint64_t real_ns)
+{
+    return format_time(pool, real_ns, "%Y-%m-%d");
+}
+
+const char *wp_human_clock(struct wp_pool *pool, uint64_t real_ns)
+{
+    return format_time(pool, real_ns, "%H:%M:%S UTC");
 }

@@ -14,6 +14,9 @@ const char *wp_human_share(struct wp_pool *pool, uint64_t part, uint64_t whole);
 const char *wp_human_percent(struct wp_pool *pool, double percent);
 /* "1 234 567" */
 const char *wp_human_count(struct wp_pool *pool, uint64_t count);
+/* "2026-11-20" and "22:14:05 UTC": the two halves of wp_human_time. */
+const char *wp_human_date(struct wp_pool *pool, uint64_t real_ns);
+const char *wp_human_clock(struct wp_pool *pool, uint64_t real_ns);
 /* "2026-11-20 22:14:05 UTC" of a real time; "unknown" for 0. */
 const char *wp_human_time(struct wp_pool *pool, uint64_t real_ns);
 

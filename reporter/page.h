@@ -18,6 +18,8 @@ int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, str
 void wp_page_categories(struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame);
 void wp_page_process_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 void wp_page_function_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
+/* The functions that most time was spent in themselves, running or waiting. */
+void wp_page_busiest_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 void wp_page_unexplained_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 void wp_page_damage(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_overview(struct wp_display *display, const struct wp_facts *facts);

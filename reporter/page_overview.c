@@ -32,9 +32,9 @@ static void add_facts(struct wp_display *display, const struct wp_facts *facts)
     wp_display_fact(display, "Accounted for", wp_human_percent(pool, facts->accounted_percent), "of the total");
     wp_display_fact(display, "Processes", wp_human_count(pool, facts->process_count),
         facts->host_count == 1 ? "on one host" : wp_pool_printf(pool, "on %zu hosts", facts->host_count));
-    wp_display_fact(display, "Recorded", wp_human_time(pool, facts->first_ns),
-        facts->coverage < 0.9995 ? wp_pool_printf(pool, "%s of the time", wp_human_percent(pool, 100 * facts->coverage))
-                                 : NULL);
+    wp_display_fact(display, "Recorded", wp_human_date(pool, facts->first_ns), wp_human_clock(pool, facts->first_ns));
+    if (facts->coverage < 0.9995)
+        wp_display_fact(display, "Coverage", wp_human_percent(pool, 100 * facts->coverage), "of the time was recorded");
 }
 
 static void add_chart(struct wp_display *display, enum wp_item_kind kind, const struct wp_facts *facts)
@@ -64,8 +64,10 @@ static void add_more_link(struct wp_display *display, const struct wp_facts *fac
 {
     if (count <= TOP_ROWS)
         return;
-    struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "All %s",
-        wp_human_count(&display->pool, count)));
+    if (display->last->table)
+        display->last->table->left_out = 0; /* the link says it */
+    struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "All %s %s",
+        wp_human_count(&display->pool, count), page == WP_PAGE_PROCESSES ? "processes" : "functions"));
     if (item)
         item->link = wp_link_to(page, facts->release, facts->aggregate, NULL);
 }
@@ -89,7 +91,7 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
     wp_page_process_table(display, facts, TOP_ROWS);
     add_more_link(display, facts, WP_PAGE_PROCESSES, facts->process_count);
     wp_display_heading(display, "Functions");
-    wp_page_function_table(display, facts, TOP_ROWS);
+    wp_page_busiest_table(display, facts, TOP_ROWS);
     add_more_link(display, facts, WP_PAGE_FUNCTIONS, facts->function_count);
 }
 
@@ -105,7 +107,7 @@ int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, str
     wp_display_heading(display, "Processes");
     wp_page_process_table(display, facts, 12);
     wp_display_heading(display, "Functions");
-    wp_page_function_table(display, facts, 12);
+    wp_page_busiest_table(display, facts, 12);
     wp_display_heading(display, "Unexplained waits");
     wp_page_unexplained_table(display, facts, 5);
     return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the digest of %s", facts->aggregate) : 0;

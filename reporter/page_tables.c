@@ -4,7 +4,7 @@
 #include "reporter/page.h"
 
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #define NAME_BYTES 200u
 
@@ -46,7 +46,7 @@ void wp_page_process_table(struct wp_display *display, const struct wp_facts *fa
 {
     static const struct wp_column columns[] = {
         {"Process", NULL, WP_COLUMN_NAME},
-        {"PID", NULL, WP_COLUMN_COUNT},
+        {"PID", NULL, WP_COLUMN_ID},
         {"Host", NULL, WP_COLUMN_NAME},
         {"Time on paths", "Time in which it stood in a pseudo-stack", WP_COLUMN_DURATION},
         {"Share", "Of the total; layers overlap, so shares do not add up to 100 %", WP_COLUMN_SHARE},
@@ -71,6 +71,19 @@ void wp_page_process_table(struct wp_display *display, const struct wp_facts *fa
     }
 }
 
+static void put_function(struct wp_display *display, const struct wp_facts *facts, struct wp_field *row,
+    const struct wp_function_fact *fact)
+{
+    row[0].text = wp_pool_clip(&display->pool, fact->name, NAME_BYTES);
+    row[0].note = fact->object[0] ? wp_pool_clip(&display->pool, fact->object, NAME_BYTES)
+        : fact->style == WP_STYLE_KERNEL ? "kernel" : NULL;
+    row[0].link = flame_link(display, facts, "search", row[0].text);
+    row[1].number = fact->inclusive_ns;
+    row[3].number = fact->running_ns;
+    row[4].number = fact->waiting_ns;
+    row[5].number = fact->count;
+}
+
 void wp_page_function_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)
 {
     static const struct wp_column columns[] = {
@@ -87,19 +100,56 @@ void wp_page_function_table(struct wp_display *display, const struct wp_facts *f
     table->searchable = room > 10;
     table->empty = "No stack with a function was recorded.";
     for (size_t i = 0; i < facts->function_count; i++) {
-        const struct wp_function_fact *fact = &facts->functions[i];
         struct wp_field *row = wp_display_row(table);
         if (!row)
             continue;
-        row[0].text = wp_pool_clip(&display->pool, fact->name, NAME_BYTES);
-        row[0].note = fact->object[0] ? wp_pool_clip(&display->pool, fact->object, NAME_BYTES)
-            : fact->style == WP_STYLE_KERNEL ? "kernel" : NULL;
-        row[0].link = flame_link(display, facts, "search", wp_pool_clip(&display->pool, fact->name, NAME_BYTES));
-        row[1].number = row[2].number = fact->inclusive_ns;
-        row[3].number = fact->running_ns;
-        row[4].number = fact->waiting_ns;
-        row[5].number = fact->count;
+        put_function(display, facts, row, &facts->functions[i]);
+        row[2].number = facts->functions[i].inclusive_ns;
     }
+}
+
+static uint64_t own_time(const struct wp_function_fact *fact)
+{
+    return fact->running_ns + fact->waiting_ns;
+}
+
+static int compare_own(const void *left, const void *right)
+{
+    const struct wp_function_fact *const *a = left, *const *b = right;
+    if (own_time(*a) != own_time(*b))
+        return own_time(*a) > own_time(*b) ? -1 : 1;
+    return *a < *b ? -1 : *a > *b; /* the order by inclusive time breaks ties */
+}
+
+void wp_page_busiest_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)
+{
+    static const struct wp_column columns[] = {
+        {"Busiest function", NULL, WP_COLUMN_NAME},
+        {"Inclusive", "On any stack, with all that it waited for", WP_COLUMN_DURATION},
+        {"Own share", "Running and waiting in it, of the total", WP_COLUMN_SHARE},
+        {"Running", "Innermost function of a run", WP_COLUMN_DURATION},
+        {"Waiting", "Innermost function of a wait", WP_COLUMN_DURATION},
+        {"Pieces", "Runs and waits in which it was the innermost function", WP_COLUMN_COUNT},
+    };
+    size_t room = facts->function_count < rows ? facts->function_count : rows;
+    struct wp_table *table = wp_display_table(display, "functions", columns, 6, room);
+    const struct wp_function_fact **sorted = calloc(facts->function_count + 1, sizeof(*sorted));
+    table->whole_ns = facts->total_ns;
+    table->empty = "No stack with a function was recorded.";
+    for (size_t i = 0; sorted && i < facts->function_count; i++)
+        sorted[i] = &facts->functions[i];
+    if (sorted)
+        qsort(sorted, facts->function_count, sizeof(*sorted), compare_own);
+    for (size_t i = 0; sorted && i < room; i++) {
+        struct wp_field *row = own_time(sorted[i]) ? wp_display_row(table) : NULL;
+        if (!row)
+            continue;
+        put_function(display, facts, row, sorted[i]);
+        row[2].number = own_time(sorted[i]);
+    }
+    if (!sorted)
+        display->pool.failed = true;
+    free(sorted);
 }
 
 void wp_page_unexplained_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)

@@ -80,8 +80,9 @@ static bool add_window(struct wp_display *display, const struct wp_facts *facts)
             "shows everything gathered.");
         return false;
     }
-    display->subtitle = wp_pool_printf(pool, "%s from %s", wp_human_duration(pool, trace->length_ns),
-        wp_human_time(pool, trace->start_ns));
+    const char *length = wp_human_duration(pool, trace->length_ns);
+    display->subtitle = trace->start_ns ? wp_pool_printf(pool, "%s from %s", length, wp_human_time(pool, trace->start_ns))
+                                        : length;
     if (trace->omitted)
         wp_display_add(display, WP_ITEM_NOTICE,
             wp_pool_printf(pool, "%s pieces of this window did not fit and are not drawn.",
@@ -98,7 +99,7 @@ static void add_paths(struct wp_display *display, const struct wp_trace *trace)
 {
     static const struct wp_column columns[] = {
         {"Control path", NULL, WP_COLUMN_NAME},
-        {"Thread", NULL, WP_COLUMN_COUNT},
+        {"Thread", NULL, WP_COLUMN_ID},
         {"Kind", NULL, WP_COLUMN_TEXT},
         {"Pieces", NULL, WP_COLUMN_COUNT},
         {"Time", "Sum of its pieces", WP_COLUMN_DURATION},
@@ -164,7 +165,7 @@ static struct wp_link process_link(struct wp_display *display, const struct wp_f
 static void add_threads(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Process", NULL, WP_COLUMN_NAME}, {"PID", NULL, WP_COLUMN_COUNT}, {"Thread", NULL, WP_COLUMN_COUNT},
+        {"Process", NULL, WP_COLUMN_NAME}, {"PID", NULL, WP_COLUMN_ID}, {"Thread", NULL, WP_COLUMN_ID},
         {"Host", NULL, WP_COLUMN_NAME}, {"Runs", NULL, WP_COLUMN_COUNT}, {"Running", NULL, WP_COLUMN_DURATION},
         {"Asleep", NULL, WP_COLUMN_DURATION},
     };

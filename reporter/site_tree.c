@@ -185,6 +185,7 @@ void wp_tree_abort(struct wp_site_tree *tree)
         wp_path_remove(tree->fresh, NULL);
     if (tree->lock_fd >= 0) {
         unlink(tree->lock);
+        flock(tree->lock_fd, LOCK_UN); /* a forked child may hold the descriptor too */
         close(tree->lock_fd);
     }
     tree->lock_fd = -1;

@@ -46,6 +46,7 @@
     });
     this.range = view.element('output', 'found');
     bar.appendChild(this.range);
+    bar.appendChild(view.element('span', 'hint', 'Wheel or + and − zoom, drag or arrow keys move, 0 shows all'));
   };
 
   Chronology.prototype.acts = function () {
@@ -221,7 +222,7 @@
     var axis = this.axis;
     ctx.strokeStyle = this.colours['link-line'];
     ctx.lineWidth = 1;
-    ctx.globalAlpha = this.links.length > 2000 ? 0.3 : 0.75;
+    ctx.globalAlpha = this.links.length > 2000 ? 0.25 : 0.55;
     ctx.beginPath();
     this.links.forEach(function (link) {
       if (link.to.time < axis.from || link.from.time > axis.to) return;

@@ -47,6 +47,7 @@
     this.gatherButton = view.button(bar, 'Gather', 'Put together all that stands on this frame, wherever it occurs', function () {
       self.gatherSelected();
     });
+    bar.appendChild(view.element('span', 'hint', 'Click zooms, Escape goes back, arrow keys move, / searches'));
     this.trail = view.element('p', 'trail');
     place.appendChild(this.trail);
   };
@@ -91,8 +92,16 @@
   };
 
   Flame.prototype.layout = function () {
-    var deepest = 0, model = this.model;
-    for (var i = this.zoom; i < model.end[this.zoom]; i++) if (model.depth[i] > deepest) deepest = model.depth[i];
+    var model = this.model, deepest = model.depth[this.zoom];
+    var least = LEAST * (model.total[this.zoom] || 1) / (this.surface.width || 1000);
+    for (var i = this.zoom; i < model.end[this.zoom];) {
+      if (model.total[i] < least && i !== this.zoom) {
+        i = model.end[model.parent[i]];
+        continue;
+      }
+      if (model.depth[i] > deepest) deepest = model.depth[i];
+      i++;
+    }
     this.rows = deepest + 1 - this.firstRow();
     this.surface.setHeight(this.rows * ROW + 8);
     this.surface.stage.scrollTop = this.up ? this.rows * ROW + 8 : 0;

@@ -50,6 +50,7 @@
     });
     this.range = view.element('output', 'found');
     bar.appendChild(this.range);
+    bar.appendChild(view.element('span', 'hint', 'Wheel or + and − zoom, drag or arrow keys move, 0 shows all'));
   };
 
   Running.prototype.acts = function () {
@@ -256,7 +257,7 @@
       ctx.moveTo(x0, y0);
       ctx.lineTo(x1, y1);
     }
-    ctx.globalAlpha = seen.size > 1500 ? 0.25 : seen.size > 300 ? 0.5 : 0.85;
+    ctx.globalAlpha = seen.size > 1500 ? 0.12 : seen.size > 300 ? 0.5 : 0.85;
     ctx.stroke();
     ctx.globalAlpha = 1;
     this.drawn += seen.size;

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Opens every page of made-up sites in Chromium: each must draw, without a console error or a request elsewhere; then uses
+the views as a reader would. browser_test.py BIN_DIR SAMPLE_TOOL"""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from browser import Browser
+
+BIN, SAMPLE = sys.argv[1], sys.argv[2]
+
+
+def make_site(folder, kind):
+    store, out = f"{folder}/store-{kind}", f"{folder}/site-{kind}"
+    subprocess.run([SAMPLE, kind, store], check=True)
+    subprocess.run([f"{BIN}/wakepath-reporter", "--store", store, "--out", out, "--quiet"], check=True)
+    return "file://" + out
+
+
+class Pages(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="wp-browser-test-")
+        cls.sites = {kind: make_site(cls.folder.name, kind) for kind in ("plain", "hostile", "large")}
+        cls.browser = Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.folder.cleanup()
+
+    def open(self, kind, page):
+        ready = self.browser.open(f"{self.sites[kind]}/{page}")
+        self.assertEqual(self.browser.faults(), [], page)
+        self.assertTrue(ready, f"{page} never said that it is drawn")
+        return ready
+
+    def drawn(self, ready, view):
+        name, _, count = ready.partition(":")
+        self.assertEqual(name, view)
+        self.assertGreater(int(count), 0, ready)
+        return int(count)
+
+    def dark_pixels(self):
+        """How many different colours the canvas holds: an empty one has one."""
+        return self.browser.evaluate("""(function () {
+          var canvas = document.querySelector('canvas'), seen = new Set();
+          var data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+          for (var i = 0; i < data.length; i += 4)
+            seen.add(data[i] << 24 | data[i + 1] << 16 | data[i + 2] << 8 | data[i + 3]);
+          return seen.size; })()""")
+
+    def test_every_page_draws_without_a_fault(self):
+        for kind in self.sites:
+            for page in ("index.html", "v1/index.html", "v1/main/index.html", "v1/main/processes.html",
+                         "v1/main/functions.html", "v1/main/unexplained.html", "v1/main/about.html"):
+                self.assertEqual(self.open(kind, page), "page")
+            for page, view in (("flame", "flame"), ("chronology", "chronology"), ("running", "running")):
+                self.drawn(self.open(kind, f"v1/main/{page}.html"), view)
+                self.assertGreater(self.dark_pixels(), 3, f"{kind} {page}")
+
+    def test_flame_zooms_searches_and_keeps_its_address(self):
+        self.open("plain", "v1/main/flame.html")
+        browser = self.browser
+        browser.evaluate("window.wakepath.flame.zoomTo(5)")
+        self.assertIn("node=", browser.evaluate("location.hash"))
+        address = browser.evaluate("location.href")
+        zoom = browser.evaluate("window.wakepath.flame.name(window.wakepath.flame.zoom)")
+        browser.open(address)
+        self.assertEqual(browser.evaluate("window.wakepath.flame.name(window.wakepath.flame.zoom)"), zoom)
+        browser.evaluate("document.querySelector('canvas').focus()")
+        browser.key("Escape")
+        self.assertEqual(browser.evaluate("window.wakepath.flame.zoom"), 0)
+        browser.evaluate("var b = document.querySelector('input[type=search]'); b.value = 'ira';"
+                         "b.dispatchEvent(new Event('input'))")
+        self.assertTrue(browser.wait("document.querySelector('.found').textContent.indexOf('603 ms') === 0"))
+        self.assertEqual(browser.faults(), [])
+
+    def test_flame_click_zooms_and_keys_move(self):
+        self.open("plain", "v1/main/flame.html")
+        browser = self.browser
+        box = browser.evaluate("(function () { var r = document.querySelector('canvas').getBoundingClientRect();"
+                               "return [r.left, r.top, r.width, r.height]; })()")
+        browser.click(box[0] + 30, box[1] + box[3] - 35)
+        self.assertTrue(browser.wait("window.wakepath.flame.zoom === 1"))
+        browser.key("ArrowUp")
+        self.assertEqual(browser.evaluate("window.wakepath.flame.selected"), 2)
+        self.assertFalse(browser.evaluate("document.querySelector('.tip').hidden"))
+        self.assertEqual(browser.faults(), [])
+
+    def test_a_process_and_a_category_open_their_flame(self):
+        self.open("plain", "v1/main/flame.html#process=%5Bcc1%5D")
+        browser = self.browser
+        self.assertEqual(browser.evaluate("window.wakepath.flame.gathered"), "all of [cc1]")
+        self.assertEqual(browser.evaluate("window.wakepath.flame.model.total[0]"), 2340000000)
+        self.open("plain", "v1/main/flame.html#category=blocking_io")
+        self.assertIn("799 ms", browser.evaluate("document.querySelector('.found').textContent"))
+
+    def test_running_view_shows_sleeps_and_leads_to_a_flame(self):
+        self.open("plain", "v1/main/running.html")
+        browser = self.browser
+        before = browser.evaluate("window.wakepath.running.drawn")
+        browser.evaluate("window.wakepath.running.sleepButton.click()")
+        self.assertTrue(browser.wait(f"window.wakepath.running.drawn > {before}"))
+        box = browser.evaluate("(function () { var r = document.querySelector('canvas').getBoundingClientRect();"
+                               "return [r.left, r.top]; })()")
+        browser.click(box[0] + 20, box[1] + 24 + 4 + 11)
+        self.assertTrue(browser.wait("location.pathname.endsWith('flame.html') && window.wakepath && window.wakepath.flame "
+                                     "&& window.wakepath.flame.gathered === 'all of [make]'"))
+        self.assertEqual(browser.faults(), [])
+
+    def test_time_zooms_by_wheel_and_parts_rectangles(self):
+        for page in ("chronology", "running"):
+            self.open("plain", f"v1/main/{page}.html")
+            browser = self.browser
+            browser.mouse("mouseWheel", 600, 420, deltaX=0, deltaY=-400)
+            self.assertTrue(browser.wait(f"window.wakepath.{page}.axis.to < window.wakepath.{page}.axis.length"), page)
+            self.assertIn("from=", browser.evaluate("location.hash"))
+            self.assertEqual(browser.faults(), [])
+
+    def test_large_flame_is_smooth(self):
+        self.open("large", "v1/main/flame.html")
+        nodes = self.browser.evaluate("window.wakepath.flame.model.count")
+        self.assertGreater(nodes, 99000)
+        times = []
+        for _ in range(5):
+            times.append(self.browser.evaluate("(function () { var f = window.wakepath.flame, s = f.surface; f.draw("
+                                               "s.canvas.getContext('2d'), s.width, s.height, 0); return f.drawMs; })()"))
+        print(f"flame of {nodes} nodes: {min(times):.1f} ms a frame")
+        self.assertLess(min(times), 100)
+
+    def test_tables_sort_and_filter(self):
+        self.open("plain", "v1/main/functions.html")
+        browser = self.browser
+        browser.evaluate("document.querySelectorAll('th button')[3].click()")
+        self.assertIn("ira", browser.evaluate("document.querySelector('tbody tr td').textContent"))
+        browser.evaluate("var b = document.querySelector('.filter'); b.value = 'nginx'; b.dispatchEvent(new Event('input'))")
+        left = browser.evaluate("Array.from(document.querySelectorAll('tbody tr')).filter(function (r) { return !r.hidden; })"
+                                ".map(function (r) { return r.textContent; })")
+        self.assertTrue(left and all("nginx" in row for row in left), left)
+
+    def test_theme_button_changes_colours(self):
+        self.open("plain", "v1/main/flame.html")
+        browser = self.browser
+        before = browser.evaluate("getComputedStyle(document.body).backgroundColor")
+        browser.evaluate("document.getElementById('theme').click()")
+        self.assertNotEqual(browser.evaluate("getComputedStyle(document.body).backgroundColor"), before)
+        browser.evaluate("document.getElementById('theme').click()")
+        self.assertEqual(browser.evaluate("getComputedStyle(document.body).backgroundColor"), before)
+
+    def test_a_hostile_name_runs_nothing(self):
+        self.open("hostile", "v1/main/flame.html")
+        browser = self.browser
+        for node in range(1, 60):
+            browser.evaluate(f"window.wakepath.flame.zoomTo({node}); window.wakepath.flame.tip.show(9, 9, "
+                             f"window.wakepath.flame.describe({node}))")
+        self.assertEqual(browser.evaluate("document.querySelectorAll('img, .tip script, .tip b, .trail b').length"), 0)
+        self.assertEqual(browser.faults(), [])
+
+    def test_the_policy_stops_another_host(self):
+        self.open("plain", "index.html")
+        self.browser.evaluate("document.body.appendChild(document.createElement('img')).src = 'http://127.0.0.1:9/x'")
+        self.assertTrue(any("log: Refused" in fault for fault in self.browser.faults()))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]], verbosity=2)

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "common/path.h"
+#include "reporter/findings.h"
+#include "reporter/format_folded.h"
+#include "reporter/format_html.h"
+#include "reporter/format_json.h"
+#include "reporter/format_text.h"
+#include "reporter/page.h"
+#include "reporter/view_data.h"
+#include "tests/reporter/sample.h"
+
+#include <inttypes.h>
+#include <json-c/json.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void build(struct wp_facts *facts, struct wp_report *report, struct wp_trace *trace)
+{
+    struct wp_error err = {0};
+    assert_non_null(report);
+    if (wp_facts_build(facts, "v1", "main", report, trace, &err))
+        fail_msg("%s", err.text);
+}
+
+static void as_text(struct wp_buffer *out, const struct wp_facts *facts)
+{
+    struct wp_display display;
+    wp_display_init(&display, &(struct wp_query){WP_PAGE_OVERVIEW, "v1", "main"});
+    assert_int_equal(wp_page_digest(&display, facts, NULL), 0);
+    assert_int_equal(wp_format_text(out, &display, NULL), 0);
+    wp_display_fini(&display);
+}
+
+/* The sample as it was looked at and found right; WP_UPDATE_GOLDEN=1 writes it anew. */
+static void compare_golden(const char *name, const struct wp_buffer *out)
+{
+    char path[512];
+    struct wp_buffer wanted = {0};
+    struct wp_error err = {0};
+    snprintf(path, sizeof(path), "%s/golden/%s", WP_TEST_SOURCE, name);
+    if (getenv("WP_UPDATE_GOLDEN"))
+        assert_int_equal(wp_file_write_atomic(path, out->data, out->size, &err), 0);
+    if (wp_file_read(path, 1 << 24, &wanted, &err))
+        fail_msg("%s", err.text);
+    assert_string_equal((const char *)out->data, (const char *)wanted.data);
+    wp_buffer_fini(&wanted);
+}
+
+static void formats_match_golden_files(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_buffer text = {0}, json = {0}, folded = {0};
+    build(&facts, sample_report(), NULL);
+    as_text(&text, &facts);
+    assert_int_equal(wp_format_json(&json, &facts, NULL), 0);
+    assert_int_equal(wp_format_folded(&folded, &facts, NULL), 0);
+    compare_golden("sample.txt", &text);
+    compare_golden("sample.json", &json);
+    compare_golden("sample.folded", &folded);
+    wp_buffer_fini(&text);
+    wp_buffer_fini(&json);
+    wp_buffer_fini(&folded);
+    wp_facts_fini(&facts);
+}
+
+static uint64_t folded_sum(const struct wp_buffer *folded)
+{
+    uint64_t sum = 0;
+    char *copy = strdup((const char *)folded->data), *rest = copy;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        if (!*line)
+            continue;
+        char *number = strrchr(line, ' '), *end = NULL;
+        assert_int_equal(line[0], '[');
+        assert_non_null(number);
+        sum += strtoull(number + 1, &end, 10);
+        assert_int_equal(*end, 0);
+    }
+    free(copy);
+    return sum;
+}
+
+static void folded_and_categories_sum_to_the_total(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        struct wp_facts facts;
+        struct wp_buffer folded = {0};
+        build(&facts, round == 0 ? sample_report() : round == 1 ? sample_hostile_report() : sample_large_report(5000), NULL);
+        uint64_t sum = 0;
+        for (unsigned i = 0; i < WP_CATEGORIES; i++)
+            sum += facts.categories[i];
+        assert_int_equal(sum, facts.total_ns);
+        assert_int_equal(facts.total_ns, wp_report_total(facts.report));
+        assert_int_equal(facts.flame.nodes[0].total_ns, facts.total_ns);
+        assert_int_equal(wp_format_folded(&folded, &facts, NULL), 0);
+        assert_int_equal(folded_sum(&folded), facts.total_ns);
+        wp_buffer_fini(&folded);
+        wp_facts_fini(&facts);
+    }
+}
+
+static void json_keeps_its_schema(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"schema", "release", "aggregate", "hosts", "wall_ns", "total_ns",
+        "accounted_percent", "categories", "processes", "events", "coverage", "explanations", "unexplained", "damage"};
+    struct wp_facts facts;
+    struct wp_buffer json = {0};
+    build(&facts, sample_hostile_report(), NULL);
+    assert_int_equal(wp_format_json(&json, &facts, NULL), 0);
+    struct json_object *root = json_tokener_parse((const char *)json.data), *value;
+    assert_non_null(root);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+        assert_true(json_object_object_get_ex(root, keys[i], &value));
+    assert_true(json_object_object_get_ex(root, "categories", &value));
+    assert_int_equal(json_object_object_length(value), WP_CATEGORIES);
+    json_object_put(root);
+    wp_buffer_fini(&json);
+    wp_facts_fini(&facts);
+}
+
+static void an_empty_report_is_whole(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_buffer text = {0}, folded = {0}, json = {0}, data = {0};
+    build(&facts, wp_report_create(), NULL);
+    assert_true(facts.accounted_percent == 100.0);
+    assert_int_equal(facts.finding_count, 0);
+    as_text(&text, &facts);
+    assert_int_equal(wp_format_folded(&folded, &facts, NULL), 0);
+    assert_int_equal(folded.size, 0);
+    assert_int_equal(wp_format_json(&json, &facts, NULL), 0);
+    assert_int_equal(wp_view_data_flame(&data, &facts, NULL), 0);
+    wp_buffer_fini(&text);
+    wp_buffer_fini(&json);
+    wp_buffer_fini(&folded);
+    wp_buffer_fini(&data);
+    wp_facts_fini(&facts);
+}
+
+/* Nothing that a name holds may look like markup: no '<' but of our own elements, and no hostile text in clear. */
+static void check_html(const struct wp_buffer *html)
+{
+    const char *text = (const char *)html->data;
+    assert_null(strstr(text, "<script>alert"));
+    assert_null(strstr(text, "<img"));
+    assert_null(strstr(text, "<svg/onload"));
+    assert_null(strstr(text, "\"onmouseover"));
+    assert_null(strstr(text, "<b>LLL"));
+    assert_null(strstr(text, "src=\"http"));
+    assert_null(strstr(text, "href=\"http"));
+    assert_null(strstr(text, "href=\"javascript"));
+    assert_null(strstr(text, "\x1b"));
+    assert_null(strstr(text, "\xe2\x80\xae"));
+    assert_null(strstr(text, "LLLLLLLLLL LLLL"));
+    for (size_t i = 0; i < html->size; i++)
+        assert_true(html->data[i] >= 0x20 || html->data[i] == '\n');
+}
+
+static void hostile_names_stay_text_on_every_page(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    build(&facts, sample_hostile_report(), sample_hostile_trace());
+    for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES; page++) {
+        struct wp_display display;
+        struct wp_buffer html = {0}, text = {0};
+        wp_display_init(&display, &(struct wp_query){(enum wp_page_kind)page, "v1", "main"});
+        assert_int_equal(wp_page_build(&display, &facts, NULL), 0);
+        assert_int_equal(wp_format_html(&html, &display, NULL), 0);
+        check_html(&html);
+        assert_true(html.size < 2000000); /* 10 KB names are cut */
+        assert_int_equal(wp_format_text(&text, &display, NULL), 0);
+        assert_null(strchr((const char *)text.data, '\x1b'));
+        wp_buffer_fini(&html);
+        wp_buffer_fini(&text);
+        wp_display_fini(&display);
+    }
+    struct wp_buffer data = {0};
+    assert_int_equal(wp_view_data_flame(&data, &facts, NULL), 0);
+    assert_int_equal(wp_view_data_trace(&data, &facts, NULL), 0);
+    assert_null(strchr((const char *)data.data, '<'));
+    assert_true(data.size < 400000);
+    wp_buffer_fini(&data);
+    wp_facts_fini(&facts);
+}
+
+static void siblings_stand_by_duration(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    build(&facts, sample_large_report(3000), NULL);
+    const struct wp_flame *flame = &facts.flame;
+    for (uint32_t i = 1; i < flame->count; i++) {
+        uint32_t next = flame->nodes[i].end;
+        assert_true(flame->nodes[i].parent < i && next > i && next <= flame->nodes[flame->nodes[i].parent].end);
+        if (next < flame->nodes[flame->nodes[i].parent].end)
+            assert_true(flame->nodes[next].total_ns <= flame->nodes[i].total_ns);
+    }
+    wp_facts_fini(&facts);
+}
+
+/* f calls itself: its inclusive time counts once a stack. */
+static void recursion_counts_once(void **state)
+{
+    (void)state;
+    struct wp_report *report = wp_report_create();
+    uint32_t f = wp_report_frame(report, WP_STYLE_USER, "f", "x");
+    uint32_t node = wp_report_child(report, 0, wp_report_frame(report, WP_STYLE_PROCESS, "[p]", ""));
+    for (int i = 0; i < 3; i++) {
+        node = wp_report_child(report, node, f);
+        wp_report_add(report, node, WP_UNDERSTOOD_FUNCTIONS, 100, 1);
+    }
+    struct wp_facts facts;
+    build(&facts, report, NULL);
+    assert_int_equal(facts.function_count, 1);
+    assert_int_equal(facts.functions[0].inclusive_ns, 300);
+    assert_int_equal(facts.functions[0].running_ns, 300);
+    assert_int_equal(facts.functions[0].count, 3);
+    wp_facts_fini(&facts);
+}
+
+static void findings_name_who_was_waited_for(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    size_t first[3];
+    build(&facts, sample_report(), NULL);
+    assert_int_equal(wp_findings_first(&facts, first), 3);
+    assert_non_null(strstr(facts.findings[first[0]].sentence, "make spends 73 % of its time"));
+    assert_non_null(strstr(facts.findings[first[0]].sentence, "waiting for cc1"));
+    assert_string_equal(facts.findings[first[2]].kind, "unaccounted");
+    assert_int_equal(facts.findings[first[2]].page, WP_PAGE_UNEXPLAINED);
+    for (size_t i = 1; i < facts.finding_count; i++)
+        assert_true(facts.findings[i].ns <= facts.findings[i - 1].ns);
+    wp_facts_fini(&facts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats_match_golden_files),
+        cmocka_unit_test(folded_and_categories_sum_to_the_total),
+        cmocka_unit_test(json_keeps_its_schema),
+        cmocka_unit_test(an_empty_report_is_whole),
+        cmocka_unit_test(hostile_names_stay_text_on_every_page),
+        cmocka_unit_test(siblings_stand_by_duration),
+        cmocka_unit_test(recursion_counts_once),
+        cmocka_unit_test(findings_name_who_was_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
