@@ -96,14 +96,15 @@
     return {x: event.clientX - box.left, y: event.clientY - box.top + this.stage.scrollTop};
   };
 
-  // How tall the content is; the stage grows with it up to most of the window and scrolls beyond that.
+  // How tall the content is; the stage grows with it down to the window's lower edge and scrolls beyond that.
   Surface.prototype.setHeight = function (height) {
     this.contentHeight = height;
     this.resize();
   };
 
   Surface.prototype.resize = function () {
-    var most = Math.max(260, Math.round(window.innerHeight * 0.74));
+    var above = this.stage.getBoundingClientRect().top + window.scrollY;
+    var most = Math.max(320, Math.round(window.innerHeight - above - 20));
     var height = Math.max(120, Math.min(this.contentHeight, most));
     this.stage.style.height = height + 'px';
     var width = this.stage.clientWidth, ratio = window.devicePixelRatio || 1;
@@ -117,6 +118,8 @@
       this.canvas.height = Math.round(height * ratio);
       this.canvas.style.width = width + 'px';
       this.canvas.style.height = height + 'px';
+      this.paintNow(); // a new size empties the canvas: not a frame without a picture
+      return;
     }
     this.paint();
   };
@@ -127,11 +130,15 @@
     this.pending = true;
     window.requestAnimationFrame(function () {
       self.pending = false;
-      var ctx = self.canvas.getContext('2d');
-      ctx.setTransform(self.ratio, 0, 0, self.ratio, 0, 0);
-      ctx.clearRect(0, 0, self.width, self.height);
-      self.acts.draw(ctx, self.width, self.height, self.stage.scrollTop);
+      self.paintNow();
     });
+  };
+
+  Surface.prototype.paintNow = function () {
+    var ctx = this.canvas.getContext('2d');
+    ctx.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    ctx.clearRect(0, 0, this.width, this.height);
+    this.acts.draw(ctx, this.width, this.height, this.stage.scrollTop);
   };
 
   // As much of `text` as fits into `room` pixels, by the mean width of a character in the font in use.

@@ -163,7 +163,8 @@ class Pages(unittest.TestCase):
     def test_the_policy_stops_another_host(self):
         self.open("plain", "index.html")
         self.browser.evaluate("document.body.appendChild(document.createElement('img')).src = 'http://127.0.0.1:9/x'")
-        self.assertTrue(any("log: Refused" in fault for fault in self.browser.faults()))
+        self.assertTrue(self.browser.wait("1") and any("Content Security Policy" in fault for fault in self.browser.faults()),
+                        self.browser.faults())
 
 
 if __name__ == "__main__":
