@@ -4,7 +4,7 @@
 /* Page builders: facts -> display. A new page is a kind in query.h and a builder here; the formatters never learn of it. */
 #include "reporter/display.h"
 #include "reporter/facts.h"
-#include "reporter/summary.h"
+#include "reporter/site_summary.h"
 
 /* Any page of one aggregate, by display->query.page. Out of memory: -ENOMEM. */
 int wp_page_build(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err);

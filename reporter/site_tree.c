@@ -75,15 +75,31 @@ static int resolve(struct wp_site_tree *tree, const char *out, struct wp_error *
     return 0;
 }
 
+/* A folder that is a mount point, or whose parent may not be written: the new tree is then made in the folder itself and
+ * its entries are exchanged one by one (the lock and the new tree count as strangers there). */
+static bool must_stay_inside(const char *out, int parent_size)
+{
+    char parent[PATH_MAX];
+    struct stat own, above;
+    snprintf(parent, sizeof(parent), "%.*s/", parent_size, out);
+    return !stat(out, &own) && S_ISDIR(own.st_mode) &&
+        (access(parent, W_OK) || (!stat(parent, &above) && above.st_dev != own.st_dev));
+}
+
 static int name_siblings(struct wp_site_tree *tree, struct wp_error *err)
 {
     char *slash = strrchr(tree->out, '/');
     if (!slash || !slash[1])
         return wp_error_set(err, -EINVAL, "'%s' cannot be a site", tree->out);
     int parent = (int)(slash - tree->out);
-    if (asprintf(&tree->lock, "%.*s/.%s.lock", parent, tree->out, slash + 1) < 0)
+    bool inside = must_stay_inside(tree->out, parent);
+    int rc = inside ? asprintf(&tree->lock, "%s/.wakepath-lock", tree->out)
+                    : asprintf(&tree->lock, "%.*s/.%s.lock", parent, tree->out, slash + 1);
+    if (rc < 0)
         tree->lock = NULL;
-    if (asprintf(&tree->fresh, "%.*s/.%s.new", parent, tree->out, slash + 1) < 0)
+    rc = inside ? asprintf(&tree->fresh, "%s/.wakepath-new", tree->out)
+                : asprintf(&tree->fresh, "%.*s/.%s.new", parent, tree->out, slash + 1);
+    if (rc < 0)
         tree->fresh = NULL;
     return tree->lock && tree->fresh ? 0 : wp_error_set(err, -ENOMEM, "out of memory");
 }

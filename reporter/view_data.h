@@ -3,7 +3,10 @@
 #define WP_REPORTER_VIEW_DATA_H
 /*
  * What the drawn views read: scripts that hand one compact object to wakepath.data (a page opened from a disk may load
- * scripts, but not fetch files). Columns of integers; frames and names once each. reporter/README.md names the columns.
+ * scripts, but not fetch files). Columns of integers, one a row of what they speak of; frames as [style, name, object] and
+ * names once each; times in ns; `categories` is [[key, title]...]. The flame: nodes without the root in preorder (depth,
+ * frame, link = permalink), cells in the order of their nodes (cell_node as the step from the one before). The trace: the
+ * columns are the fields of storage/trace.h under their rows' names (piece_start, run_thread ...).
  */
 #include "reporter/facts.h"
 

@@ -207,6 +207,27 @@ static void a_second_writer_waits_or_leaves(void **state)
     expect_file(place, "index.html", "child");
 }
 
+/* The parent belongs to somebody else, as /var/www does: the site is made all the same. */
+static void a_parent_that_may_not_be_written_is_no_bar(void **state)
+{
+    const struct place *place = *state;
+    assert_int_equal(mkdir(place->out, 0777), 0);
+    assert_int_equal(chmod(place->out, 0777), 0);
+    assert_int_equal(chmod(place->folder, 0755), 0);
+    pid_t child = fork();
+    if (!child) {
+        struct wp_error err = {0};
+        if (!geteuid() && setresuid(65534, 65534, 65534))
+            _exit(3);
+        _exit(publish(place->out, "one", "page", &err) || publish(place->out, "two", "page", &err) ? 1 : 0);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    expect_file(place, "index.html", "two");
+    assert_int_equal(entries_in(place->out), 3); /* index.html, v1, the manifest */
+}
+
 static void a_file_in_the_way_is_named(void **state)
 {
     const struct place *place = *state;
@@ -239,6 +260,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_manifest_does_not_lead_outside, setup, teardown),
         cmocka_unit_test_setup_teardown(an_abort_and_a_crash_leave_the_old_site, setup, teardown),
         cmocka_unit_test_setup_teardown(a_second_writer_waits_or_leaves, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_parent_that_may_not_be_written_is_no_bar, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_in_the_way_is_named, setup, teardown),
         cmocka_unit_test(ids_that_the_site_uses_get_another_folder),
     };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/summary.h"
+#include "reporter/site_summary.h"
 
 #include "reporter/findings.h"
 

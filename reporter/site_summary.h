@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_SUMMARY_H
-#define WP_REPORTER_SUMMARY_H
+#ifndef WP_REPORTER_SITE_SUMMARY_H
+#define WP_REPORTER_SITE_SUMMARY_H
 /* What the index and the release pages need of each aggregate, kept after its facts are gone. */
 #include "reporter/display.h"
 #include "reporter/facts.h"
