@@ -59,8 +59,8 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
     wp_display_fact(display, "Uncertain", wp_human_duration(pool, facts->uncertain_ns),
         wp_pool_printf(pool, "%s, touched by losses", wp_human_share(pool, facts->uncertain_ns, facts->total_ns)));
     wp_display_fact(display, "Detached", wp_human_duration(pool, facts->detached_ns), "started, not waited for");
-    wp_display_fact(display, "From", wp_human_time(pool, facts->first_ns), NULL);
-    wp_display_fact(display, "To", wp_human_time(pool, facts->last_ns), NULL);
+    wp_display_fact(display, "From", wp_human_date(pool, facts->first_ns), wp_human_clock(pool, facts->first_ns));
+    wp_display_fact(display, "To", wp_human_date(pool, facts->last_ns), wp_human_clock(pool, facts->last_ns));
     wp_display_heading(display, "Events behind this report");
     add_events(display, facts);
     wp_display_heading(display, "Limits that were reached");
