@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_CLI_ARGS_H
+#define WP_CLI_ARGS_H
+/* An argument vector under construction: init with {0}; a failed append is remembered, so check once at the end. */
+#include <stdbool.h>
+#include <stddef.h>
+
+struct wp_args {
+    char **items; /* owned, ends with NULL */
+    size_t count;
+    bool failed;
+};
+
+void wp_args_fini(struct wp_args *args);
+void wp_args_add(struct wp_args *args, const char *text);
+void wp_args_addf(struct wp_args *args, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct pipes {
+    int gate[2], exec[2];
+};
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static void pipes_close(struct pipes *pipes)
+{
+    for (int i = 0; i < 2; i++) {
+        close_fd(&pipes->gate[i]);
+        close_fd(&pipes->exec[i]);
+    }
+}
+
+static ssize_t read_whole(int fd, void *bytes, size_t size)
+{
+    ssize_t got;
+    do
+        got = read(fd, bytes, size);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+/* In the child: a part of ours neither hears the terminal nor outlives us. */
+static int become_part(const struct wp_child_options *options, pid_t parent)
+{
+    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(options->log_fd, 1) < 0 || dup2(options->log_fd, 2) < 0)
+        return errno;
+    if (setpgid(0, 0) || prctl(PR_SET_PDEATHSIG, SIGTERM))
+        return errno;
+    return getppid() == parent ? 0 : ESRCH; /* it may have died before the prctl */
+}
+
+static void child_main(const struct wp_child_options *options, struct pipes *pipes, pid_t parent)
+{
+    char go;
+    int failure = options->kind == WP_CHILD_PART ? become_part(options, parent) : 0;
+    close_fd(&pipes->gate[1]); /* else this read would never see that our parent is gone */
+    if (options->is_held && read_whole(pipes->gate[0], &go, 1) != 1)
+        _exit(127);
+    if (options->keep_fd >= 0)
+        fcntl(options->keep_fd, F_SETFD, 0);
+    if (!failure) {
+        sigprocmask(SIG_SETMASK, options->mask, NULL);
+        execvp(options->path, options->argv); /* the path has a '/': no search, but scripts without "#!" run */
+        failure = errno;
+    }
+    ssize_t done = write(pipes->exec[1], &failure, sizeof(failure));
+    (void)done;
+    _exit(failure == ENOENT ? 127 : 126);
+}
+
+static int await_exec(struct wp_child *child, struct wp_error *err)
+{
+    int failure = 0;
+    ssize_t got = read_whole(child->exec_fd, &failure, sizeof(failure));
+    close_fd(&child->exec_fd);
+    if (got != sizeof(failure))
+        return 0;
+    waitpid(child->pid, &child->status, 0);
+    child->running = false;
+    return wp_error_errno(err, -failure, "cannot run '%.300s'", child->name);
+}
+
+int wp_child_start(struct wp_child *child, const struct wp_child_options *options, struct wp_error *err)
+{
+    struct pipes pipes = {{-1, -1}, {-1, -1}};
+    pid_t parent = getpid();
+    *child = (struct wp_child)WP_CHILD_NONE;
+    child->name = options->name;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pipes.gate) || pipe2(pipes.exec, O_CLOEXEC)) {
+        int rc = wp_error_errno(err, -errno, "cannot start '%.300s'", options->name);
+        pipes_close(&pipes);
+        return rc;
+    }
+    pid_t pid = fork();
+    if (pid == 0)
+        child_main(options, &pipes, parent);
+    int rc = pid < 0 ? -errno : 0;
+    if (!rc) {
+        child->pid = pid;
+        child->running = true;
+        child->pidfd = pidfd_open(pid, 0);
+        rc = child->pidfd < 0 ? -errno : 0;
+    }
+    if (rc) {
+        pipes_close(&pipes);
+        wp_child_end(child, 0);
+        return wp_error_errno(err, rc, "cannot start '%.300s'", options->name);
+    }
+    child->gate_fd = pipes.gate[1];
+    child->exec_fd = pipes.exec[0];
+    close(pipes.gate[0]);
+    close(pipes.exec[1]);
+    return options->is_held ? 0 : wp_child_release(child, err);
+}
+
+int wp_child_release(struct wp_child *child, struct wp_error *err)
+{
+    ssize_t done = send(child->gate_fd, "g", 1, MSG_NOSIGNAL); /* a killed child shows in what follows */
+    (void)done;
+    close_fd(&child->gate_fd);
+    return await_exec(child, err);
+}
+
+void wp_child_signal(const struct wp_child *child, int signal)
+{
+    if (child->running)
+        kill(child->pid, signal);
+}
+
+bool wp_child_reap(struct wp_child *child)
+{
+    if (child->running && waitpid(child->pid, &child->status, WNOHANG) == child->pid)
+        child->running = false;
+    return child->pid && !child->running;
+}
+
+void wp_child_end(struct wp_child *child, int grace_ms)
+{
+    if (!child->running || wp_child_reap(child))
+        return;
+    close_fd(&child->gate_fd); /* a held child goes by itself */
+    if (grace_ms) {
+        struct pollfd ended = {.fd = child->pidfd, .events = POLLIN};
+        kill(child->pid, SIGTERM);
+        poll(&ended, 1, grace_ms);
+    }
+    if (!wp_child_reap(child)) {
+        kill(child->pid, SIGKILL);
+        while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
+            ;
+        child->running = false;
+    }
+}
+
+int wp_child_exit_code(const struct wp_child *child)
+{
+    return WIFSIGNALED(child->status) ? 128 + WTERMSIG(child->status) : WEXITSTATUS(child->status);
+}
+
+void wp_child_fini(struct wp_child *child)
+{
+    close_fd(&child->pidfd);
+    close_fd(&child->gate_fd);
+    close_fd(&child->exec_fd);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/commands.h"
+
+#include "cli/program.h"
+#include "cli/record.h"
+#include "common/version.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct command {
+    const char *name;
+    int (*run)(const struct command *command, int argc, char **argv);
+    const char *program; /* a sibling that takes over; NULL: run here */
+    const char *help;
+};
+
+static int run_record(const struct command *command, int argc, char **argv);
+static int run_program(const struct command *command, int argc, char **argv);
+static int run_help(const struct command *command, int argc, char **argv);
+
+static const struct command commands[] = {
+    {"record", run_record, NULL, "run a command, or watch the host for a while, and show where the time went"},
+    {"collector", run_program, "wakepath-collector", "record this host's events and send them to an aggregator"},
+    {"aggregator", run_program, "wakepath-aggregator", "receive events, work out who waited for whom, file it"},
+    {"reporter", run_program, "wakepath-reporter", "make pages, JSON or text from a store"},
+    {"store", run_program, "wakepath-store", "look into a store and check it"},
+    {"help", run_help, NULL, "this list, or the help of a sub-command"},
+};
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (!strcmp(commands[i].name, name))
+            return &commands[i];
+    return NULL;
+}
+
+static int complain(const struct wp_error *err)
+{
+    fprintf(stderr, "wakepath: %s\n", err->text);
+    return WP_EXIT_FAILURE;
+}
+
+static int run_record(const struct command *command, int argc, char **argv)
+{
+    struct wp_record_options options;
+    struct wp_error err = {0};
+    (void)command;
+    argv[0] = "wakepath record";
+    wp_record_options_parse(&options, argc, argv);
+    int code = wp_record_run(&options, stderr, stdout, &err);
+    if (err.code)
+        complain(&err);
+    wp_record_options_fini(&options);
+    return code;
+}
+
+static int run_program(const struct command *command, int argc, char **argv)
+{
+    char path[PATH_MAX], name[64];
+    struct wp_error err = {0};
+    (void)argc;
+    if (wp_program_sibling(command->program, path, sizeof(path), &err))
+        return complain(&err);
+    snprintf(name, sizeof(name), "%s", command->program);
+    argv[0] = name;
+    execv(path, argv);
+    wp_error_errno(&err, -errno, "cannot run '%s'", path);
+    return complain(&err);
+}
+
+static void list(FILE *out)
+{
+    fputs("Usage: wakepath COMMAND [ARG...]\n\n"
+          "Where did the time go, and who was being waited for?\n\n", out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].help);
+    fputs("\n`wakepath COMMAND --help` tells more. Begin with: wakepath record -- CMD\n", out);
+}
+
+static int run_help(const struct command *command, int argc, char **argv)
+{
+    char help[] = "--help";
+    const struct command *about = argc > 1 ? find(argv[1]) : NULL;
+    if (argc > 1 && !about) {
+        fprintf(stderr, "wakepath: no sub-command '%.100s'; `wakepath help` lists them\n", argv[1]);
+        return WP_EXIT_USAGE;
+    }
+    if (!about || about == command) {
+        list(stdout);
+        return WP_EXIT_OK;
+    }
+    char *arguments[] = {argv[0], help, NULL};
+    return about->run(about, 2, arguments);
+}
+
+static void print_version(FILE *stream, struct argp_state *state)
+{
+    (void)state;
+    fprintf(stream, "wakepath %s\n", wp_version());
+}
+
+static char *help_filter(int key, const char *text, void *input)
+{
+    (void)input;
+    if (key != ARGP_KEY_HELP_EXTRA)
+        return (char *)text;
+    char *extra = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&extra, &size);
+    if (!out)
+        return NULL;
+    fputs("Sub-commands:\n", out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-11s %s\n", commands[i].name, commands[i].help);
+    fputs("`wakepath COMMAND --help` tells more. Begin with: wakepath record -- CMD", out);
+    return fclose(out) ? NULL : extra;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    int *first = state->input;
+    (void)arg;
+    switch (key) {
+    case ARGP_KEY_ARGS:
+        *first = state->next;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        argp_error(state, "which sub-command?");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int wp_commands_run(int argc, char **argv)
+{
+    static const struct argp argp = {NULL, parse, "COMMAND [ARG...]",
+        "Where did the time go, and who was being waited for?", NULL, help_filter, NULL};
+    int first = 0;
+    argp_err_exit_status = WP_EXIT_USAGE;
+    argp_program_version_hook = print_version;
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &first);
+    const struct command *command = find(argv[first]);
+    if (!command) {
+        fprintf(stderr, "wakepath: no sub-command '%.100s'; `wakepath help` lists them\n", argv[first]);
+        return WP_EXIT_USAGE;
+    }
+    return command->run(command, argc - first, argv + first);
+}

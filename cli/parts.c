@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/parts.h"
+
+#include "cli/args.h"
+#include "cli/program.h"
+#include "common/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LOG_LIMIT (1u << 20)
+
+static void log_path(const struct wp_parts *parts, const char *name, char *path, size_t room)
+{
+    snprintf(path, room, "%s/%s.log", parts->place->private_dir, name);
+}
+
+static int open_log(const struct wp_parts *parts, const char *name, struct wp_error *err)
+{
+    char path[256];
+    if (parts->options->is_verbose)
+        return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+    log_path(parts, name, path, sizeof(path));
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    return fd < 0 ? wp_error_errno(err, -errno, "cannot write '%s'", path) : fd;
+}
+
+/* `args` lacks the program's own name; it is put in front by the caller as item 0. */
+static int start(const struct wp_parts *parts, struct wp_child *child, struct wp_args *args, int keep_fd,
+    struct wp_error *err)
+{
+    char path[PATH_MAX];
+    const char *name = args->count ? args->items[0] : "";
+    if (args->failed)
+        return wp_error_set(err, -ENOMEM, "out of memory for a command line");
+    int rc = wp_program_sibling(name, path, sizeof(path), err);
+    if (rc)
+        return rc;
+    int log_fd = open_log(parts, name, err);
+    if (log_fd < 0)
+        return log_fd;
+    rc = wp_child_start(child, &(struct wp_child_options){.name = child->name, .path = path, .argv = args->items,
+        .kind = WP_CHILD_PART, .mask = parts->mask, .log_fd = log_fd, .keep_fd = keep_fd}, err);
+    close(log_fd);
+    return rc;
+}
+
+/* As start, with a pipe for the part's word that it is ready. */
+static int start_with_ready(const struct wp_parts *parts, struct wp_child *child, struct wp_args *args, int *ready_fd,
+    struct wp_error *err)
+{
+    int ready[2];
+    if (pipe2(ready, O_CLOEXEC))
+        return wp_error_errno(err, -errno, "cannot start the %s", child->name);
+    wp_args_add(args, "--ready-fd");
+    wp_args_addf(args, "%d", ready[1]);
+    int rc = start(parts, child, args, ready[1], err);
+    close(ready[1]);
+    if (rc)
+        close(ready[0]);
+    else
+        *ready_fd = ready[0];
+    return rc;
+}
+
+static void add_common(const struct wp_parts *parts, struct wp_args *args, const char *socket_flag)
+{
+    wp_args_add(args, socket_flag);
+    wp_args_addf(args, "ipc://%s/events", parts->place->private_dir);
+    wp_args_add(args, "--release");
+    wp_args_add(args, parts->release);
+    wp_args_add(args, "--log-level");
+    wp_args_add(args, parts->options->is_verbose ? "info" : "warn");
+}
+
+int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err)
+{
+    struct wp_args args = {0};
+    child->name = "aggregator";
+    wp_args_add(&args, "wakepath-aggregator");
+    add_common(parts, &args, "--bind");
+    wp_args_add(&args, "--store");
+    wp_args_add(&args, parts->place->store);
+    for (unsigned i = 0; i < parts->options->aggregate_count; i++) {
+        wp_args_add(&args, "--aggregate");
+        wp_args_add(&args, parts->options->aggregates[i]);
+    }
+    if (!parts->options->aggregate_count) {
+        wp_args_add(&args, "--auto-aggregates");
+        wp_args_add(&args, "20");
+    }
+    wp_args_add(&args, "--exit-after-sessions");
+    wp_args_add(&args, "1");
+    int rc = start_with_ready(parts, child, &args, ready_fd, err);
+    wp_args_fini(&args);
+    return rc;
+}
+
+int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err)
+{
+    struct wp_args args = {0};
+    child->name = "collector";
+    wp_args_add(&args, "wakepath-collector");
+    add_common(parts, &args, "--connect");
+    wp_args_add(&args, "--frequency");
+    wp_args_addf(&args, "%u", parts->options->frequency_hz);
+    if (parts->command_pid) {
+        wp_args_add(&args, "--command-pid");
+        wp_args_addf(&args, "%d", (int)parts->command_pid);
+    }
+    for (unsigned i = 0; i < parts->options->pattern_count; i++) {
+        wp_args_add(&args, "--match-cmdline");
+        wp_args_add(&args, parts->options->patterns[i]);
+    }
+    if (parts->options->capture) {
+        wp_args_add(&args, "--output");
+        wp_args_add(&args, parts->options->capture);
+    }
+    int rc = start_with_ready(parts, child, &args, ready_fd, err);
+    wp_args_fini(&args);
+    return rc;
+}
+
+int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child, struct wp_error *err)
+{
+    struct wp_args args = {0};
+    child->name = "reporter";
+    wp_args_add(&args, "wakepath-reporter");
+    wp_args_add(&args, "--store");
+    wp_args_add(&args, parts->place->store);
+    wp_args_add(&args, "--release");
+    wp_args_add(&args, parts->release);
+    wp_args_add(&args, "--out");
+    wp_args_add(&args, parts->place->out);
+    if (!parts->options->is_verbose)
+        wp_args_add(&args, "--quiet");
+    int rc = start(parts, child, &args, -1, err);
+    wp_args_fini(&args);
+    return rc;
+}
+
+/* The last line of the log that is an error, else the last line; NULL for an empty log. */
+static char *last_words(struct wp_buffer *log)
+{
+    char *last = NULL, *last_error = NULL, *state = NULL;
+    for (char *line = log->data ? strtok_r((char *)log->data, "\n", &state) : NULL; line;
+         line = strtok_r(NULL, "\n", &state)) {
+        char *message = strstr(line, ": error: ");
+        last = line;
+        if (message)
+            last_error = message + strlen(": error: ");
+    }
+    return last_error ? last_error : last;
+}
+
+int wp_parts_explain(const struct wp_parts *parts, const struct wp_child *child, const char *what, struct wp_error *err)
+{
+    char path[256], name[64];
+    struct wp_buffer log = {0};
+    snprintf(name, sizeof(name), "wakepath-%s", child->name);
+    log_path(parts, name, path, sizeof(path));
+    if (!parts->options->is_verbose)
+        wp_file_read(path, LOG_LIMIT, &log, NULL);
+    const char *words = last_words(&log);
+    if (words)
+        wp_error_set(err, -EIO, "the %s %s: %s", child->name, what, words);
+    else
+        wp_error_set(err, -EIO, "the %s %s (exit status %d)", child->name, what, wp_child_exit_code(child));
+    wp_buffer_fini(&log);
+    return -EIO;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_CLI_PLACE_H
+#define WP_CLI_PLACE_H
+/*
+ * Where a recording goes: the report's folder, the store, and a private folder for the socket and the parts' logs.
+ * Everything is judged before anything runs, and what this recording made can be taken back while it is not whole.
+ */
+#include "common/error.h"
+
+#include <limits.h>
+#include <stdbool.h>
+
+struct wp_place {
+    char out[PATH_MAX], store[PATH_MAX], private_dir[96];
+    bool made_out, made_store; /* they were not there before */
+};
+
+/* Refuses an --out that holds something else than a report of ours, and places that cannot be written. `store` NULL:
+ * inside `out`. Makes the folders. */
+int wp_place_prepare(struct wp_place *place, const char *out, const char *store, struct wp_error *err);
+/* Removes the private folder, and with `undo` also what the recording made of out and store. */
+void wp_place_fini(struct wp_place *place, bool undo);
+
+#endif

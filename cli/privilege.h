@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_CLI_PRIVILEGE_H
+#define WP_CLI_PRIVILEGE_H
+/* Whether this process may record the kernel's events, asked before anything is started. */
+#include "common/error.h"
+
+/* 0, or -EPERM with what is missing and what to do. */
+int wp_privilege_check(struct wp_error *err);
+
+#endif

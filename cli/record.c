@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record.h"
+
+#include "cli/parts.h"
+#include "cli/place.h"
+#include "cli/privilege.h"
+#include "cli/program.h"
+#include "cli/release.h"
+#include "cli/spoken.h"
+#include "cli/supervisor.h"
+#include "common/path.h"
+#include "common/version.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SECOND 1000000000ull
+#define START_LIMIT (60 * SECOND)     /* loading and verifying the BPF programs takes seconds on a slow machine */
+#define DRAIN_LIMIT (120 * SECOND)
+#define RESOLVE_LIMIT (600 * SECOND)
+#define REPORT_LIMIT (1800 * SECOND)
+#define GIT_LIMIT_MS 5000
+/* Two ^C this close together mean "give up"; closer than the first figure they are one, sent to us twice. */
+#define GIVE_UP_MIN (SECOND / 5)
+#define GIVE_UP_MAX (2 * SECOND)
+
+enum stage { STAGE_STARTING, STAGE_RECORDING, STAGE_FINISHING };
+
+struct recording {
+    const struct wp_record_options *options;
+    FILE *say;
+    struct wp_supervisor supervisor;
+    struct wp_place place;
+    struct wp_parts parts;
+    struct wp_child command, aggregator, collector, reporter;
+    char release[129], command_path[PATH_MAX];
+    enum stage stage;
+    uint64_t interrupted_ns;   /* the last interruption; 0 none */
+    int gave_up;               /* the signal that made us give up */
+    bool is_over;              /* without a command: the user ended it */
+    bool keep_store;           /* what is in the store is whole */
+};
+
+static void say(const struct recording *recording, const char *text)
+{
+    if (!recording->options->is_quiet && !recording->options->is_json && isatty(fileno(recording->say)))
+        fprintf(recording->say, "wakepath: %s ...\n", text);
+}
+
+/* While CMD runs, signals are CMD's; the terminal has sent it its own already. */
+static void take_command_signal(struct recording *recording, const struct wp_wake *wake, uint64_t now)
+{
+    uint64_t since = now - recording->interrupted_ns;
+    bool is_interrupt = wake->signal == SIGINT || wake->signal == SIGQUIT;
+    if (!wake->is_from_terminal)
+        wp_child_signal(&recording->command, wake->signal);
+    if (!is_interrupt)
+        return;
+    if (recording->interrupted_ns && since >= GIVE_UP_MIN && since <= GIVE_UP_MAX)
+        recording->gave_up = wake->signal;
+    if (!recording->interrupted_ns || since >= GIVE_UP_MIN)
+        recording->interrupted_ns = now;
+}
+
+static void take_signal(struct recording *recording, const struct wp_wake *wake)
+{
+    uint64_t now = wp_supervisor_now();
+    if (recording->stage == STAGE_RECORDING && recording->command.running) {
+        take_command_signal(recording, wake, now);
+    } else if (recording->stage == STAGE_RECORDING && !recording->is_over) {
+        recording->is_over = true;
+        recording->interrupted_ns = now;
+    } else if (recording->stage == STAGE_STARTING || now - recording->interrupted_ns >= GIVE_UP_MIN) {
+        recording->gave_up = wake->signal;
+    }
+}
+
+/* Waits until `child` has ended (fd -1) or `fd` is readable. -ECANCELED: the user gave up; -ETIMEDOUT. */
+static int await(struct recording *recording, const struct wp_child *child, int fd, uint64_t limit, struct wp_error *err)
+{
+    uint64_t deadline = wp_supervisor_now() + limit;
+    while (child->running) {
+        struct wp_wake wake;
+        int rc = wp_supervisor_wait(&recording->supervisor, fd, deadline, &wake, err);
+        if (rc)
+            return rc;
+        if (wake.kind == WP_WAKE_SIGNAL)
+            take_signal(recording, &wake);
+        if (recording->gave_up)
+            return wp_error_set(err, -ECANCELED, "interrupted: the recording was given up");
+        if (wake.kind == WP_WAKE_READABLE)
+            return 0;
+        if (wake.kind == WP_WAKE_DEADLINE)
+            return wp_error_set(err, -ETIMEDOUT, "the %s did not get ready or end in %llu seconds", child->name,
+                (unsigned long long)(limit / SECOND));
+    }
+    return 0;
+}
+
+static int await_ready(struct recording *recording, const struct wp_child *child, int fd, struct wp_error *err)
+{
+    char word[16];
+    int rc = await(recording, child, fd, START_LIMIT, err);
+    /* A part that failed closes the pipe before it is gone: its log is whole only then. */
+    if (!rc && read(fd, word, sizeof(word)) <= 0) {
+        rc = await(recording, child, -1, START_LIMIT, err);
+        if (!rc)
+            rc = wp_parts_explain(&recording->parts, child, "could not start", err);
+    }
+    close(fd);
+    return rc;
+}
+
+static int hold_command(struct recording *recording, struct wp_error *err)
+{
+    if (!recording->options->command)
+        return 0;
+    int rc = wp_child_start(&recording->command, &(struct wp_child_options){.name = recording->options->command[0],
+        .path = recording->command_path, .argv = recording->options->command, .kind = WP_CHILD_COMMAND,
+        .mask = &recording->supervisor.previous, .log_fd = -1, .keep_fd = -1, .is_held = true}, err);
+    recording->parts.command_pid = recording->command.pid;
+    return rc;
+}
+
+static int start(struct recording *recording, struct wp_error *err)
+{
+    int ready_fd = -1;
+    say(recording, "starting tracing");
+    int rc = hold_command(recording, err);
+    if (!rc)
+        rc = wp_parts_start_aggregator(&recording->parts, &recording->aggregator, &ready_fd, err);
+    if (!rc)
+        rc = await_ready(recording, &recording->aggregator, ready_fd, err);
+    if (!rc)
+        rc = wp_parts_start_collector(&recording->parts, &recording->collector, &ready_fd, err);
+    return rc ? rc : await_ready(recording, &recording->collector, ready_fd, err);
+}
+
+static bool is_recorded(const struct recording *recording)
+{
+    return recording->is_over || (recording->options->command && !recording->command.running);
+}
+
+/* Until CMD has ended, or for the duration. A part that dies meanwhile does not touch CMD: it shows afterwards. */
+static int record(struct recording *recording, struct wp_error *err)
+{
+    uint64_t limit = recording->options->duration_ns;
+    uint64_t deadline = limit ? wp_supervisor_now() + limit : 0;
+    recording->stage = STAGE_RECORDING;
+    say(recording, recording->options->command ? "recording" : "recording the whole host, ^C ends it");
+    int rc = recording->options->command ? wp_child_release(&recording->command, err) : 0;
+    while (!rc && !is_recorded(recording)) {
+        struct wp_wake wake;
+        rc = wp_supervisor_wait(&recording->supervisor, -1, deadline, &wake, err);
+        if (!rc && wake.kind == WP_WAKE_SIGNAL)
+            take_signal(recording, &wake);
+        if (recording->gave_up)
+            return wp_error_set(err, -ECANCELED, "interrupted twice: the recording was given up");
+        if (!rc && wake.kind == WP_WAKE_DEADLINE && !recording->options->command)
+            break;
+        if (!rc && wake.kind == WP_WAKE_DEADLINE) { /* CMD goes on, unrecorded */
+            wp_child_signal(&recording->collector, SIGTERM);
+            deadline = 0;
+        }
+        if (!rc && wake.kind == WP_WAKE_CHILD && !recording->options->command)
+            break;
+    }
+    return rc;
+}
+
+static int check_end(struct recording *recording, struct wp_child *child, const char *what, struct wp_error *err)
+{
+    return wp_child_exit_code(child) ? wp_parts_explain(&recording->parts, child, what, err) : 0;
+}
+
+/* The collector sends what it has and says goodbye; the aggregator then resolves and ends by itself. */
+static int finish(struct recording *recording, struct wp_error *err)
+{
+    recording->stage = STAGE_FINISHING;
+    say(recording, "resolving who waited for whom");
+    if (!recording->aggregator.running && wp_child_exit_code(&recording->aggregator))
+        return wp_parts_explain(&recording->parts, &recording->aggregator, "failed during the recording", err);
+    wp_child_signal(&recording->collector, SIGTERM);
+    int rc = await(recording, &recording->collector, -1, DRAIN_LIMIT, err);
+    if (!rc)
+        rc = check_end(recording, &recording->collector, "failed during the recording", err);
+    if (!rc)
+        rc = await(recording, &recording->aggregator, -1, RESOLVE_LIMIT, err);
+    if (!rc)
+        rc = check_end(recording, &recording->aggregator, "failed", err);
+    recording->keep_store = !rc;
+    return rc;
+}
+
+static int report(struct recording *recording, struct wp_error *err)
+{
+    say(recording, "reporting");
+    int rc = wp_parts_start_reporter(&recording->parts, &recording->reporter, err);
+    if (!rc)
+        rc = await(recording, &recording->reporter, -1, REPORT_LIMIT, err);
+    return rc ? rc : check_end(recording, &recording->reporter, "failed", err);
+}
+
+static int tell(const struct recording *recording, FILE *print, struct wp_error *err)
+{
+    char summary[PATH_MAX], page[PATH_MAX], whole[PATH_MAX];
+    struct wp_buffer text = {0};
+    snprintf(summary, sizeof(summary), "%.*s/summary.json", PATH_MAX - 32, recording->place.out);
+    snprintf(page, sizeof(page), "%.*s/index.html", PATH_MAX - 32, recording->place.out);
+    int rc = recording->options->is_json ? wp_file_read(summary, 64u << 20, &text, err)
+                                         : wp_spoken_make(&text, summary, realpath(page, whole) ? whole : page, err);
+    FILE *out = recording->options->is_json ? print : recording->say;
+    if (!rc && (recording->options->is_json || !recording->options->is_quiet))
+        if (fwrite(text.data, 1, text.size, out) != text.size || fflush(out))
+            rc = wp_error_errno(err, -errno, "cannot write the summary");
+    wp_buffer_fini(&text);
+    return rc;
+}
+
+/* Everything that can be known to fail is asked before CMD runs. Returns the exit status to end with, 0: go on. */
+static int prepare(struct recording *recording, struct wp_error *err)
+{
+    const struct wp_record_options *options = recording->options;
+    if (options->command) {
+        int rc = wp_program_resolve(options->command[0], recording->command_path, sizeof(recording->command_path), err);
+        if (rc)
+            return rc == -EACCES ? 126 : 127;
+    }
+    if (wp_privilege_check(err))
+        return WP_EXIT_FAILURE;
+    if (options->release)
+        snprintf(recording->release, sizeof(recording->release), "%s", options->release);
+    else
+        wp_release_here(recording->release, sizeof(recording->release), GIT_LIMIT_MS);
+    if (wp_place_prepare(&recording->place, options->out, options->store, err))
+        return WP_EXIT_FAILURE;
+    return WP_EXIT_OK;
+}
+
+static void end_children(struct recording *recording)
+{
+    wp_child_end(&recording->command, recording->stage == STAGE_RECORDING ? 2000 : 0);
+    wp_child_end(&recording->collector, 0);
+    wp_child_end(&recording->aggregator, 0);
+    wp_child_end(&recording->reporter, 1000); /* it removes its unfinished tree */
+    wp_child_fini(&recording->command);
+    wp_child_fini(&recording->collector);
+    wp_child_fini(&recording->aggregator);
+    wp_child_fini(&recording->reporter);
+}
+
+static int exit_code(const struct recording *recording, int rc)
+{
+    int code = recording->options->command && recording->stage != STAGE_STARTING && !recording->command.running
+        ? wp_child_exit_code(&recording->command) : WP_EXIT_OK;
+    if (recording->gave_up)
+        return 128 + recording->gave_up;
+    return code || !rc ? code : WP_EXIT_FAILURE;
+}
+
+static int run(struct recording *recording, FILE *print, struct wp_error *err)
+{
+    int rc = start(recording, err);
+    if (!rc)
+        rc = record(recording, err);
+    if (!rc)
+        rc = finish(recording, err);
+    if (!rc)
+        rc = report(recording, err);
+    if (!rc)
+        rc = tell(recording, print, err);
+    int code = exit_code(recording, rc);
+    end_children(recording);
+    return code;
+}
+
+int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *print, struct wp_error *err)
+{
+    struct recording recording = {.options = options, .say = say_to, .command = WP_CHILD_NONE,
+        .aggregator = WP_CHILD_NONE, .collector = WP_CHILD_NONE, .reporter = WP_CHILD_NONE};
+    int code = prepare(&recording, err);
+    if (!code && wp_supervisor_init(&recording.supervisor, err)) {
+        code = WP_EXIT_FAILURE;
+    } else if (!code) {
+        recording.parts = (struct wp_parts){options, &recording.place, recording.release,
+            &recording.supervisor.previous, 0};
+        struct wp_child *children[] = {&recording.command, &recording.aggregator, &recording.collector,
+            &recording.reporter};
+        for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++)
+            wp_supervisor_add(&recording.supervisor, children[i]);
+        code = run(&recording, print, err);
+        wp_supervisor_fini(&recording.supervisor);
+    }
+    wp_place_fini(&recording.place, !recording.keep_store);
+    return code;
+}

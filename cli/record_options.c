@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/record_options.h"
+
+#include "common/path.h"
+#include "common/selector.h"
+#include "common/version.h"
+
+#include <argp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_HOST_SECONDS 10u
+#define DEFAULT_FREQUENCY_HZ 997u /* a prime: it does not beat with what programs do every millisecond */
+
+enum { KEY_CAPTURE = 256, KEY_JSON };
+
+static const struct argp_option option_table[] = {
+    {"out", 'o', "DIR", 0, "Folder of the report (default: wakepath-report)", 0},
+    {"store", 's', "ROOT", 0, "Store to add the recording to (default: DIR/store)", 0},
+    {"release", 'r', "ID", 0, "Release to file it under (default: what git says of this folder, else unversioned)", 0},
+    {"aggregate", 'a', "NAME=SELECTOR", 0, "Report on the processes that the selector picks; may be repeated", 0},
+    {"duration", 'd', "SECONDS", 0, "Record no longer than that (without CMD: 10)", 0},
+    {"frequency", 'F', "HZ", 0, "Samples a second on each CPU, 0 for none (default: 997)", 0},
+    {"keep-capture", KEY_CAPTURE, "FILE", 0, "Keep the stream of events in FILE, to be replayed", 0},
+    {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
+    {"verbose", 'v', NULL, 0, "Let the parts say what they do", 0},
+    {"json", KEY_JSON, NULL, 0, "Print the summary on standard output as JSON, instead of telling it", 0},
+    {0},
+};
+
+static double number(struct argp_state *state, const char *what, const char *text, double low, double high)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (end == text || *end || !isfinite(value) || value < low || value > high)
+        argp_error(state, "%s takes a number from %g to %g, not '%.100s'", what, low, high, text);
+    return value;
+}
+
+static void keep_patterns(struct wp_record_options *options, struct argp_state *state, struct wp_selector *selector)
+{
+    for (unsigned i = 0; i < selector->count; i++) {
+        struct wp_selector_term *term = &selector->terms[i];
+        if (term->field != WP_SELECT_CMDLINE)
+            continue;
+        if (options->pattern_count == WP_RECORD_PATTERNS)
+            argp_error(state, "more than %u cmdline~ terms", WP_RECORD_PATTERNS);
+        options->patterns[options->pattern_count++] = term->text;
+        term->text = NULL;
+    }
+}
+
+static void add_aggregate(struct wp_record_options *options, struct argp_state *state, const char *text)
+{
+    char name[129];
+    struct wp_selector selector;
+    struct wp_error err = {0};
+    size_t size = strcspn(text, "=");
+    if (!text[size] || !size || size >= sizeof(name))
+        argp_error(state, "--aggregate takes NAME=SELECTOR, not '%.200s'", text);
+    snprintf(name, sizeof(name), "%.*s", (int)size, text);
+    if (!wp_id_valid(name) || !strncmp(name, "__", 2))
+        argp_error(state, "'%s' cannot name an aggregate: use letters, digits and ._+-", name);
+    if (options->aggregate_count == WP_RECORD_AGGREGATES)
+        argp_error(state, "more than %u aggregates", WP_RECORD_AGGREGATES);
+    for (unsigned i = 0; i < options->aggregate_count; i++)
+        if (!strncmp(options->aggregates[i], text, size + 1))
+            argp_error(state, "two aggregates are named '%s'", name);
+    if (wp_selector_parse(&selector, text + size + 1, &err))
+        argp_error(state, "%s", err.text);
+    keep_patterns(options, state, &selector);
+    wp_selector_fini(&selector);
+    options->aggregates[options->aggregate_count++] = text;
+}
+
+/* With a command "main" is that command, unless the user says what main is. */
+static void finish(struct wp_record_options *options, struct argp_state *state)
+{
+    bool has_main = false;
+    for (unsigned i = 0; i < options->aggregate_count; i++)
+        has_main |= !strncmp(options->aggregates[i], "main=", 5);
+    if (options->command && !has_main)
+        add_aggregate(options, state, "main=command");
+    if (!options->command && !options->duration_ns)
+        options->duration_ns = DEFAULT_HOST_SECONDS * 1000000000ull;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct wp_record_options *options = state->input;
+    switch (key) {
+    case 'o': options->out = arg; break;
+    case 's': options->store = arg; break;
+    case 'r':
+        if (!wp_id_valid(arg))
+            argp_error(state, "'%.200s' is not a release id: letters, digits and ._+-, 1 to 128 of them", arg);
+        options->release = arg;
+        break;
+    case 'a': add_aggregate(options, state, arg); break;
+    case 'd': options->duration_ns = (uint64_t)(number(state, "--duration", arg, 0.01, 86400) * 1e9); break;
+    case 'F': options->frequency_hz = (unsigned)number(state, "--frequency", arg, 0, 20000); break;
+    case KEY_CAPTURE: options->capture = arg; break;
+    case 'q': options->is_quiet = true; break;
+    case 'v': options->is_verbose = true; break;
+    case KEY_JSON: options->is_json = true; break;
+    case ARGP_KEY_ARGS: options->command = state->argv + state->next; break;
+    case ARGP_KEY_SUCCESS: finish(options, state); break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+void wp_record_options_parse(struct wp_record_options *options, int argc, char **argv)
+{
+    static const struct argp argp = {option_table, parse, "[-- CMD [ARG...]]",
+        "Runs CMD, or watches the whole host for a while, and shows where the time went and who was being waited for."
+        "\vCMD's output, signals and exit status pass through. A ^C reaches CMD as ever and the report tells what ran "
+        "until then; a second one within two seconds gives up.\n"
+        "Selectors: comm=NAME, exe=PATH, cgroup=PATH, unit=NAME, pid=N, cmdline~REGEX, command; ',' means and.\n"
+        "Exit status: CMD's (126: not executable, 127: not found), else 0 all is well, 1 failure, 64 usage.",
+        NULL, NULL, NULL};
+    *options = (struct wp_record_options){.out = "wakepath-report", .frequency_hz = DEFAULT_FREQUENCY_HZ};
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, options);
+}
+
+void wp_record_options_fini(struct wp_record_options *options)
+{
+    for (unsigned i = 0; i < options->pattern_count; i++)
+        free(options->patterns[i]);
+}

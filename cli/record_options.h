@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_CLI_RECORD_OPTIONS_H
+#define WP_CLI_RECORD_OPTIONS_H
+/* The command line of `wakepath record`. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WP_RECORD_AGGREGATES 64u
+#define WP_RECORD_PATTERNS 64u
+
+struct wp_record_options {
+    const char *out, *store, *release, *capture;         /* borrowed from argv; store, release, capture may be NULL */
+    const char *aggregates[WP_RECORD_AGGREGATES];        /* "NAME=SELECTOR", checked */
+    unsigned aggregate_count;
+    char *patterns[WP_RECORD_PATTERNS];                  /* owned; the cmdline~ terms of the selectors */
+    unsigned pattern_count;
+    uint64_t duration_ns;                                /* 0: as long as the command runs */
+    unsigned frequency_hz;
+    bool is_quiet, is_json, is_verbose;
+    char **command;                                      /* ends with NULL; NULL: the whole host */
+};
+
+/* Parses; prints usage and exits 64 on a bad command line (argp). */
+void wp_record_options_parse(struct wp_record_options *options, int argc, char **argv);
+void wp_record_options_fini(struct wp_record_options *options);
+
+#endif

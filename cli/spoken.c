@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/spoken.h"
+
+#include "common/path.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#define SUMMARY_LIMIT (64u << 20)
+#define EXPLANATIONS 5u
+
+static uint64_t number_of(struct json_object *object, const char *key)
+{
+    struct json_object *value;
+    return json_object_object_get_ex(object, key, &value) ? json_object_get_uint64(value) : 0;
+}
+
+static double double_of(struct json_object *object, const char *key)
+{
+    struct json_object *value;
+    return json_object_object_get_ex(object, key, &value) ? json_object_get_double(value) : 0;
+}
+
+static const char *text_of(struct json_object *object, const char *key)
+{
+    struct json_object *value;
+    const char *text = json_object_object_get_ex(object, key, &value) ? json_object_get_string(value) : NULL;
+    return text ? text : "";
+}
+
+static void put_duration(struct wp_buffer *out, uint64_t ns)
+{
+    static const struct {
+        uint64_t unit;
+        const char *name;
+    } units[] = {{1000000000u, "s"}, {1000000u, "ms"}, {1000u, "us"}};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (ns >= units[i].unit) {
+            double value = (double)ns / (double)units[i].unit;
+            wp_buffer_printf(out, "%.*f %s", value < 10 ? 2 : value < 100 ? 1 : 0, value, units[i].name);
+            return;
+        }
+    wp_buffer_printf(out, "%llu ns", (unsigned long long)ns);
+}
+
+/* Both halves of the control range, the second as UTF-8 writes it (0xC2 0x80..0x9F). */
+static void put_clean(struct wp_buffer *out, const char *text)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        bool is_high_control = *at == 0xC2 && at[1] >= 0x80 && at[1] < 0xA0;
+        wp_buffer_putc(out, *at < 0x20 || *at == 0x7F || is_high_control ? '?' : (char)*at);
+        at += is_high_control;
+    }
+}
+
+/* Returns how many lines it wrote. */
+static size_t put_explanations(struct wp_buffer *out, struct json_object *root)
+{
+    struct json_object *array;
+    size_t count = 0;
+    if (!json_object_object_get_ex(root, "explanations", &array) || !json_object_is_type(array, json_type_array))
+        return 0;
+    for (; count < json_object_array_length(array) && count < EXPLANATIONS; count++) {
+        wp_buffer_puts(out, "  - ");
+        put_clean(out, text_of(json_object_array_get_idx(array, count), "sentence"));
+        wp_buffer_putc(out, '\n');
+    }
+    return count;
+}
+
+/* The largest category that is smaller than `below`, or an equal one that stands after `*key`. NULL: none. */
+static const char *next_category(struct json_object *categories, const char *key, uint64_t below, uint64_t *ns)
+{
+    const char *best = NULL;
+    bool is_past = false;
+    *ns = 0;
+    json_object_object_foreach(categories, name, value) {
+        uint64_t amount = json_object_get_uint64(value);
+        if ((amount < below || (amount == below && is_past)) && amount > *ns) {
+            best = name;
+            *ns = amount;
+        }
+        is_past |= key && !strcmp(name, key);
+    }
+    return best;
+}
+
+/* Without sentences the categories speak, the largest first. */
+static void put_categories(struct wp_buffer *out, struct json_object *root, uint64_t total)
+{
+    struct json_object *categories;
+    const char *key = NULL;
+    uint64_t ns = UINT64_MAX;
+    if (!json_object_object_get_ex(root, "categories", &categories) ||
+        !json_object_is_type(categories, json_type_object))
+        return;
+    for (unsigned line = 0; line < EXPLANATIONS; line++) {
+        key = next_category(categories, key, ns, &ns);
+        if (!key)
+            return;
+        wp_buffer_puts(out, "  - ");
+        for (const char *at = key; *at; at++)
+            wp_buffer_putc(out, *at == '_' ? ' ' : *at < ' ' ? '?' : *at);
+        wp_buffer_puts(out, ": ");
+        put_duration(out, ns);
+        wp_buffer_printf(out, ", %.1f %%\n", total ? 100.0 * (double)ns / (double)total : 0);
+    }
+}
+
+static void put_all(struct wp_buffer *out, struct json_object *root, const char *page)
+{
+    struct json_object *events;
+    uint64_t total = number_of(root, "total_ns"), dropped = 0, seen = 0;
+    wp_buffer_puts(out, "wakepath: ");
+    put_clean(out, text_of(root, "aggregate"));
+    wp_buffer_puts(out, " of release ");
+    put_clean(out, text_of(root, "release"));
+    wp_buffer_puts(out, ": ");
+    put_duration(out, number_of(root, "wall_ns"));
+    wp_buffer_puts(out, " wall, ");
+    put_duration(out, total);
+    wp_buffer_printf(out, " total, %.1f %% accounted for\n", double_of(root, "accounted_percent"));
+    if (!put_explanations(out, root))
+        put_categories(out, root, total);
+    if (json_object_object_get_ex(root, "events", &events)) {
+        dropped = number_of(events, "dropped");
+        seen = number_of(events, "total");
+    }
+    if (dropped)
+        wp_buffer_printf(out, "  dropped %llu of %llu events: what they touched is marked uncertain\n",
+            (unsigned long long)dropped, (unsigned long long)(seen + dropped));
+    wp_buffer_puts(out, "  page: ");
+    put_clean(out, page);
+    wp_buffer_putc(out, '\n');
+}
+
+int wp_spoken_make(struct wp_buffer *out, const char *summary_path, const char *page, struct wp_error *err)
+{
+    struct wp_buffer text = {0};
+    struct json_object *root = NULL;
+    int rc = wp_file_read(summary_path, SUMMARY_LIMIT, &text, err);
+    if (!rc) {
+        root = json_tokener_parse(text.data ? (const char *)text.data : "");
+        if (!json_object_is_type(root, json_type_object))
+            rc = wp_error_set(err, -EBADMSG, "'%s' is not a summary", summary_path);
+    }
+    if (!rc) {
+        put_all(out, root, page);
+        rc = out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the summary") : 0;
+    }
+    json_object_put(root);
+    wp_buffer_fini(&text);
+    return rc;
+}

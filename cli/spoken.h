@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_CLI_SPOKEN_H
+#define WP_CLI_SPOKEN_H
+/* The few lines that a person gets after a recording, made from the report's summary.json. */
+#include "common/buffer.h"
+#include "common/error.h"
+
+/* Appends the lines: wall, total, percent accounted, the five biggest explanations, drops if any, where `page` is. Names
+ * in it come from outside: control characters are replaced, so that a process cannot write to the terminal. */
+int wp_spoken_make(struct wp_buffer *out, const char *summary_path, const char *page, struct wp_error *err);
+
+#endif
