@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# deploy/packages.sh [--test]: installs what packages.txt lists and is not there yet; with --test also what tests need.
+# Says nothing and asks nobody for anything when all of it is there.
+set -eu
+
+list=$(dirname "$0")/packages.txt
+wanted=$(sed -e 's/#.*//' -e "${1:+s/^test://}" -e '/^test:/d' "$list" | tr -s ' \t\n' ' ')
+
+missing=
+for package in $wanted; do
+  dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" != 0 ]; then
+  echo "wakepath: these Debian packages are missing:$missing" >&2
+  echo "wakepath: run this as root, or first: apt-get install$missing" >&2
+  exit 1
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+install() {
+  # shellcheck disable=SC2086 # a list of words
+  apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 $missing </dev/null
+}
+# Lists of a day ago are good enough; without any, or when they are too old to install from, fetch them.
+if [ -z "$(find /var/lib/apt/lists -name '*_Packages*' -mtime -1 2>/dev/null | head -n 1)" ]; then
+  apt-get update -qq
+fi
+install >&2 || { apt-get update -qq && install >&2; }

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tests/run.sh [CTEST-ARG...]: installs what is needed, builds with warnings as errors, runs every test. Its last lines
+# are ctest's summary and its exit status is ctest's. Run as root on Debian 12: tests trace the live kernel.
+set -eu
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+cd "$top"
+
+if [ "$(id -u)" != 0 ]; then
+  echo "tests/run.sh: run it as root: the tests read the kernel's events, and skip nothing" >&2
+  exit 1
+fi
+sh deploy/packages.sh --test
+sh deploy/mounts.sh
+
+cmake --preset dev >&2
+cmake --build build/dev >&2
+
+# Tests that trace the live kernel are serial by their own property; the rest shares the processors.
+exec ctest --test-dir build/dev --output-on-failure --timeout 300 -j "$(nproc)" "$@"
