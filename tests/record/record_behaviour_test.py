@@ -1,0 +1,329 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""wakepath record as its user meets it: exit status, files, signals, refusals, cleaning up."""
+import glob
+import json
+import os
+import pty
+import signal
+import subprocess
+import time
+
+from recording import RecordTest, LIMIT_S, main, program, wait_for
+
+
+class Passing(RecordTest):
+    def test_exit_status(self):
+        self.record(["sh", "-c", "exit 7"], want=7)
+        self.assertTrue(os.path.getsize(os.path.join(self.out, "index.html")) > 0)
+        self.assert_sound(self.summary(), percent=0)
+
+    def test_killed_command(self):
+        self.record(["sh", "-c", "kill -9 $$"], want=137)
+
+    def test_standard_files(self):
+        with open(self.write("in", "what went in\n"), "rb") as given:
+            self.record(["sh", "-c", "cat; echo complaint >&2"], "--quiet", stdin=given)
+        self.assertEqual(self.stdout(), "what went in\n")
+        self.assertEqual(self.stderr(), "complaint\n")
+
+    def test_spoken_summary(self):
+        self.record(["sh", "-c", "sleep 0.3"])
+        text = self.stderr()
+        for part in ("wall", "total", "accounted", os.path.join(self.out, "index.html")):
+            self.assertIn(part, text)
+
+    def test_json(self):
+        self.record(["sleep", "0.1"], "--json")
+        self.assertEqual(json.loads(self.stdout()), self.summary())
+        self.assertEqual(self.stderr(), "")
+
+    def test_arguments_stay_whole(self):
+        self.record(["printf", "%s|", "a b", "--out", "", "*"], "--quiet")
+        self.assertEqual(self.stdout(), "a b|--out||*|")
+
+    def test_second_recording_of_the_same_folder(self):
+        self.record(["sleep", "0.1"])
+        first = self.summary()["total_ns"]
+        self.record(["sleep", "0.1"])
+        self.assertGreater(self.summary()["total_ns"], first)
+
+    def test_background_child_is_not_waited_for(self):
+        self.record(["sh", "-c", f"sleep 40 & echo $! >{self.path('pid')}; exit 3"], want=3)
+        with open(self.path("pid"), encoding="ascii") as file:
+            os.kill(int(file.read()), signal.SIGKILL)  # raises when it is gone: then we have waited
+
+    def test_kept_capture(self):
+        self.record(["sleep", "0.1"], "--keep-capture", self.path("events"))
+        self.assertGreater(os.path.getsize(self.path("events")), 100)
+
+    def test_own_aggregates(self):
+        self.record(["sh", "-c", "head -c 3000000 /dev/urandom | gzip -c >/dev/null"], "--release", "v1",
+                    "--aggregate", "packer=comm=gzip", "--aggregate", "byline=cmdline~^gzip -c$")
+        for name in ("packer", "byline", "main"):
+            summary = json.loads(self.report("--release", "v1", "--aggregate", name, "--format", "json"))
+            self.assertEqual(summary["aggregate"], name)
+            self.assertGreater(summary["total_ns"], 0)
+
+    def test_whole_host(self):
+        self.record(None, "--duration", "1.5")
+        summary = self.summary()
+        self.assertGreater(summary["total_ns"], 0)
+        self.assertGreater(summary["events"]["total"], 100)
+
+    def test_names_cannot_write_to_the_terminal(self):
+        self.record(["python3", "-c", "import ctypes, time; ctypes.CDLL(None).prctl(15, b'\\x1b[31mred\\x07'); "
+                     "time.sleep(0.3)"])
+        self.assertNotIn("\x1b", self.stderr())
+        self.assertNotIn("\x07", self.stderr())
+
+
+class Releases(RecordTest):
+    def git(self, *arguments):
+        subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *arguments], cwd=self.folder, check=True,
+                       capture_output=True)
+
+    def test_no_work_tree(self):
+        self.record(["true"])
+        self.assertEqual(self.summary()["release"], "unversioned")
+
+    def test_tag_and_dirt(self):
+        self.git("init", "-q")
+        self.write("file", "one")
+        self.git("add", "file")
+        self.git("commit", "-q", "-m", "x")
+        self.git("tag", "-a", "-m", "x", "v9.9")
+        self.record(["true"])
+        self.assertEqual(self.summary()["release"], "v9.9")
+        self.write("file", "two")
+        self.record(["true"])
+        self.assertEqual(self.summary()["release"], "v9.9-dirty")
+
+    def test_work_tree_of_another_user_runs_nothing_as_root(self):
+        """git may run a program that the work tree names (core.fsmonitor): then not as root."""
+        self.git("init", "-q")
+        self.write("file", "one")
+        self.git("add", "file")
+        self.git("commit", "-q", "-m", "x")
+        hook = self.write("hook", f"#!/bin/sh\nid -u >>{self.path('who')}\n")
+        os.chmod(hook, 0o755)
+        self.git("config", "core.fsmonitor", hook)
+        for folder, _, files in os.walk(self.folder):
+            for name in [folder] + [os.path.join(folder, file) for file in files]:
+                os.chown(name, 65534, 65534)
+        self.record(["true"])
+        if os.path.exists(self.path("who")):
+            with open(self.path("who"), encoding="ascii") as file:
+                self.assertNotIn("0", file.read().split())
+
+    def test_bad_and_unknown_release(self):
+        self.record(["true"], "--release", "a/b", want=64)
+        self.record(["true"], "--release", "v1")
+        process = subprocess.run([program("wakepath-reporter"), "--store", self.store, "--release", "nope", "--out",
+                                  self.path("r")], capture_output=True, text=True, check=False, timeout=LIMIT_S)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("nope", process.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.path("r"), "index.html")))
+
+
+class Refusals(RecordTest):
+    def refused(self, *flags, command=None, code=1, says=(), **options):
+        marker = self.path("ran")
+        self.record(command or ["touch", marker], *flags, want=code, **options)
+        for word in says:
+            self.assertIn(word, self.stderr())
+        self.assertFalse(os.path.exists(marker), "the command ran")
+        self.assert_no_page()
+        if code != 64:
+            self.assertEqual(len(self.stderr().splitlines()), 1, self.stderr())
+
+    def test_missing_command(self):
+        self.refused(command=["/no/such/command"], code=127, says=["/no/such/command"])
+        self.assertFalse(os.path.exists(self.out))
+        self.refused(command=["no-such-command-here"], code=127, says=["no-such-command-here"])
+
+    def test_command_that_is_no_program(self):
+        self.refused(command=["/etc/passwd"], code=126, says=["/etc/passwd"])
+        self.refused(command=["/etc"], code=126, says=["/etc"])
+
+    def test_interpreter_that_is_missing(self):
+        script = self.write("script", "#!/no/such/interpreter\n")
+        os.chmod(script, 0o755)
+        self.refused(command=[script], code=127, says=[script])
+        self.assertFalse(os.path.exists(self.out))
+
+    def test_no_privilege(self):
+        os.chmod(self.folder, 0o777)
+        os.chmod(self.tmp, 0o777)
+        line = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] + self.arguments(["true"])
+        process = subprocess.run(line, env=self.env, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("root", process.stderr)
+        self.assertEqual(len(process.stderr.splitlines()), 1)
+        self.assertFalse(os.path.exists(self.out))
+
+    def test_store_on_a_read_only_file_system(self):
+        mount = self.path("mount")
+        os.mkdir(mount)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", mount], check=True)
+        try:
+            self.refused("--store", mount + "/store", says=["store", "Read-only"])
+            self.refused("--store", mount, says=["store", "Read-only"])
+        finally:
+            subprocess.run(["umount", mount], check=True)
+
+    def test_store_under_a_file(self):
+        self.refused("--store", self.write("file", "") + "/store", says=["store"])
+        self.assertFalse(os.path.exists(self.out))
+
+    def test_folder_of_somebody_else(self):
+        os.mkdir(self.out)
+        with open(os.path.join(self.out, "thesis.txt"), "w", encoding="ascii") as file:
+            file.write("years of work")
+        self.refused(says=["--out"])
+        self.assertEqual(os.listdir(self.out), ["thesis.txt"])
+
+    def test_bad_usage(self):
+        for flags in (["--no-such"], ["--duration", "x"], ["--duration", "-1"], ["--frequency", "nan"],
+                      ["--aggregate", "main"], ["--aggregate", "a/b=comm=x"], ["--aggregate", "a=colour=red"],
+                      ["--aggregate", "a=cmdline~("], ["--aggregate", "a=comm=x", "--aggregate", "a=comm=y"]):
+            self.refused(*flags, code=64)
+
+    def test_capture_that_cannot_be_written(self):
+        self.refused("--keep-capture", "/no/such/folder/events", says=["/no/such/folder/events"])
+
+
+class Signals(RecordTest):
+    LOOP = "trap 'echo got; exit 5' {0}; echo ready >{1}; while :; do sleep 0.05; done"
+
+    def wait_ready(self):
+        wait_for("the command to run", lambda: os.path.exists(self.path("ready")))
+
+    def test_signals_reach_the_command(self):
+        for name in ("TERM", "HUP", "INT", "QUIT"):
+            if os.path.exists(self.path("ready")):
+                os.unlink(self.path("ready"))
+            process = self.start(["sh", "-c", self.LOOP.format(name, self.path("ready"))])
+            self.wait_ready()
+            process.send_signal(getattr(signal, "SIG" + name))
+            self.assertEqual(process.wait(LIMIT_S), 5, self.stderr())
+            self.assertEqual(self.stdout(), "got\n")
+            self.assert_sound(self.summary(), percent=0)
+
+    def test_dispositions_and_mask_are_the_callers(self):
+        show = ["sh", "-c", "grep -E '^Sig(Blk|Ign)' /proc/self/status"]
+        self.record(show, "--quiet", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        recorded = self.stdout()
+        plain = subprocess.run(show, capture_output=True, text=True, check=True,
+                               preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)).stdout
+        self.assertEqual(recorded, plain)
+
+    def on_terminal(self, command):
+        """A recording as the foreground job of a terminal; returns its pid and the terminal's other end."""
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            os.execve(program("wakepath"), self.arguments(command), self.env)
+        return pid, terminal
+
+    def end_of(self, pid, terminal):
+        said = b""
+        while True:
+            try:
+                more = os.read(terminal, 4096)
+            except OSError:
+                break
+            if not more:
+                break
+            said += more
+        os.close(terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said.decode(errors="replace")
+
+    def test_interrupt_at_the_terminal(self):
+        pid, terminal = self.on_terminal(["sh", "-c", f"echo ready >{self.path('ready')}; exec sleep 60"])
+        self.wait_ready()
+        time.sleep(0.5)
+        os.write(terminal, b"\x03")
+        code, said = self.end_of(pid, terminal)
+        self.assertEqual(code, 130, said)
+        self.assertIn("page:", said)
+        summary = self.summary()
+        self.assert_sound(summary, percent=0)
+        self.assertGreater(summary["wall_ns"], 400e6)
+
+    def test_command_may_take_the_interrupt_itself(self):
+        loop = "trap 'echo again' INT; echo ready >{0}; n=0; while [ $n -lt 30 ]; do sleep 0.1; n=$((n+1)); done; exit 4"
+        pid, terminal = self.on_terminal(["sh", "-c", loop.format(self.path("ready"))])
+        self.wait_ready()
+        os.write(terminal, b"\x03")
+        code, said = self.end_of(pid, terminal)
+        self.assertEqual(code, 4, said)
+        self.assertEqual(said.count("again"), 1, said)
+        self.assertTrue(os.path.exists(os.path.join(self.out, "index.html")))
+
+    def test_second_interrupt_gives_up(self):
+        pid, terminal = self.on_terminal(["sh", "-c", f"trap '' INT; echo ready >{self.path('ready')}; sleep 60"])
+        self.wait_ready()
+        os.write(terminal, b"\x03")
+        time.sleep(0.6)
+        os.write(terminal, b"\x03")
+        code, said = self.end_of(pid, terminal)
+        self.assertEqual(code, 130, said)
+        self.assertIn("given up", said)
+        self.assertFalse(os.path.exists(self.out), "something half-written was left")
+
+    def test_whole_host_ends_early(self):
+        process = self.start(None, "--duration", "60", "--verbose")
+        wait_for("the recording to begin", lambda: "listening" in self.stderr())
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(LIMIT_S), 0, self.stderr())
+        self.assertGreater(self.summary()["total_ns"], 0)
+
+
+class Accidents(RecordTest):
+    def part(self, name):
+        found = [line for line in glob.glob("/proc/[0-9]*/cmdline") if self.is_ours(line, name)]
+        return int(found[0].split("/")[2]) if found else 0
+
+    def is_ours(self, path, name):
+        try:
+            with open(path, "rb") as file:
+                line = file.read()
+        except OSError:
+            return False
+        return name.encode() in line.split(b"\0")[0] and self.tmp.encode() in line
+
+    def accident(self, name):
+        process = self.start(["sh", "-c", f"echo ready >{self.path('ready')}; sleep 1; echo whole"])
+        wait_for("the command to run", lambda: os.path.exists(self.path("ready")))
+        pid = self.part(name)
+        self.assertGreater(pid, 0, f"no {name} of ours runs")
+        os.kill(pid, signal.SIGKILL)
+        self.assertEqual(process.wait(LIMIT_S), 1, self.stderr())
+        self.assertEqual(self.stdout(), "whole\n")
+        self.assertEqual(len(self.stderr().splitlines()), 1, self.stderr())
+        self.assert_no_page()
+
+    def test_collector_dies(self):
+        self.accident("wakepath-collector")
+        self.assertIn("collector", self.stderr())
+
+    def test_aggregator_dies(self):
+        self.accident("wakepath-aggregator")
+        self.assertIn("aggregator", self.stderr())
+
+    def test_we_die(self):
+        """kill -9 of wakepath: the command goes on, the parts end."""
+        process = self.start(["sh", "-c", f"echo ready >{self.path('ready')}; sleep 1; echo whole"])
+        wait_for("the command to run", lambda: os.path.exists(self.path("ready")))
+        process.kill()
+        process.wait()
+        wait_for("the parts to end", lambda: not self.parts())
+        wait_for("the command to end", lambda: self.stdout() == "whole\n")
+        for folder in glob.glob(self.tmp + "/wakepath-*"):  # nobody is left who could have removed it
+            subprocess.run(["rm", "-r", folder], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Real programs under wakepath record: where their time went is known beforehand, and must be found."""
+import os
+import shutil
+import socket
+import subprocess
+
+from recording import RecordTest, main, program, wait_for
+
+
+def drop_caches():
+    subprocess.run(["sync"], check=True)
+    with open("/proc/sys/vm/drop_caches", "w", encoding="ascii") as file:
+        file.write("3")
+
+
+def under(rows, base, *frames):
+    """Nanoseconds of the pseudo-stacks that begin with `base` and have all the frames."""
+    return sum(ns for stack, ns in rows if stack[0] == base and all(frame in stack for frame in frames))
+
+
+class Workloads(RecordTest):
+    def keep(self, name):
+        """WAKEPATH_KEEP=DIR keeps the pages, to be looked at."""
+        if os.environ.get("WAKEPATH_KEEP"):
+            shutil.copytree(self.out, os.path.join(os.environ["WAKEPATH_KEEP"], name), dirs_exist_ok=True)
+
+    def text_file(self, name, size):
+        """Compressible, and neither trivially nor for nothing."""
+        state, parts = 1, []
+        while size > 0:
+            state = (state * 1103515245 + 12345) % 2147483648
+            parts.append(f"{state % 5000} line of {state % 7} words {state}\n")
+            size -= len(parts[-1])
+        return self.write(name, "".join(parts))
+
+    def test_pipeline(self):
+        self.record(["sh", "-c", "head -c 20000000 /dev/urandom | gzip -c | md5sum"])
+        summary = self.summary()
+        self.keep("pipeline")
+        rows = self.assert_sound(summary)
+        self.assert_processes(summary, "sh", "gzip")
+        self.assertGreater(under(rows, "[sh]", "[gzip]"), 0.5 * summary["total_ns"])
+
+    def test_sleep_is_deliberate(self):
+        self.record(["sleep", "0.7"])
+        summary = self.summary()
+        self.keep("sleep")
+        self.assert_sound(summary)
+        self.assertGreater(summary["categories"]["deliberate_sleep"], 600e6)
+        self.assertLess(summary["categories"]["deliberate_sleep"], 750e6)
+
+    def make_project(self):
+        names = [f"part{i}" for i in range(8)]
+        for name in names:
+            body = "".join(f"int {name}_{i}(int x) {{ char b[64]; snprintf(b, sizeof b, \"%d\", x + {i}); return atoi(b); }}\n"
+                           for i in range(150))
+            self.write(name + ".c", "#include <stdio.h>\n#include <stdlib.h>\n#include <math.h>\n" + body)
+        self.write("start.c", "int main(void) { return 0; }\n")
+        objects = " ".join(name + ".o" for name in names + ["start"])
+        self.write("Makefile", f"prog: {objects}\n\t$(CC) -o $@ {objects}\n%.o: %.c\n\t$(CC) -O1 -c $<\n")
+
+    def test_make_with_a_cold_cache(self):
+        self.make_project()
+        drop_caches()
+        self.record(["make", "-j2"])
+        summary = self.summary()
+        self.keep("make")
+        rows = self.assert_sound(summary)
+        self.assert_processes(summary, "make", "cc1")
+        self.assertGreater(under(rows, "[make]", "[cc1]"), 0.2 * summary["total_ns"])
+        self.assertGreater(summary["categories"]["blocking_io"], 0, "a cold cache reads the disk")
+
+    def start_nginx(self):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.text_file("page.txt", 6000000)
+        os.chmod(self.folder, 0o755)
+        conf = self.write("nginx.conf", f"""
+daemon off; master_process on; worker_processes 1; pid {self.path('nginx.pid')}; error_log stderr;
+events {{ worker_connections 64; }}
+http {{
+  access_log off; default_type text/plain; gzip on; gzip_comp_level 9; gzip_types *;
+  client_body_temp_path {self.tmp}/b; proxy_temp_path {self.tmp}/p; fastcgi_temp_path {self.tmp}/f;
+  uwsgi_temp_path {self.tmp}/u; scgi_temp_path {self.tmp}/s;
+  server {{ listen 127.0.0.1:{port}; root {self.folder}; }}
+}}
+""")
+        process = subprocess.Popen(["nginx", "-c", conf, "-p", self.folder], stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.terminate)
+
+        def answers():
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+        wait_for("nginx to listen", answers, 20)
+        return port
+
+    def test_curl_to_nginx(self):
+        port = self.start_nginx()
+        self.record(["curl", "-sS", "--compressed", "-o", "/dev/null", f"http://127.0.0.1:{port}/page.txt"])
+        summary = self.summary()
+        self.keep("nginx")
+        rows = self.assert_sound(summary)
+        self.assert_processes(summary, "curl", "nginx")
+        self.assertGreater(under(rows, "[curl]", "[nginx]"), 0.3 * summary["total_ns"],
+                           "the worker's compression is what curl waits for")
+        self.assertLess(summary["categories"]["remote_not_traced"], 0.05 * summary["total_ns"])
+
+    def test_xz_with_threads(self):
+        self.record(["xz", "-T2", "--block-size=1MiB", "-kc", self.text_file("data", 6000000)],
+                    stdout=subprocess.DEVNULL)
+        summary = self.summary()
+        self.keep("xz")
+        self.assert_sound(summary)
+        self.assert_processes(summary, "xz")
+        self.assertGreater(summary["categories"]["understood_functions"], 0.4 * summary["total_ns"])
+
+    def test_zstd_with_threads(self):
+        self.record(["zstd", "-T2", "-15", "-qc", self.text_file("data", 12000000)], stdout=subprocess.DEVNULL)
+        summary = self.summary()
+        self.keep("zstd")
+        self.assert_sound(summary)
+        self.assert_processes(summary, "zstd")
+
+    def test_demonstration(self):
+        self.record([program("wakepath-demo"), self.folder])
+        summary = self.summary()
+        self.keep("demo")
+        rows = self.assert_sound(summary)
+        self.assert_processes(summary, "demo-front", "demo-store", "demo-filter")
+        self.assertGreater(summary["categories"]["deliberate_sleep"], 550e6, "60 sleeps of 10 ms")
+        self.assertGreater(under(rows, "[demo-front]", "[demo-filter]"), 0)
+        self.assertGreater(under(rows, "[demo-front]", "[demo-store]"), 0)
+        self.assertGreater(summary["categories"]["blocking_io"], 0, "every answer of the store waits for the disk")
+
+
+if __name__ == "__main__":
+    main()
