@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The measures P1, P3, P4 and P5 against perf in the same run; prints one JSON object, asserts nothing.
+
+P1  added time an operation of `perf bench sched pipe`, pinned, stacks at each switch: wakepath-collector, perf record -a -g
+P3  bytes an event on the wire (the collector's frames), stacks and dictionaries included; perf.data for comparison
+P4  the collector's processor time at about 100 000 events a second
+P5  events a second from a capture to committed reports; `perf script` of the same workload for comparison
+"""
+import argparse
+import json
+import os
+import platform
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+PERF_EVENTS = ("sched:sched_switch,sched:sched_waking,sched:sched_wakeup_new,sched:sched_process_fork,"
+               "sched:sched_process_exec,sched:sched_process_exit")
+
+
+def log(text):
+    print("bench:", text, file=sys.stderr, flush=True)
+
+
+def run(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def first_line(*command):
+    try:
+        return (run(*command).splitlines() or ["?"])[0]
+    except (OSError, subprocess.CalledProcessError):
+        return "?"
+
+
+def spread(values):
+    """Median, least and most: a shared machine is judged by all three."""
+    return {"median": statistics.median(values), "min": min(values), "max": max(values), "runs": len(values)}
+
+
+class Bench:
+    def __init__(self, bin_dir, folder, runs, operations):
+        self.bin, self.folder, self.runs, self.operations = bin_dir, folder, runs, operations
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def program(self, name):
+        return os.path.join(self.bin, name)
+
+    # --- what runs beside the workload ---
+    def start_collector(self, *flags):
+        """A collector that is attached; its standard output is the statistics."""
+        ready, word = os.pipe()
+        process = subprocess.Popen([self.program("wakepath-collector"), "--stats", "--log-level", "error",
+                                    "--ready-fd", str(word), *flags], stdout=subprocess.PIPE, text=True,
+                                   pass_fds=[word])
+        os.close(word)
+        if not os.read(ready, 16):
+            raise RuntimeError("the collector did not start")
+        os.close(ready)
+        return process
+
+    def end_collector(self, process):
+        """Its statistics, with the processor time that the kernel saw in user space."""
+        process.send_signal(signal.SIGTERM)
+        text = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            raise RuntimeError(f"the collector ended with {process.returncode}")
+        stats = json.loads(text.strip().splitlines()[-1])
+        stats["user_s"], stats["system_s"] = usage.ru_utime, usage.ru_stime
+        return stats
+
+    def start_perf(self, out):
+        process = subprocess.Popen(["perf", "record", "-a", "-g", "-q", "-m", "4096", "-o", out, "-e", PERF_EVENTS],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(1.5)  # perf says nowhere that it has begun
+        return process
+
+    def end_perf(self, process):
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+    # --- the workloads ---
+    def pipe_us(self):
+        """Microseconds an operation."""
+        text = run("taskset", "-c", "1", "perf", "bench", "sched", "pipe", "-l", str(self.operations))
+        return float(re.search(r"([0-9.]+) usecs/op", text).group(1))
+
+    def pace(self, seconds, trips):
+        return int(run(self.program("bench_pace"), str(seconds), str(trips)))
+
+    # --- the measures ---
+    def p1(self):
+        plain, ours, perf = [], [], []
+        for i in range(self.runs):
+            log(f"P1 run {i + 1} of {self.runs}")
+            plain.append(self.pipe_us())
+            collector = self.start_collector("--frequency", "0", "--output", self.path("p1.capture"))
+            ours.append(self.pipe_us())
+            self.end_collector(collector)
+            process = self.start_perf(self.path("p1.data"))
+            perf.append(self.pipe_us())
+            self.end_perf(process)
+        base = statistics.median(plain)
+        added, perf_added = statistics.median(ours) - base, statistics.median(perf) - base
+        return {"unit": "us/op", "operations": self.operations, "untraced": spread(plain), "wakepath": spread(ours),
+                "perf_record": spread(perf), "wakepath_added": added, "perf_added": perf_added,
+                "added_ratio": added / perf_added if perf_added else None}
+
+    def p3(self):
+        rows, perf_rows = [], []
+        for i in range(self.runs):
+            log(f"P3 run {i + 1} of {self.runs}")
+            collector = self.start_collector("--output", self.path("p3.capture"))
+            run(self.program("wakepath-demo"), self.folder)
+            self.pace(2, 10)
+            stats = self.end_collector(collector)
+            rows.append(stats["bytes"] / max(stats["events"], 1))
+        process = self.start_perf(self.path("p3.data"))
+        run(self.program("wakepath-demo"), self.folder)
+        self.pace(2, 10)
+        self.end_perf(process)
+        perf_rows.append(os.path.getsize(self.path("p3.data")) / max(self.perf_events("p3.data"), 1))
+        return {"unit": "bytes/event", "workload": "demonstration, then 2 s of 10 round trips a ms",
+                "wakepath": spread(rows), "perf_data": spread(perf_rows)}
+
+    def p4(self):
+        shares, user, rates, dropped = [], [], [], 0
+        for i in range(self.runs):
+            log(f"P4 run {i + 1} of {self.runs}")
+            collector = self.start_collector("--output", self.path("p4.capture"))
+            start = time.monotonic()
+            self.pace(5, 25)
+            elapsed = time.monotonic() - start
+            stats = self.end_collector(collector)
+            rates.append(stats["events"] / elapsed)
+            user.append(100 * stats["user_s"] / elapsed)
+            shares.append(100 * (stats["user_s"] + stats["system_s"]) / elapsed)
+            dropped += stats["dropped"]
+        return {"unit": "percent of one core", "events_per_s": spread(rates), "user": spread(user),
+                "user_and_system": spread(shares), "dropped": dropped}
+
+    def perf_events(self, name):
+        process = subprocess.Popen(["perf", "script", "-i", self.path(name), "-F", "event"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL)
+        count = sum(1 for line in process.stdout if line.strip())
+        process.wait()
+        return count
+
+    def replay(self, capture, number):
+        """One capture into a new store: (events, aggregator's CPU seconds, seconds from start to its end)."""
+        socket = f"ipc://{self.path('socket')}{number}"
+        ready, word = os.pipe()
+        aggregator = subprocess.Popen([self.program("wakepath-aggregator"), "--bind", socket, "--store",
+                                       self.path(f"store{number}"), "--release", "bench", "--aggregate",
+                                       "main=comm=bench_pace", "--exit-after-sessions", "1", "--log-level", "error",
+                                       "--ready-fd", str(word)], pass_fds=[word])
+        os.close(word)
+        if not os.read(ready, 16):
+            raise RuntimeError("the aggregator did not start")
+        os.close(ready)
+        start = time.monotonic()
+        text = run(self.program("wakepath-collector"), "--source", f"capture:{capture}", "--replay-speed", "fast",
+                   "--connect", socket, "--stats", "--log-level", "error")
+        _, status, usage = os.wait4(aggregator.pid, 0)
+        aggregator.returncode = os.waitstatus_to_exitcode(status)
+        elapsed = time.monotonic() - start
+        if status:
+            raise RuntimeError(f"the aggregator ended with {aggregator.returncode}")
+        return json.loads(text.strip().splitlines()[-1])["events"], usage.ru_utime + usage.ru_stime, elapsed
+
+    def p5(self):
+        log("P5 capture")
+        collector = self.start_collector("--output", self.path("p5.capture"))
+        self.pace(10, 25)
+        events = self.end_collector(collector)["events"]
+        cores, walls = [], []
+        for i in range(self.runs):
+            log(f"P5 run {i + 1} of {self.runs}")
+            replayed, cpu_s, elapsed = self.replay(self.path("p5.capture"), i)
+            cores.append((replayed or events) / cpu_s)
+            walls.append((replayed or events) / elapsed)
+        process = self.start_perf(self.path("p5.data"))
+        self.pace(10, 25)
+        self.end_perf(process)
+        perf_events, perf = self.perf_events("p5.data"), []
+        for _ in range(min(self.runs, 3)):
+            start = time.monotonic()
+            with open("/dev/null", "w", encoding="ascii") as null:
+                subprocess.run(["perf", "script", "-i", self.path("p5.data")], stdout=null, stderr=null, check=True)
+            perf.append(perf_events / (time.monotonic() - start))
+        return {"unit": "events/s", "events": events, "wakepath_per_core": spread(cores), "wakepath_wall": spread(walls),
+                "perf_script": spread(perf), "perf_script_events": perf_events}
+
+
+def machine():
+    model = "?"
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    return {"cpu": model, "cpus": os.cpu_count(), "kernel": platform.release(),
+            "memory_mb": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
+            "load_before": os.getloadavg()[0]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Measures Wakepath against perf; prints JSON.")
+    parser.add_argument("bin", help="folder of the built programs")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--operations", type=int, default=200000, help="of perf bench sched pipe (P1)")
+    parser.add_argument("--only", default="P1,P3,P4,P5")
+    given = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="wakepath-bench-", dir="/var/tmp")
+    try:
+        bench = Bench(given.bin, folder, given.runs, given.operations)
+        result = {"machine": machine(), "versions": {"wakepath": first_line(bench.program("wakepath"), "--version"),
+                                                    "perf": first_line("perf", "--version")}, "measures": {}}
+        for name in given.only.split(","):
+            result["measures"][name] = getattr(bench, name.lower())()
+        print(json.dumps(result, indent=1))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
