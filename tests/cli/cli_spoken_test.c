@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The spoken summary: what it says, and that hostile names and files do no harm. */
+#include "cli/spoken.h"
+#include "common/path.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int speak(struct wp_buffer *out, const char *json)
+{
+    char path[64];
+    struct wp_error err = {0};
+    snprintf(path, sizeof(path), "/tmp/wp-spoken-%d.json", (int)getpid());
+    assert_int_equal(wp_file_write_atomic(path, json, strlen(json), NULL), 0);
+    int rc = wp_spoken_make(out, path, "/x/index.html", &err);
+    assert_true(!rc == !err.text[0]);
+    unlink(path);
+    return rc;
+}
+
+static void says(const char *json, const char *want)
+{
+    struct wp_buffer out = {0};
+    assert_int_equal(speak(&out, json), 0);
+    assert_string_equal((char *)out.data, want);
+    wp_buffer_fini(&out);
+}
+
+static void sentences(void **state)
+{
+    (void)state;
+    says("{\"release\":\"v1\",\"aggregate\":\"main\",\"wall_ns\":1500000000,\"total_ns\":25000000,"
+         "\"accounted_percent\":98.25,\"explanations\":[{\"sentence\":\"a\"},{\"sentence\":\"b\"},{\"sentence\":\"c\"},"
+         "{\"sentence\":\"d\"},{\"sentence\":\"e\"},{\"sentence\":\"f\"}],\"events\":{\"total\":90,\"dropped\":10}}",
+        "wakepath: main of release v1: 1.50 s wall, 25.0 ms total, 98.2 % accounted for\n"
+        "  - a\n  - b\n  - c\n  - d\n  - e\n"
+        "  dropped 10 of 100 events: what they touched is marked uncertain\n"
+        "  page: /x/index.html\n");
+}
+
+static void categories_in_their_order(void **state)
+{
+    (void)state;
+    says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":10000,\"accounted_percent\":100,"
+         "\"categories\":{\"one\":2000,\"blocking_io\":4000,\"two\":2000,\"zero\":0,\"small\":1000,\"more\":1000}}",
+        "wakepath: a of release r: 830 ns wall, 10.0 us total, 100.0 % accounted for\n"
+        "  - blocking io: 4.00 us, 40.0 %\n  - one: 2.00 us, 20.0 %\n  - two: 2.00 us, 20.0 %\n"
+        "  - small: 1.00 us, 10.0 %\n  - more: 1.00 us, 10.0 %\n"
+        "  page: /x/index.html\n");
+}
+
+static void control_characters(void **state)
+{
+    struct wp_buffer out = {0};
+    (void)state;
+    assert_int_equal(speak(&out, "{\"release\":\"\\u001b[2Jx\\n\",\"aggregate\":\"\\u009b5m\\u007f\","
+                                 "\"explanations\":[{\"sentence\":\"caf\\u00e9\\u0000\\u0007\"}]}"), 0);
+    for (size_t i = 0; i < out.size; i++)
+        assert_false(out.data[i] == 0x1B || out.data[i] == 7 || out.data[i] == 0x7F || out.data[i] == 0x9B);
+    assert_non_null(strstr((char *)out.data, "?[2Jx?"));
+    assert_non_null(strstr((char *)out.data, "caf\xC3\xA9"));
+    wp_buffer_fini(&out);
+}
+
+static void other_shapes(void **state)
+{
+    static const char *const refused[] = {"", "[", "[]", "null", "3", "{\"a\":"};
+    struct wp_buffer out = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        assert_true(speak(&out, refused[i]) < 0);
+    assert_int_equal(speak(&out, "{\"explanations\":{},\"categories\":[1],\"events\":7,\"wall_ns\":\"x\",\"release\":[]}"),
+        0);
+    assert_int_equal(speak(&out, "{\"explanations\":[1,null,{}],\"categories\":7,\"events\":null}"), 0);
+    wp_buffer_fini(&out);
+    assert_true(wp_spoken_make(&out, "/no/such/file", "p", NULL) < 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(categories_in_their_order),
+        cmocka_unit_test(control_characters), cmocka_unit_test(other_shapes)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
