@@ -2,6 +2,7 @@
 /* Finding commands as execvp does, and the release of a folder. */
 #include "cli/program.h"
 #include "cli/release.h"
+#include "common/path.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -43,10 +44,8 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    char command[64];
     (void)state;
-    snprintf(command, sizeof(command), "rm -r %s", folder);
-    return chdir("/") || system(command);
+    return chdir("/") || wp_path_remove(folder, NULL);
 }
 
 static void search(void **state)
