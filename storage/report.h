@@ -53,7 +53,8 @@ struct wp_report_process {
     uint64_t running_ns; /* of that, itself on a CPU on top */
 };
 
-/* A wait with no explanation, or the largest ones of them (a bounded list: see WP_REPORT_UNEXPLAINED). */
+/* A wait with no explanation. All of them are kept (so that merging stays exact); the accessor shows the largest. */
+#define WP_REPORT_UNEXPLAINED 256u
 struct wp_unexplained {
     uint32_t node;       /* the sleep's node */
     uint32_t reason;     /* string id */
@@ -117,6 +118,7 @@ const struct wp_frame_info *wp_report_frames(const struct wp_report *report, uin
 const struct wp_node *wp_report_nodes(const struct wp_report *report, uint32_t *count);        /* [0] is the root; parents first */
 const struct wp_cell *wp_report_cells(const struct wp_report *report, uint32_t *count);
 const struct wp_report_process *wp_report_processes(const struct wp_report *report, uint32_t *count);
+/* The WP_REPORT_UNEXPLAINED largest, largest first. Sorts on first use: not for two threads at once. */
 const struct wp_unexplained *wp_report_unexplained_rows(const struct wp_report *report, uint32_t *count);
 const struct wp_span *wp_report_spans(const struct wp_report *report, uint32_t *count);
 const uint32_t *wp_report_hosts(const struct wp_report *report, uint32_t *count); /* string ids */

@@ -66,7 +66,7 @@ struct wp_trace {
     struct wp_trace_path *paths;
     uint32_t frame_count, node_count, piece_count, thread_count, run_count, sleep_count, link_count, path_count;
     uint32_t frame_room, node_room, piece_room, thread_room, run_room, sleep_room, link_room, path_room;
-    struct wp_intmap_holder *index; /* internal: frames and nodes by content */
+    struct wp_tree_index *index;  /* owned: frames and nodes by content (storage/rows.h) */
 };
 
 struct wp_trace *wp_trace_create(void);

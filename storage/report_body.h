@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_REPORT_BODY_H
+#define WP_STORAGE_REPORT_BODY_H
+/* The inside of a report, for report*.c alone. */
+#include "storage/report.h"
+#include "storage/rows.h"
+
+#include <stdbool.h>
+
+#define WP_NO_CELL UINT32_MAX
+
+struct wp_report {
+    struct wp_intern *strings;
+    struct wp_frame_info *frames;
+    struct wp_node *nodes;
+    uint32_t *node_cell;       /* a node's newest cell, WP_NO_CELL none; as many as nodes */
+    struct wp_cell *cells;
+    uint32_t *cell_next;       /* the same node's cell before it: at most WP_CATEGORIES long, found without hashing */
+    struct wp_report_process *processes;
+    struct wp_unexplained *unexplained, *largest;
+    struct wp_span *spans;     /* ascending, apart */
+    uint32_t *hosts;
+    struct wp_event_count *events;
+    struct wp_limit_count *limits;
+    uint32_t frame_count, node_count, cell_count, process_count, unexplained_count, largest_count, span_count,
+        host_count, event_count, limit_count;
+    uint32_t frame_room, node_room, node_cell_room, cell_room, cell_next_room, process_room, unexplained_room,
+        span_room, host_room, event_room, limit_room;
+    struct wp_tree_index tree;
+    struct wp_intmap names;    /* (host, comm) -> a number for the pair */
+    struct wp_intmap by_process, by_unexplained, by_host, by_event, by_limit;
+    uint64_t recorded_ns, window_ns, uncertain_ns, detached_ns;
+    bool largest_is_fresh, has_failed;
+};
+
+/* Row adders by id of a string of this report; the public ones stand on them. */
+uint32_t wp_report_process_row(struct wp_report *report, const struct wp_report_process *key);
+void wp_report_unexplained_add(struct wp_report *report, const struct wp_unexplained *row);
+void wp_report_host_add(struct wp_report *report, uint32_t string);
+void wp_report_event_add(struct wp_report *report, const struct wp_event_count *row);
+void wp_report_limit_add(struct wp_report *report, const struct wp_limit_count *row);
+struct wp_tree_rows wp_report_tree(struct wp_report *report);
+
+#endif

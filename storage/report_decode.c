@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes to a report. They may be anything: lengths, ids and order are checked before a row is made of them. */
+#include "proto/store.pb-c.h"
+#include "storage/columns.h"
+#include "storage/report_body.h"
+
+#include <errno.h>
+#include <string.h>
+
+typedef Wakepath__Store__Report message_type;
+
+static int check_columns(const message_type *m, struct wp_error *err)
+{
+    int rc = WP_LENGTHS("frames", err, m->frame_style.len, m->n_frame_name, m->n_frame_object);
+    if (!rc)
+        rc = WP_LENGTHS("nodes", err, m->n_node_up, m->n_node_frame);
+    if (!rc)
+        rc = WP_LENGTHS("times", err, m->n_cell_node_step, m->cell_category.len, m->n_cell_ns, m->n_cell_count);
+    if (!rc)
+        rc = WP_LENGTHS("processes", err, m->n_process_host, m->n_process_comm, m->n_process_pid, m->n_process_start_ns,
+            m->n_process_total_ns, m->n_process_running_ns);
+    if (!rc)
+        rc = WP_LENGTHS("unexplained waits", err, m->n_unexplained_node, m->n_unexplained_reason, m->n_unexplained_ns,
+            m->n_unexplained_count);
+    if (!rc)
+        rc = WP_LENGTHS("spans", err, m->n_span_gap_ns, m->n_span_length_ns);
+    if (!rc)
+        rc = WP_LENGTHS("events", err, m->n_event_kind, m->n_event_total, m->n_event_dropped);
+    if (!rc)
+        rc = WP_LENGTHS("limits", err, m->n_limit_name, m->n_limit_count, m->n_limit_ns);
+    return rc;
+}
+
+static int check_ids(const message_type *m, struct wp_error *err)
+{
+    const struct {
+        const uint32_t *ids;
+        size_t count;
+        uint64_t limit;
+        const char *what;
+    } columns[] = {
+        {m->frame_name, m->n_frame_name, m->n_strings, "name of a frame"},
+        {m->frame_object, m->n_frame_object, m->n_strings, "object of a frame"},
+        {m->node_frame, m->n_node_frame, m->n_frame_name, "frame of a node"},
+        {m->process_host, m->n_process_host, m->n_strings, "host of a process"},
+        {m->process_comm, m->n_process_comm, m->n_strings, "name of a process"},
+        {m->unexplained_node, m->n_unexplained_node, m->n_node_up, "node of an unexplained wait"},
+        {m->unexplained_reason, m->n_unexplained_reason, m->n_strings, "reason of an unexplained wait"},
+        {m->hosts, m->n_hosts, m->n_strings, "host"},
+        {m->event_kind, m->n_event_kind, m->n_strings, "event kind"},
+        {m->limit_name, m->n_limit_name, m->n_strings, "limit"},
+    };
+    int rc = wp_bytes_check(m->frame_style, 1, WP_STYLES - 1, "style of a frame", err);
+    if (!rc)
+        rc = wp_bytes_check(m->cell_category, 0, WP_CATEGORIES - 1, "category", err);
+    for (size_t i = 0; !rc && i < sizeof(columns) / sizeof(*columns); i++)
+        rc = wp_ids_check(columns[i].ids, columns[i].count, columns[i].limit, columns[i].what, err);
+    return rc;
+}
+
+static int take_tree(struct wp_report *report, const message_type *m, struct wp_error *err)
+{
+    for (size_t i = 0; i < m->n_strings; i++)
+        if (wp_intern_id(report->strings, (const char *)m->strings[i].data, m->strings[i].len) != i + 1)
+            return wp_error_set(err, -EBADMSG, "string %zu is there twice", i + 1);
+    struct wp_tree_rows tree = wp_report_tree(report);
+    for (size_t i = 0; i < m->n_frame_name; i++) {
+        struct wp_frame_info info = {m->frame_style.data[i], m->frame_name[i], m->frame_object[i]};
+        if (wp_tree_frame(&tree, info) != i + 1)
+            return wp_error_set(err, -EBADMSG, "frame %zu is there twice", i + 1);
+    }
+    for (size_t i = 0; i < m->n_node_up; i++) {
+        if (!m->node_up[i] || m->node_up[i] > i + 1)
+            return wp_error_set(err, -EBADMSG, "node %zu does not come after its parent", i + 1);
+        if (wp_report_child(report, (uint32_t)(i + 1 - m->node_up[i]), m->node_frame[i]) != i + 1)
+            return wp_error_set(err, -EBADMSG, "node %zu has no frame or is there twice", i + 1);
+    }
+    return 0;
+}
+
+static int take_cells(struct wp_report *report, const message_type *m, struct wp_error *err)
+{
+    uint64_t node = 0;
+    for (size_t i = 0; i < m->n_cell_ns; i++) {
+        node += m->cell_node_step[i];
+        if (node >= report->node_count)
+            return wp_error_set(err, -EBADMSG, "time on node %llu, there are %u", (unsigned long long)node,
+                report->node_count);
+        wp_report_add(report, (uint32_t)node, m->cell_category.data[i], m->cell_ns[i], m->cell_count[i]);
+        if (report->cell_count != i + 1)
+            return wp_error_set(err, -EBADMSG, "time on node %llu is there twice for a category", (unsigned long long)node);
+    }
+    return 0;
+}
+
+static int take_spans(struct wp_report *report, const message_type *m, struct wp_error *err)
+{
+    uint64_t at = 0;
+    for (size_t i = 0; i < m->n_span_gap_ns; i++) {
+        uint64_t start = wp_sum(at, m->span_gap_ns[i]), end = wp_sum(start, m->span_length_ns[i]);
+        if (end <= start || end == UINT64_MAX || (i && start == at))
+            return wp_error_set(err, -EBADMSG, "span %zu is empty, touches the one before or ends after the end of time", i);
+        wp_report_activity(report, start, end);
+        at = end;
+    }
+    return 0;
+}
+
+static void take_rows(struct wp_report *report, const message_type *m)
+{
+    for (size_t i = 0; i < m->n_process_pid; i++) {
+        struct wp_report_process key = {.host = m->process_host[i], .comm = m->process_comm[i], .pid = m->process_pid[i],
+            .start_ns = m->process_start_ns[i]};
+        wp_report_process_add(report, wp_report_process_row(report, &key), m->process_total_ns[i],
+            m->process_running_ns[i]);
+    }
+    for (size_t i = 0; i < m->n_unexplained_ns; i++)
+        wp_report_unexplained_add(report, &(struct wp_unexplained){m->unexplained_node[i], m->unexplained_reason[i],
+            m->unexplained_ns[i], m->unexplained_count[i]});
+    for (size_t i = 0; i < m->n_hosts; i++)
+        wp_report_host_add(report, m->hosts[i]);
+    for (size_t i = 0; i < m->n_event_kind; i++)
+        wp_report_event_add(report,
+            &(struct wp_event_count){m->event_kind[i], m->event_total[i], m->event_dropped[i]});
+    for (size_t i = 0; i < m->n_limit_name; i++)
+        wp_report_limit_add(report, &(struct wp_limit_count){m->limit_name[i], m->limit_count[i], m->limit_ns[i]});
+    wp_report_window(report, m->recorded_ns, m->window_ns);
+    wp_report_uncertain(report, m->uncertain_ns);
+    wp_report_detached(report, m->detached_ns);
+}
+
+int wp_report_decode(struct wp_report **out, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    *out = NULL;
+    ProtobufCMessage *message = wp_message_unpack(&wakepath__store__report__descriptor, bytes, size, "report", err);
+    if (!message)
+        return size > WP_MESSAGE_LIMIT ? -EFBIG : -EBADMSG;
+    const message_type *m = (const message_type *)message;
+    struct wp_report *report = NULL;
+    int rc = check_columns(m, err);
+    if (!rc)
+        rc = wp_texts_check(m->strings, m->n_strings, "report", err);
+    if (!rc)
+        rc = check_ids(m, err);
+    if (!rc && !(report = wp_report_create()))
+        rc = wp_error_set(err, -ENOMEM, "out of memory for a report");
+    if (!rc)
+        rc = take_tree(report, m, err);
+    if (!rc)
+        rc = take_cells(report, m, err);
+    if (!rc)
+        rc = take_spans(report, m, err);
+    if (!rc)
+        take_rows(report, m);
+    if (!rc && wp_report_failed(report))
+        rc = wp_error_set(err, -ENOMEM, "out of memory for a report of %u stacks", report->node_count);
+    protobuf_c_message_free_unpacked(message, NULL);
+    if (rc)
+        wp_report_destroy(report);
+    else
+        *out = report;
+    return rc;
+}
