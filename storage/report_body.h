@@ -39,6 +39,8 @@ void wp_report_unexplained_add(struct wp_report *report, const struct wp_unexpla
 void wp_report_host_add(struct wp_report *report, uint32_t string);
 void wp_report_event_add(struct wp_report *report, const struct wp_event_count *row);
 void wp_report_limit_add(struct wp_report *report, const struct wp_limit_count *row);
+/* wp_report_encode, and how many nodes it wrote (those that time stands on). */
+int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32_t *nodes, struct wp_error *err);
 struct wp_tree_rows wp_report_tree(struct wp_report *report);
 
 #endif

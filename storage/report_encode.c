@@ -156,12 +156,13 @@ static void put_counts(struct encoder *encoder)
     }
 }
 
-int wp_report_encode(const struct wp_report *report, struct wp_buffer *out, struct wp_error *err)
+int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32_t *nodes, struct wp_error *err)
 {
     struct encoder encoder = {.report = report};
     wakepath__store__report__init(&encoder.message);
     if (report->has_failed || wp_report_order_init(&encoder.order, report))
         return wp_error_set(err, -ENOMEM, "out of memory for a report of %u stacks", report->node_count);
+    *nodes = encoder.order.node_count;
     put_texts(&encoder);
     put_tree(&encoder);
     put_cells(&encoder);
@@ -179,4 +180,10 @@ int wp_report_encode(const struct wp_report *report, struct wp_buffer *out, stru
     wp_columns_fini(&encoder.columns);
     wp_report_order_fini(&encoder.order);
     return rc;
+}
+
+int wp_report_encode(const struct wp_report *report, struct wp_buffer *out, struct wp_error *err)
+{
+    uint32_t nodes;
+    return wp_report_pack(report, out, &nodes, err);
 }

@@ -27,6 +27,10 @@ struct wp_txn;
  * refused with an explanation where it can be told. */
 int wp_store_open(struct wp_store **store, const char *root, bool create, struct wp_error *err);
 void wp_store_close(struct wp_store *store);
+/* A process opens a root once at a time (LMDB's file locks are the process's); threads may share the handle. */
+const char *wp_store_root(const struct wp_store *store);
+/* Address space of environments that are opened from now on (default 1 GiB); they grow by themselves. */
+void wp_store_set_map_size(struct wp_store *store, size_t bytes);
 /* Sorted release ids; free each and the array. */
 int wp_store_releases(struct wp_store *store, char ***releases, size_t *count, struct wp_error *err);
 
@@ -35,6 +39,12 @@ int wp_store_releases(struct wp_store *store, char ***releases, size_t *count, s
 int wp_txn_begin(struct wp_txn **txn, struct wp_store *store, const char *release, bool write, struct wp_error *err);
 int wp_txn_commit(struct wp_txn *txn, struct wp_error *err); /* ends it, whatever it returns */
 void wp_txn_abort(struct wp_txn *txn);                       /* NULL-safe */
+
+/* Begins, works, commits, and does it again while the map grows. `work` must be able to run twice; a result other than
+ * 0 ends the transaction without effect and is returned. */
+#define WP_STORE_TRIES 40
+int wp_store_update(struct wp_store *store, const char *release, int (*work)(struct wp_txn *txn, void *context),
+    void *context, struct wp_error *err);
 
 /* Raw protobuf (or blob) bytes by key; wraps and compresses. */
 int wp_txn_put(struct wp_txn *txn, const char *key, enum wp_value_kind kind, const uint8_t *bytes, size_t size,
@@ -47,7 +57,7 @@ int wp_txn_visit(struct wp_txn *txn, const char *prefix, int (*visit)(void *cont
     void *context, struct wp_error *err);
 
 /* --- what the aggregator writes in an epoch --- */
-/* "<aggregate>/report.<timebox>.<shard>.<delta>", delta = the next free number of that report. */
+/* "<aggregate>/report.<timebox>.<shard>.~<delta>", delta = the next free number of that report, ten digits. */
 int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
     const struct wp_report *report, struct wp_error *err);
 /* "<aggregate>/trace.<timebox>.<shard>", replaced. */
@@ -128,5 +138,7 @@ int wp_txn_metadata(struct wp_txn *txn, const char *aggregate, int (*visit)(void
     const char *key, const char *value), void *context, struct wp_error *err);
 void wp_damage_free(struct wp_damage *damage, size_t count);
 void wp_strings_free(char **strings, size_t count);
+/* Appends a copy. -ENOMEM. */
+int wp_strings_add(char ***strings, size_t *count, const char *text);
 
 #endif

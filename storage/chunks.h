@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_CHUNKS_H
+#define WP_STORAGE_CHUNKS_H
+/*
+ * State that only grows (genealogy, source map) is appended as deltas and made one value by compaction, so that an
+ * epoch's write is as large as its news. The rows are sets: joining drops the ones that are there already.
+ */
+#include "storage/txn.h"
+
+struct wp_chunks {
+    enum wp_value_kind kind;
+    void *rows; /* the kind's own collection */
+    int (*take)(void *rows, const uint8_t *bytes, size_t size, struct wp_error *err); /* adds a stored chunk's rows */
+    int (*pack)(void *rows, struct wp_buffer *out, struct wp_error *err);             /* all rows, sorted, each once */
+};
+
+/* Appends the rows as the next delta of this shard. */
+int wp_chunks_append(struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, struct wp_error *err);
+/* Joins the value and its deltas; leaves all as it is when one of them is damaged. */
+int wp_chunks_compact(struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, struct wp_error *err);
+
+#endif

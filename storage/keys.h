@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_KEYS_H
+#define WP_STORAGE_KEYS_H
+/*
+ * The keys of a store, formatted and parsed. Deltas end in ".~" and ten digits: '~' is in no id, so that a shard whose
+ * id ends in a number (an address) is never taken for a delta, and deltas sort by number.
+ */
+#include "common/error.h"
+#include "storage/store.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define WP_ID_ROOM 129
+#define WP_KEY_ROOM 512
+#define WP_DELTA_LIMIT 9999999999ull
+
+struct wp_key {
+    enum wp_value_kind kind;
+    char aggregate[WP_ID_ROOM]; /* "" under __state__ and __source__ */
+    char shard[WP_ID_ROOM];     /* "" for a blob */
+    uint64_t timebox_s;         /* reports, traces */
+    bool has_delta;             /* reports, genealogy, sourcemap */
+    uint64_t delta;
+    uint8_t session[16];        /* processed */
+    uint8_t digest[16];         /* blob */
+};
+
+/* -EINVAL: an id is not valid, or the kind has no such part. */
+int wp_key_format(const struct wp_key *key, char text[WP_KEY_ROOM], struct wp_error *err);
+/* -EINVAL: not a key of a store. Whatever it takes, wp_key_format gives back the same text. */
+int wp_key_parse(struct wp_key *key, const char *text, struct wp_error *err);
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Metadata: keys with values, of a release or an aggregate, one value a shard. One rule settles conflicts: the last
+ * writer by time, then the greater shard id. */
+#include "proto/store.pb-c.h"
+#include "storage/columns.h"
+#include "storage/rows.h"
+#include "storage/txn.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_LIMIT 512u
+#define ENTRIES_LIMIT 65536u
+
+typedef Wakepath__Store__Metadata__Entry entry_type;
+
+static int compare_texts(ProtobufCBinaryData a, ProtobufCBinaryData b)
+{
+    size_t size = a.len < b.len ? a.len : b.len;
+    int rc = size ? memcmp(a.data, b.data, size) : 0;
+    return rc ? rc : a.len < b.len ? -1 : a.len > b.len;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    const entry_type *a = *(entry_type *const *)left, *b = *(entry_type *const *)right;
+    return compare_texts(a->key, b->key);
+}
+
+static int check_entries(const Wakepath__Store__Metadata *m, struct wp_error *err)
+{
+    for (size_t i = 0; i < m->n_entries; i++) {
+        const entry_type *entry = m->entries[i];
+        if (!entry->key.len || entry->key.len > KEY_LIMIT || entry->value.len > WP_TEXT_LIMIT ||
+                memchr(entry->key.data, 0, entry->key.len) || (entry->value.len && memchr(entry->value.data, 0, entry->value.len)))
+            return wp_error_set(err, -EBADMSG, "metadata entry %zu is empty, too long or holds a NUL", i);
+    }
+    return 0;
+}
+
+/* The message of a key, an empty one when it is not there. */
+static int load(struct wp_txn *txn, const struct wp_key *key, ProtobufCMessage **message, struct wp_error *err)
+{
+    struct wp_buffer bytes = {0};
+    int rc = wp_txn_get_key(txn, key, &bytes, err);
+    *message = NULL;
+    if (!rc || rc == -ENOENT) {
+        *message = wp_message_unpack(&wakepath__store__metadata__descriptor, bytes.data, bytes.size, "metadata", err);
+        rc = *message ? check_entries((const Wakepath__Store__Metadata *)*message, err) : -EBADMSG;
+    }
+    wp_buffer_fini(&bytes);
+    if (rc) {
+        protobuf_c_message_free_unpacked(*message, NULL);
+        *message = NULL;
+    }
+    return rc;
+}
+
+static int make_key(struct wp_key *key, const char *aggregate, const char *shard, struct wp_error *err)
+{
+    *key = (struct wp_key){.kind = WP_VALUE_METADATA};
+    if (aggregate && (size_t)snprintf(key->aggregate, sizeof(key->aggregate), "%s", aggregate) >= sizeof(key->aggregate))
+        return wp_error_set(err, -EINVAL, "an aggregate's name has at most 128 bytes: '%.150s...'", aggregate);
+    if ((size_t)snprintf(key->shard, sizeof(key->shard), "%s", shard) >= sizeof(key->shard))
+        return wp_error_set(err, -EINVAL, "a shard's id has at most 128 bytes: '%.150s...'", shard);
+    return 0;
+}
+
+static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepath__Store__Metadata *old, entry_type *added,
+    struct wp_error *err)
+{
+    Wakepath__Store__Metadata out = WAKEPATH__STORE__METADATA__INIT;
+    struct wp_buffer bytes = {0};
+    bool is_older = false;
+    out.entries = calloc(old->n_entries + 1, sizeof(*out.entries));
+    if (!out.entries)
+        return wp_error_set(err, -ENOMEM, "out of memory for metadata");
+    for (size_t i = 0; i < old->n_entries; i++) {
+        if (compare_texts(old->entries[i]->key, added->key))
+            out.entries[out.n_entries++] = old->entries[i];
+        else
+            is_older = old->entries[i]->real_s > added->real_s;
+    }
+    out.entries[out.n_entries++] = added;
+    qsort(out.entries, out.n_entries, sizeof(*out.entries), compare_entries);
+    int rc = 0;
+    if (out.n_entries > ENTRIES_LIMIT)
+        rc = wp_error_set(err, -E2BIG, "more than %u metadata keys in one value", ENTRIES_LIMIT);
+    if (!rc && !is_older) {
+        rc = wp_message_pack(&out.base, &bytes, err);
+        if (!rc)
+            rc = wp_txn_put_key(txn, key, bytes.data, bytes.size, err);
+    }
+    wp_buffer_fini(&bytes);
+    free(out.entries);
+    return rc;
+}
+
+int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *name, const char *value,
+    uint64_t real_s, struct wp_error *err)
+{
+    struct wp_key key;
+    ProtobufCMessage *message = NULL;
+    size_t name_size = strnlen(name, KEY_LIMIT + 1);
+    if (!name_size || name_size > KEY_LIMIT)
+        return wp_error_set(err, -EINVAL, "a metadata key has 1 to %u bytes: '%.100s'", KEY_LIMIT, name);
+    int rc = make_key(&key, aggregate, shard, err);
+    if (!rc)
+        rc = load(txn, &key, &message, err);
+    if (!rc) {
+        entry_type added = WAKEPATH__STORE__METADATA__ENTRY__INIT;
+        added.key = (ProtobufCBinaryData){name_size, (uint8_t *)(uintptr_t)name};
+        added.value = (ProtobufCBinaryData){strnlen(value, WP_TEXT_LIMIT), (uint8_t *)(uintptr_t)value};
+        added.real_s = real_s;
+        rc = put_entry(txn, &key, (const Wakepath__Store__Metadata *)message, &added, err);
+    }
+    protobuf_c_message_free_unpacked(message, NULL);
+    return rc;
+}
+
+/* --- reading: all shards' entries, sorted, the winner of each key first --- */
+
+struct row {
+    char *shard, *key, *value;
+    uint64_t real_s;
+};
+
+struct rows {
+    struct row *rows;
+    size_t count;
+};
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct row *a = left, *b = right;
+    int rc = strcmp(a->key, b->key);
+    if (!rc && a->real_s != b->real_s)
+        rc = a->real_s > b->real_s ? -1 : 1;
+    return rc ? rc : strcmp(b->shard, a->shard);
+}
+
+static int add_rows(struct rows *rows, const char *shard, const Wakepath__Store__Metadata *m)
+{
+    struct row *grown = reallocarray(rows->rows, rows->count + m->n_entries + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    rows->rows = grown;
+    for (size_t i = 0; i < m->n_entries; i++) {
+        struct row *row = &rows->rows[rows->count++];
+        const entry_type *entry = m->entries[i];
+        *row = (struct row){strdup(shard), strndup((const char *)entry->key.data, entry->key.len),
+            entry->value.len ? strndup((const char *)entry->value.data, entry->value.len) : strdup(""), entry->real_s};
+        if (!row->shard || !row->key || !row->value)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static int load_rows(struct wp_txn *txn, const char *aggregate, struct rows *rows, struct wp_error *err)
+{
+    char prefix[WP_KEY_ROOM], **keys = NULL;
+    size_t count = 0;
+    snprintf(prefix, sizeof(prefix), "%.128s/metadata.", aggregate ? aggregate : "__state__");
+    int rc = wp_txn_keys(txn, prefix, &keys, &count, err);
+    for (size_t i = 0; !rc && i < count; i++) {
+        struct wp_key key;
+        ProtobufCMessage *message = NULL;
+        if (wp_key_parse(&key, keys[i], NULL))
+            continue;
+        rc = load(txn, &key, &message, err);
+        if (!rc && add_rows(rows, key.shard, (const Wakepath__Store__Metadata *)message))
+            rc = wp_error_set(err, -ENOMEM, "out of memory for metadata");
+        protobuf_c_message_free_unpacked(message, NULL);
+    }
+    wp_strings_free(keys, count);
+    return rc;
+}
+
+int wp_txn_metadata(struct wp_txn *txn, const char *aggregate, int (*visit)(void *context, const char *shard,
+    const char *key, const char *value), void *context, struct wp_error *err)
+{
+    struct rows rows = {0};
+    int rc = load_rows(txn, aggregate, &rows, err);
+    if (!rc && rows.count)
+        qsort(rows.rows, rows.count, sizeof(*rows.rows), compare_rows);
+    for (size_t i = 0; !rc && i < rows.count; i++)
+        if (!i || strcmp(rows.rows[i].key, rows.rows[i - 1].key))
+            rc = visit(context, rows.rows[i].shard, rows.rows[i].key, rows.rows[i].value);
+    for (size_t i = 0; i < rows.count; i++) {
+        free(rows.rows[i].shard);
+        free(rows.rows[i].key);
+        free(rows.rows[i].value);
+    }
+    free(rows.rows);
+    return rc;
+}

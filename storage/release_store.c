@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a release holds as a whole: its aggregates and shards, and the digest that says whether any of it has changed. */
+#include "storage/txn.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* Jumps from one aggregate's first key to behind its last one; there may be many keys in between. */
+int wp_txn_aggregates(struct wp_txn *txn, char ***aggregates, size_t *count, struct wp_error *err)
+{
+    MDB_cursor *cursor;
+    MDB_val k, v;
+    char name[WP_KEY_ROOM];
+    *aggregates = NULL;
+    *count = 0;
+    int rc = mdb_cursor_open(txn->mdb, txn->dbi, &cursor), added = 0;
+    if (rc)
+        return wp_txn_error(txn, err, rc, "cannot list the aggregates");
+    rc = mdb_cursor_get(cursor, &k, &v, MDB_FIRST);
+    while (!rc && !added) {
+        const char *slash = memchr(k.mv_data, '/', k.mv_size);
+        size_t size = slash ? (size_t)(slash - (const char *)k.mv_data) : 0;
+        if (!slash || size >= WP_ID_ROOM) { /* no key of ours */
+            rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT);
+            continue;
+        }
+        memcpy(name, k.mv_data, size);
+        name[size] = 0;
+        if (strcmp(name, "__state__") && strcmp(name, "__source__"))
+            added = wp_strings_add(aggregates, count, name);
+        name[size] = '/' + 1;
+        k = (MDB_val){size + 1, name};
+        rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
+    }
+    mdb_cursor_close(cursor);
+    if (!added && (!rc || rc == MDB_NOTFOUND))
+        return 0;
+    wp_strings_free(*aggregates, *count);
+    *aggregates = NULL;
+    *count = 0;
+    return added ? wp_error_set(err, -ENOMEM, "out of memory for the list of aggregates")
+                 : wp_txn_error(txn, err, rc, "cannot list the aggregates");
+}
+
+struct shard_list {
+    char **shards;
+    size_t count;
+};
+
+static int add_shard(void *context, const char *text, size_t value_size)
+{
+    (void)value_size;
+    struct shard_list *list = context;
+    struct wp_key key;
+    return wp_key_parse(&key, text, NULL) ? 0 : wp_strings_add(&list->shards, &list->count, key.shard);
+}
+
+int wp_txn_shards(struct wp_txn *txn, char ***shards, size_t *count, struct wp_error *err)
+{
+    struct shard_list list = {0};
+    *shards = NULL;
+    *count = 0;
+    int rc = wp_txn_visit(txn, "__state__/shard.", add_shard, &list, err);
+    if (rc) {
+        wp_strings_free(list.shards, list.count);
+        return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for the list of shards") : rc;
+    }
+    *shards = list.shards;
+    *count = list.count;
+    return 0;
+}
+
+int wp_txn_digest(struct wp_txn *txn, const char *prefix, uint64_t digest[2], struct wp_error *err)
+{
+    char **keys = NULL;
+    size_t count = 0;
+    int rc = wp_txn_keys(txn, prefix, &keys, &count, err);
+    XXH3_state_t *state = rc ? NULL : XXH3_createState();
+    if (!rc && !state)
+        rc = wp_error_set(err, -ENOMEM, "out of memory for a digest");
+    if (!rc)
+        XXH3_128bits_reset(state);
+    for (size_t i = 0; !rc && i < count; i++) {
+        const uint8_t *bytes;
+        size_t size;
+        struct wp_value value;
+        rc = wp_txn_stored(txn, keys[i], &bytes, &size, err);
+        if (rc)
+            break;
+        XXH3_128bits_update(state, keys[i], strlen(keys[i]) + 1);
+        if (!wp_value_parse(&value, bytes, size, NULL))
+            XXH3_128bits_update(state, value.digest, sizeof(value.digest));
+        else /* damaged: what is there counts, whatever it is */
+            XXH3_128bits_update(state, bytes, size);
+    }
+    if (!rc) {
+        XXH128_hash_t hash = XXH3_128bits_digest(state);
+        digest[0] = hash.high64;
+        digest[1] = hash.low64;
+    }
+    XXH3_freeState(state);
+    wp_strings_free(keys, count);
+    return rc;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reports and traces in a release: deltas appended, merged when read, compacted. */
+#include "storage/head.h"
+#include "storage/report_body.h"
+#include "storage/txn.h"
+
+#include "common/path.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fill_key(struct wp_key *key, enum wp_value_kind kind, const char *aggregate, uint64_t timebox_s,
+    const char *shard, struct wp_error *err)
+{
+    char text[WP_KEY_ROOM];
+    *key = (struct wp_key){.kind = kind, .timebox_s = timebox_s};
+    if ((size_t)snprintf(key->aggregate, sizeof(key->aggregate), "%s", aggregate) >= sizeof(key->aggregate) ||
+            (size_t)snprintf(key->shard, sizeof(key->shard), "%s", shard) >= sizeof(key->shard))
+        return wp_error_set(err, -EINVAL, "the aggregate's or shard's id is over 128 bytes long");
+    return wp_key_format(key, text, err);
+}
+
+/* A report's body and head as they are stored. */
+static int pack(const struct wp_report *report, struct wp_buffer *body, struct wp_buffer *head_bytes, struct wp_error *err)
+{
+    struct wp_head head;
+    wp_head_of_report(&head, report);
+    int rc = wp_report_pack(report, body, &head.nodes, err);
+    return rc ? rc : wp_head_encode(&head, head_bytes, err);
+}
+
+int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
+    const struct wp_report *report, struct wp_error *err)
+{
+    struct wp_buffer body = {0}, head_bytes = {0};
+    struct wp_key key;
+    int rc = fill_key(&key, WP_VALUE_REPORT, aggregate, timebox_s, shard, err);
+    if (!rc)
+        rc = pack(report, &body, &head_bytes, err);
+    if (!rc)
+        rc = wp_txn_append(txn, &key, &head_bytes, body.data, body.size, err);
+    wp_buffer_fini(&body);
+    wp_buffer_fini(&head_bytes);
+    return rc;
+}
+
+int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
+    const struct wp_trace *trace, struct wp_error *err)
+{
+    struct wp_buffer body = {0}, head_bytes = {0};
+    char text[WP_KEY_ROOM];
+    struct wp_head head;
+    struct wp_key key;
+    wp_head_of_trace(&head, trace);
+    int rc = fill_key(&key, WP_VALUE_TRACE, aggregate, timebox_s, shard, err);
+    if (!rc)
+        rc = wp_key_format(&key, text, err);
+    if (!rc)
+        rc = wp_trace_encode(trace, &body, err);
+    if (!rc)
+        rc = wp_head_encode(&head, &head_bytes, err);
+    if (!rc)
+        rc = wp_txn_put_headed(txn, text, WP_VALUE_TRACE, &head_bytes, body.data, body.size, err);
+    wp_buffer_fini(&body);
+    wp_buffer_fini(&head_bytes);
+    return rc;
+}
+
+static bool selected(const struct wp_selection *selection, const struct wp_key *key)
+{
+    if (!selection)
+        return true;
+    return key->timebox_s >= selection->since_s && (!selection->until_s || key->timebox_s < selection->until_s) &&
+           (!selection->shard || !strcmp(selection->shard, key->shard));
+}
+
+/* Lists "<aggregate>/<what>."; -ENOENT when the aggregate has no key at all. */
+static int list_keys(struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count,
+    struct wp_error *err)
+{
+    char prefix[WP_KEY_ROOM];
+    if (!wp_id_valid(aggregate))
+        return wp_error_set(err, -EINVAL, "'%.150s' is not an aggregate's name: letters, digits and ._+- (1 to 128)", aggregate);
+    snprintf(prefix, sizeof(prefix), "%s/%s.", aggregate, what);
+    int rc = wp_txn_keys(txn, prefix, keys, count, err);
+    if (rc || *count)
+        return rc;
+    char **any = NULL;
+    size_t any_count = 0;
+    snprintf(prefix, sizeof(prefix), "%s/", aggregate);
+    rc = wp_txn_keys(txn, prefix, &any, &any_count, err);
+    wp_strings_free(any, any_count);
+    if (!rc && !any_count)
+        rc = wp_error_set(err, -ENOENT, "release '%s' of '%s' has no aggregate '%s'", txn->env->release, txn->store->root,
+            aggregate);
+    return rc;
+}
+
+static int read_one(struct wp_txn *txn, const char *key, struct wp_report **report, struct wp_error *err)
+{
+    struct wp_buffer body = {0};
+    int rc = wp_txn_get(txn, key, WP_VALUE_REPORT, &body, err);
+    if (!rc) {
+        rc = wp_report_decode(report, body.data, body.size, err);
+        if (rc)
+            wp_error_wrap(err, rc, "%s", key);
+    }
+    wp_buffer_fini(&body);
+    return rc;
+}
+
+static bool is_damage(int rc)
+{
+    return rc == -EBADMSG || rc == -EFBIG || rc == -EPROTONOSUPPORT;
+}
+
+/* Merges the value into *sum (NULL: becomes it). */
+static int merge_one(struct wp_txn *txn, const char *key, struct wp_report **sum, struct wp_error *err)
+{
+    struct wp_report *report = NULL;
+    int rc = read_one(txn, key, &report, err);
+    if (rc)
+        return rc;
+    if (!*sum) {
+        *sum = report;
+        return 0;
+    }
+    rc = wp_report_merge(*sum, report, err);
+    wp_report_destroy(report);
+    return rc;
+}
+
+void wp_damage_free(struct wp_damage *damage, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(damage[i].key);
+        free(damage[i].reason);
+    }
+    free(damage);
+}
+
+static int add_damage(struct wp_damage **damage, size_t *count, const char *key, const char *reason)
+{
+    struct wp_damage *grown = reallocarray(*damage, *count + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    *damage = grown;
+    grown[*count] = (struct wp_damage){strdup(key), strdup(reason)};
+    if (!grown[*count].key || !grown[*count].reason) {
+        free(grown[*count].key);
+        free(grown[*count].reason);
+        return -ENOMEM;
+    }
+    (*count)++;
+    return 0;
+}
+
+/* Ids and rows in canonical order: what is shown must not depend on how many deltas it came in. */
+static int make_canonical(struct wp_report **report, struct wp_error *err)
+{
+    struct wp_buffer bytes = {0};
+    struct wp_report *canonical = NULL;
+    int rc = wp_report_encode(*report, &bytes, err);
+    if (!rc)
+        rc = wp_report_decode(&canonical, bytes.data, bytes.size, err);
+    wp_buffer_fini(&bytes);
+    if (!rc) {
+        wp_report_destroy(*report);
+        *report = canonical;
+    }
+    return rc;
+}
+
+int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
+    struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err)
+{
+    char **keys = NULL;
+    size_t count = 0;
+    struct wp_report *sum = NULL;
+    struct wp_key key;
+    *report = NULL;
+    *damage = NULL;
+    *damage_count = 0;
+    int rc = list_keys(txn, aggregate, "report", &keys, &count, err);
+    for (size_t i = 0; !rc && i < count; i++) {
+        struct wp_error reason = {0};
+        if (wp_key_parse(&key, keys[i], NULL) || !selected(selection, &key))
+            continue;
+        rc = merge_one(txn, keys[i], &sum, &reason);
+        if (is_damage(rc))
+            rc = add_damage(damage, damage_count, keys[i], reason.text);
+        if (rc)
+            wp_error_set(err, rc, "cannot read '%s': %s", keys[i], *reason.text ? reason.text : strerror(-rc));
+    }
+    wp_strings_free(keys, count);
+    if (!rc && !sum && !(sum = wp_report_create()))
+        rc = wp_error_set(err, -ENOMEM, "out of memory for a report");
+    if (!rc)
+        rc = make_canonical(&sum, err);
+    if (rc) {
+        wp_report_destroy(sum);
+        wp_damage_free(*damage, *damage_count);
+        *damage = NULL;
+        *damage_count = 0;
+        return rc;
+    }
+    *report = sum;
+    return 0;
+}
+
+int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
+    struct wp_trace **trace, struct wp_error *err)
+{
+    char **keys = NULL, *newest = NULL;
+    size_t count = 0;
+    uint64_t newest_s = 0;
+    struct wp_key key;
+    struct wp_buffer body = {0};
+    *trace = NULL;
+    int rc = list_keys(txn, aggregate, "trace", &keys, &count, err);
+    for (size_t i = 0; !rc && i < count; i++) {
+        if (wp_key_parse(&key, keys[i], NULL) || !selected(selection, &key) || (newest && key.timebox_s < newest_s))
+            continue;
+        newest = keys[i];
+        newest_s = key.timebox_s;
+    }
+    if (!rc && !newest)
+        rc = wp_error_set(err, -ENOENT, "aggregate '%s' of release '%s' has no trace in that time", aggregate,
+            txn->env->release);
+    if (!rc)
+        rc = wp_txn_get(txn, newest, WP_VALUE_TRACE, &body, err);
+    if (!rc) {
+        rc = wp_trace_decode(trace, body.data, body.size, err);
+        if (rc)
+            wp_error_wrap(err, rc, "%s", newest);
+    }
+    wp_buffer_fini(&body);
+    wp_strings_free(keys, count);
+    return rc;
+}
+
+/* --- compaction --- */
+
+static bool same_report(const struct wp_key *a, const struct wp_key *b)
+{
+    return a->timebox_s == b->timebox_s && !strcmp(a->aggregate, b->aggregate) && !strcmp(a->shard, b->shard);
+}
+
+static int put_sum(struct wp_txn *txn, struct wp_key key, const struct wp_report *sum, struct wp_error *err)
+{
+    struct wp_buffer body = {0}, head_bytes = {0};
+    char text[WP_KEY_ROOM];
+    key.has_delta = false;
+    int rc = pack(sum, &body, &head_bytes, err);
+    if (!rc)
+        rc = wp_key_format(&key, text, err);
+    if (!rc)
+        rc = wp_txn_put_headed(txn, text, WP_VALUE_REPORT, &head_bytes, body.data, body.size, err);
+    wp_buffer_fini(&body);
+    wp_buffer_fini(&head_bytes);
+    return rc;
+}
+
+/* keys[from, to) are one report's base and deltas. One that has a damaged part stays as it is: that is for a person. */
+static int compact_one(struct wp_txn *txn, char **keys, size_t from, size_t to, struct wp_key key, struct wp_error *err)
+{
+    struct wp_report *sum = NULL;
+    int rc = 0;
+    for (size_t i = from; !rc && i < to; i++)
+        rc = merge_one(txn, keys[i], &sum, err);
+    if (is_damage(rc)) {
+        wp_report_destroy(sum);
+        return 0;
+    }
+    if (!rc)
+        rc = make_canonical(&sum, err);
+    if (!rc)
+        rc = put_sum(txn, key, sum, err);
+    for (size_t i = from; !rc && i < to; i++)
+        if (strstr(keys[i], ".~"))
+            rc = wp_txn_delete(txn, keys[i], err);
+    wp_report_destroy(sum);
+    return rc;
+}
+
+struct part { /* a stored report of the shard that is compacted */
+    struct wp_key key;
+    char *text;
+};
+
+static int compare_parts(const void *left, const void *right)
+{
+    const struct part *a = left, *b = right;
+    if (a->key.timebox_s != b->key.timebox_s)
+        return a->key.timebox_s < b->key.timebox_s ? -1 : 1;
+    return strcmp(a->text, b->text);
+}
+
+/* Sorted by report: in the store itself another shard's keys may stand between a report and its deltas. */
+static int take_parts(struct wp_txn *txn, const char *aggregate, const char *shard, struct part **parts, size_t *part_count,
+    struct wp_error *err)
+{
+    char **keys = NULL;
+    size_t count = 0;
+    int rc = list_keys(txn, aggregate, "report", &keys, &count, err);
+    *parts = rc ? NULL : calloc(count + 1, sizeof(**parts));
+    if (!rc && !*parts)
+        rc = wp_error_set(err, -ENOMEM, "out of memory for compacting '%s'", aggregate);
+    *part_count = 0;
+    for (size_t i = 0; !rc && i < count; i++) {
+        struct part *part = &(*parts)[*part_count];
+        if (wp_key_parse(&part->key, keys[i], NULL) || strcmp(part->key.shard, shard))
+            continue;
+        part->text = keys[i];
+        keys[i] = NULL;
+        (*part_count)++;
+    }
+    wp_strings_free(keys, count);
+    if (!rc)
+        qsort(*parts, *part_count, sizeof(**parts), compare_parts);
+    return rc;
+}
+
+static int compact_aggregate(struct wp_txn *txn, const char *aggregate, const char *shard, struct wp_error *err)
+{
+    struct part *parts = NULL;
+    size_t count = 0;
+    int rc = take_parts(txn, aggregate, shard, &parts, &count, err);
+    char **texts = rc ? NULL : calloc(count + 1, sizeof(*texts));
+    if (!rc && !texts)
+        rc = wp_error_set(err, -ENOMEM, "out of memory for compacting '%s'", aggregate);
+    for (size_t i = 0; !rc && i < count; i++)
+        texts[i] = parts[i].text;
+    for (size_t from = 0, to; !rc && from < count; from = to) {
+        bool has_delta = false;
+        for (to = from; to < count && same_report(&parts[from].key, &parts[to].key); to++)
+            has_delta |= parts[to].key.has_delta;
+        if (has_delta)
+            rc = compact_one(txn, texts, from, to, parts[from].key, err);
+    }
+    for (size_t i = 0; i < count; i++)
+        free(parts[i].text);
+    free(texts);
+    free(parts);
+    return rc;
+}
+
+int wp_txn_compact(struct wp_txn *txn, const char *shard, struct wp_error *err)
+{
+    char **aggregates = NULL;
+    size_t count = 0;
+    int rc = wp_txn_aggregates(txn, &aggregates, &count, err);
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = compact_aggregate(txn, aggregates[i], shard, err);
+    wp_strings_free(aggregates, count);
+    if (!rc)
+        rc = wp_genealogy_compact(txn, shard, err);
+    if (!rc)
+        rc = wp_sourcemap_compact(txn, shard, err);
+    return rc;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The small state values of a shard: its flag, resume points, last samples, clocks. */
+#include "proto/store.pb-c.h"
+#include "storage/columns.h"
+#include "storage/txn.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int state_key(struct wp_key *key, enum wp_value_kind kind, const char *shard, struct wp_error *err)
+{
+    *key = (struct wp_key){.kind = kind};
+    if ((size_t)snprintf(key->shard, sizeof(key->shard), "%s", shard) >= sizeof(key->shard))
+        return wp_error_set(err, -EINVAL, "a shard's id has at most 128 bytes: '%.150s...'", shard);
+    return 0;
+}
+
+int wp_txn_register_shard(struct wp_txn *txn, const char *shard, struct wp_error *err)
+{
+    static const enum wp_value_kind kinds[] = {WP_VALUE_SHARD, WP_VALUE_METADATA, WP_VALUE_LAST_SAMPLE, WP_VALUE_GENEALOGY,
+        WP_VALUE_SOURCEMAP, WP_VALUE_SOURCE, WP_VALUE_CLOCK};
+    int rc = 0;
+    for (size_t i = 0; !rc && i < sizeof(kinds) / sizeof(*kinds); i++) {
+        char text[WP_KEY_ROOM];
+        const uint8_t *bytes;
+        size_t size;
+        struct wp_key key;
+        rc = state_key(&key, kinds[i], shard, err);
+        if (!rc)
+            rc = wp_key_format(&key, text, err);
+        if (!rc)
+            rc = wp_txn_stored(txn, text, &bytes, &size, err);
+        if (rc == -ENOENT)
+            rc = wp_txn_put(txn, text, kinds[i], NULL, 0, err);
+    }
+    return rc;
+}
+
+/* The message of a state value, an empty one where there is none yet. */
+static int load(struct wp_txn *txn, const struct wp_key *key, const ProtobufCMessageDescriptor *type,
+    ProtobufCMessage **message, struct wp_error *err)
+{
+    struct wp_buffer bytes = {0};
+    int rc = wp_txn_get_key(txn, key, &bytes, err);
+    *message = NULL;
+    if (!rc || rc == -ENOENT) {
+        rc = 0;
+        *message = wp_message_unpack(type, bytes.data, bytes.size, wp_value_kind_name(key->kind), err);
+        if (!*message)
+            rc = -EBADMSG;
+    }
+    wp_buffer_fini(&bytes);
+    return rc;
+}
+
+static int save(struct wp_txn *txn, const struct wp_key *key, const ProtobufCMessage *message, struct wp_error *err)
+{
+    struct wp_buffer bytes = {0};
+    int rc = wp_message_pack(message, &bytes, err);
+    if (!rc)
+        rc = wp_txn_put_key(txn, key, bytes.data, bytes.size, err);
+    wp_buffer_fini(&bytes);
+    return rc;
+}
+
+/* --- resume points --- */
+
+int wp_txn_put_resume(struct wp_txn *txn, const char *shard, const struct wp_resume *resume, struct wp_error *err)
+{
+    Wakepath__Store__Processed message = WAKEPATH__STORE__PROCESSED__INIT;
+    struct wp_key key;
+    int rc = state_key(&key, WP_VALUE_PROCESSED, shard, err);
+    if (rc)
+        return rc;
+    memcpy(key.session, resume->session, sizeof(key.session));
+    message.session = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)resume->session};
+    message.host = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)resume->host};
+    message.hostname = (ProtobufCBinaryData){strnlen(resume->hostname, sizeof(resume->hostname) - 1),
+        (uint8_t *)(uintptr_t)resume->hostname};
+    message.seq = resume->seq;
+    message.until_mono_ns = resume->until_mono_ns;
+    message.ended = resume->ended;
+    return save(txn, &key, &message.base, err);
+}
+
+static int take_resume(struct wp_resume *resume, const Wakepath__Store__Processed *m, const struct wp_key *key,
+    struct wp_error *err)
+{
+    if (m->session.len != 16 || m->host.len != 16 || memcmp(m->session.data, key->session, 16) ||
+            m->hostname.len >= sizeof(resume->hostname))
+        return wp_error_set(err, -EBADMSG, "resume point of another session, or with ids of a wrong size");
+    *resume = (struct wp_resume){.seq = m->seq, .until_mono_ns = m->until_mono_ns, .ended = m->ended};
+    memcpy(resume->session, m->session.data, 16);
+    memcpy(resume->host, m->host.data, 16);
+    if (m->hostname.len)
+        memcpy(resume->hostname, m->hostname.data, m->hostname.len);
+    return 0;
+}
+
+int wp_txn_get_resume(struct wp_txn *txn, const char *shard, const uint8_t session[16], struct wp_resume *resume,
+    struct wp_error *err)
+{
+    struct wp_buffer bytes = {0};
+    struct wp_key key;
+    ProtobufCMessage *message = NULL;
+    int rc = state_key(&key, WP_VALUE_PROCESSED, shard, err);
+    memcpy(key.session, session, sizeof(key.session));
+    if (!rc)
+        rc = wp_txn_get_key(txn, &key, &bytes, err);
+    if (!rc && !(message = wp_message_unpack(&wakepath__store__processed__descriptor, bytes.data, bytes.size, "processed", err)))
+        rc = -EBADMSG;
+    if (!rc)
+        rc = take_resume(resume, (const Wakepath__Store__Processed *)message, &key, err);
+    protobuf_c_message_free_unpacked(message, NULL);
+    wp_buffer_fini(&bytes);
+    return rc;
+}
+
+/* --- last samples --- */
+
+typedef Wakepath__Store__LastSample__Entry last_entry;
+
+static int compare_last(const void *left, const void *right)
+{
+    const last_entry *a = *(last_entry *const *)left, *b = *(last_entry *const *)right;
+    return memcmp(a->session.data, b->session.data, 16);
+}
+
+int wp_txn_put_last_sample(struct wp_txn *txn, const char *shard, const uint8_t session[16], uint64_t real_s,
+    struct wp_error *err)
+{
+    struct wp_key key;
+    ProtobufCMessage *message = NULL;
+    int rc = state_key(&key, WP_VALUE_LAST_SAMPLE, shard, err);
+    if (!rc)
+        rc = load(txn, &key, &wakepath__store__last_sample__descriptor, &message, err);
+    if (rc)
+        return rc;
+    Wakepath__Store__LastSample out = WAKEPATH__STORE__LAST_SAMPLE__INIT;
+    const Wakepath__Store__LastSample *old = (const Wakepath__Store__LastSample *)message;
+    last_entry added = WAKEPATH__STORE__LAST_SAMPLE__ENTRY__INIT;
+    added.session = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)session};
+    added.real_s = real_s;
+    out.entries = calloc(old->n_entries + 1, sizeof(*out.entries));
+    if (!out.entries)
+        rc = wp_error_set(err, -ENOMEM, "out of memory for the last samples");
+    for (size_t i = 0; !rc && i < old->n_entries; i++) {
+        last_entry *entry = old->entries[i];
+        if (entry->session.len != 16)
+            rc = wp_error_set(err, -EBADMSG, "last_sample: session of %zu bytes", entry->session.len);
+        else if (memcmp(entry->session.data, session, 16))
+            out.entries[out.n_entries++] = entry;
+        else if (entry->real_s > added.real_s)
+            added.real_s = entry->real_s;
+    }
+    if (!rc) {
+        out.entries[out.n_entries++] = &added;
+        qsort(out.entries, out.n_entries, sizeof(*out.entries), compare_last);
+        rc = save(txn, &key, &out.base, err);
+    }
+    free(out.entries);
+    protobuf_c_message_free_unpacked(message, NULL);
+    return rc;
+}
+
+/* --- clocks --- */
+
+typedef Wakepath__Store__Clock__Span clock_span;
+
+static int compare_bytes(ProtobufCBinaryData a, ProtobufCBinaryData b)
+{
+    size_t size = a.len < b.len ? a.len : b.len;
+    int rc = size ? memcmp(a.data, b.data, size) : 0;
+    return rc ? rc : a.len < b.len ? -1 : a.len > b.len;
+}
+
+static int compare_spans(const void *left, const void *right)
+{
+    const clock_span *a = *(clock_span *const *)left, *b = *(clock_span *const *)right;
+    int rc = compare_bytes(a->host, b->host);
+    if (!rc && a->from_mono_ns != b->from_mono_ns)
+        rc = a->from_mono_ns < b->from_mono_ns ? -1 : 1;
+    return rc ? rc : compare_bytes(a->method, b->method);
+}
+
+static void fill_span(clock_span *span, const struct wp_clock_row *row)
+{
+    wakepath__store__clock__span__init(span);
+    span->host = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)row->host};
+    span->hostname = (ProtobufCBinaryData){strnlen(row->hostname, 255), (uint8_t *)(uintptr_t)row->hostname};
+    span->method = (ProtobufCBinaryData){strnlen(row->method, 255), (uint8_t *)(uintptr_t)row->method};
+    span->from_mono_ns = row->from_mono_ns;
+    span->to_mono_ns = row->to_mono_ns;
+    span->offset_ns = row->offset_ns;
+    span->bound_ns = row->bound_ns;
+}
+
+/* The new span takes the place of the one of the same host, start and method. */
+static void put_span(Wakepath__Store__Clock *out, clock_span *span)
+{
+    size_t at = 0;
+    while (at < out->n_spans && compare_spans(&out->spans[at], &span))
+        at++;
+    out->spans[at] = span;
+    if (at == out->n_spans)
+        out->n_spans++;
+}
+
+int wp_txn_put_clock(struct wp_txn *txn, const char *shard, const struct wp_clock_row *rows, size_t count,
+    struct wp_error *err)
+{
+    struct wp_key key;
+    ProtobufCMessage *message = NULL;
+    int rc = state_key(&key, WP_VALUE_CLOCK, shard, err);
+    if (!rc)
+        rc = load(txn, &key, &wakepath__store__clock__descriptor, &message, err);
+    if (rc)
+        return rc;
+    const Wakepath__Store__Clock *old = (const Wakepath__Store__Clock *)message;
+    Wakepath__Store__Clock out = WAKEPATH__STORE__CLOCK__INIT;
+    clock_span *added = calloc(count + 1, sizeof(*added));
+    out.spans = calloc(old->n_spans + count + 1, sizeof(*out.spans));
+    if (added && out.spans) {
+        if (old->n_spans)
+            memcpy(out.spans, old->spans, old->n_spans * sizeof(*out.spans));
+        out.n_spans = old->n_spans;
+        for (size_t i = 0; i < count; i++) {
+            fill_span(&added[i], &rows[i]);
+            put_span(&out, &added[i]);
+        }
+        qsort(out.spans, out.n_spans, sizeof(*out.spans), compare_spans);
+        rc = save(txn, &key, &out.base, err);
+    } else {
+        rc = wp_error_set(err, -ENOMEM, "out of memory for the clock spans");
+    }
+    free(added);
+    free(out.spans);
+    protobuf_c_message_free_unpacked(message, NULL);
+    return rc;
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "storage/store.h"
+
+#include "common/path.h"
+#include "storage/network_fs.h"
+#include "storage/store_env.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Address space, not disk: the file grows with what is in it. */
+#define MAP_SIZE ((size_t)1 << 30)
+
+static int check_root(const char *root, bool create, struct wp_error *err)
+{
+    struct stat st;
+    if (stat(root, &st)) {
+        if (errno != ENOENT || !create)
+            return wp_error_errno(err, -errno, "cannot open store '%s'", root);
+        int rc = wp_path_make(root, err);
+        if (rc)
+            return wp_error_wrap(err, rc, "cannot make store '%s'", root);
+    } else if (!S_ISDIR(st.st_mode)) {
+        return wp_error_set(err, -ENOTDIR, "cannot open store '%s': it is a file, a store is a folder", root);
+    }
+    int rc = wp_network_fs_refuse(root, err);
+    if (rc)
+        return wp_error_wrap(err, rc, "cannot open store");
+    if (access(root, create ? R_OK | W_OK | X_OK : R_OK | X_OK))
+        return wp_error_errno(err, -errno, "cannot %s store '%s' (run as its owner, or choose another)",
+            create ? "write to" : "read", root);
+    return 0;
+}
+
+int wp_store_open(struct wp_store **out, const char *root, bool create, struct wp_error *err)
+{
+    *out = NULL;
+    if (!*root || strlen(root) >= PATH_MAX - 300)
+        return wp_error_set(err, -EINVAL, "cannot open a store at '%.100s': not a usable path", root);
+    int rc = check_root(root, create, err);
+    if (rc)
+        return rc;
+    struct wp_store *store = calloc(1, sizeof(*store));
+    if (!store || !(store->root = strdup(root))) {
+        free(store);
+        return wp_error_set(err, -ENOMEM, "out of memory for store '%s'", root);
+    }
+    for (size_t size = strlen(store->root); size > 1 && store->root[size - 1] == '/'; size--)
+        store->root[size - 1] = 0;
+    store->map_size = MAP_SIZE;
+    LIST_INIT(&store->envs);
+    pthread_mutex_init(&store->lock, NULL);
+    *out = store;
+    return 0;
+}
+
+void wp_store_close(struct wp_store *store)
+{
+    if (!store)
+        return;
+    struct wp_env *env;
+    while ((env = LIST_FIRST(&store->envs))) {
+        LIST_REMOVE(env, link);
+        if (env->mdb)
+            mdb_env_close(env->mdb);
+        free(env);
+    }
+    pthread_mutex_destroy(&store->lock);
+    free(store->root);
+    free(store);
+}
+
+const char *wp_store_root(const struct wp_store *store)
+{
+    return store->root;
+}
+
+void wp_store_set_map_size(struct wp_store *store, size_t bytes)
+{
+    store->map_size = bytes;
+}
+
+void wp_strings_free(char **strings, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(strings[i]);
+    free(strings);
+}
+
+int wp_strings_add(char ***strings, size_t *count, const char *text)
+{
+    char **grown = reallocarray(*strings, *count + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    *strings = grown;
+    grown[*count] = strdup(text);
+    if (!grown[*count])
+        return -ENOMEM;
+    (*count)++;
+    return 0;
+}
+
+static int compare_names(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static int stop_at_first(void *context, const char *key, size_t size)
+{
+    (void)context, (void)key, (void)size;
+    return 1;
+}
+
+/* A release whose first transaction was given up holds nothing; one that cannot be read is there all the same. */
+static bool holds_something(struct wp_store *store, const char *release)
+{
+    struct wp_txn *txn = NULL;
+    if (wp_txn_begin(&txn, store, release, false, NULL))
+        return true;
+    int rc = wp_txn_visit(txn, "", stop_at_first, NULL, NULL);
+    wp_txn_abort(txn);
+    return rc != 0;
+}
+
+static bool is_release(struct wp_store *store, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if (!wp_id_valid(name) || (size_t)snprintf(path, sizeof(path), "%s/%s/data.mdb", store->root, name) >= sizeof(path))
+        return false;
+    return !stat(path, &st) && S_ISREG(st.st_mode) && holds_something(store, name);
+}
+
+int wp_store_releases(struct wp_store *store, char ***releases, size_t *count, struct wp_error *err)
+{
+    *releases = NULL;
+    *count = 0;
+    DIR *folder = opendir(store->root);
+    if (!folder)
+        return wp_error_errno(err, -errno, "cannot list store '%s'", store->root);
+    int rc = 0;
+    struct dirent *entry;
+    while (!rc && (entry = readdir(folder)))
+        if (is_release(store, entry->d_name))
+            rc = wp_strings_add(releases, count, entry->d_name);
+    closedir(folder);
+    if (rc) {
+        wp_strings_free(*releases, *count);
+        *releases = NULL;
+        *count = 0;
+        return wp_error_set(err, rc, "out of memory for the list of releases");
+    }
+    if (*count)
+        qsort(*releases, *count, sizeof(**releases), compare_names);
+    return 0;
+}
+
+int wp_store_update(struct wp_store *store, const char *release, int (*work)(struct wp_txn *txn, void *context),
+    void *context, struct wp_error *err)
+{
+    int rc = -EAGAIN;
+    for (int tries = 0; rc == -EAGAIN && tries < WP_STORE_TRIES; tries++) {
+        struct wp_txn *txn = NULL;
+        rc = wp_txn_begin(&txn, store, release, true, err);
+        if (rc)
+            continue;
+        rc = work(txn, context);
+        if (rc)
+            wp_txn_abort(txn);
+        else
+            rc = wp_txn_commit(txn, err);
+    }
+    return rc;
+}

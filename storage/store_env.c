@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "storage/store_env.h"
+
+#include "common/path.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define IDLE_ENVS 16u      /* kept open: two file descriptors each */
+#define READERS 512u
+#define MAP_KNOWN SIZE_MAX /* take the size that the file says */
+#define MAP_LIMIT ((size_t)1 << 46)
+
+int wp_env_error(struct wp_error *err, int mdb_rc, const char *what, const struct wp_store *store, const char *release)
+{
+    const char *root = store->root;
+    switch (mdb_rc) {
+    case MDB_MAP_FULL:
+    case MDB_MAP_RESIZED:
+        return wp_error_set(err, -EAGAIN, "%s in '%s/%s': the map grows, begin the transaction again", what, root, release);
+    case ENOSPC:
+    case EDQUOT:
+        return wp_error_set(err, -ENOSPC, "%s in '%s/%s': the disk is full; nothing of this transaction was kept. Make room "
+            "and it goes on", what, root, release);
+    case EACCES:
+    case EROFS:
+        return wp_error_set(err, -mdb_rc, "%s in '%s/%s': %s. Readers too need to write lock.mdb: run as the store's owner",
+            what, root, release, strerror(mdb_rc));
+    case MDB_VERSION_MISMATCH:
+    case MDB_INVALID:
+        return wp_error_set(err, -EBADMSG, "%s in '%s/%s': data.mdb is no LMDB file of this version, or damaged", what, root,
+            release);
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_PANIC:
+        return wp_error_set(err, -EBADMSG, "%s in '%s/%s': data.mdb is damaged (%s)", what, root, release,
+            mdb_strerror(mdb_rc));
+    case MDB_READERS_FULL:
+        return wp_error_set(err, -EBUSY, "%s in '%s/%s': %u readers are there already", what, root, release, READERS);
+    case MDB_BAD_VALSIZE:
+        return wp_error_set(err, -EINVAL, "%s in '%s/%s': key or value has a bad size", what, root, release);
+    default:
+        return wp_error_set(err, mdb_rc > 0 ? -mdb_rc : -EIO, "%s in '%s/%s': %s", what, root, release, mdb_strerror(mdb_rc));
+    }
+}
+
+static int make_path(const struct wp_store *store, const char *release, const char *file, char path[PATH_MAX],
+    struct wp_error *err)
+{
+    if ((size_t)snprintf(path, PATH_MAX, "%s/%s%s", store->root, release, file) >= PATH_MAX)
+        return wp_error_set(err, -ENAMETOOLONG, "the path of release '%s' is too long", release);
+    return 0;
+}
+
+/* A reader finds a release or does not; a writer makes it. */
+static int prepare_folder(const struct wp_store *store, const char *release, bool write, char path[PATH_MAX],
+    struct wp_error *err)
+{
+    struct stat st;
+    char data[PATH_MAX];
+    int rc = make_path(store, release, "", path, err);
+    if (!rc)
+        rc = make_path(store, release, "/data.mdb", data, err);
+    if (rc)
+        return rc;
+    if (stat(data, &st) == 0) {
+        if (!st.st_size && !write)
+            return wp_error_set(err, -EBADMSG, "release '%s' of store '%s': data.mdb is empty", release, store->root);
+        return 0;
+    }
+    if (errno != ENOENT)
+        return wp_error_errno(err, -errno, "cannot look at '%s'", data);
+    if (!write)
+        return wp_error_set(err, -ENOENT, "store '%s' has no release '%s'", store->root, release);
+    return wp_path_make(path, err);
+}
+
+static int open_env(const struct wp_store *store, struct wp_env *env, bool write, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    int dead, rc = prepare_folder(store, env->release, write, path, err);
+    if (rc)
+        return rc;
+    int mdb_rc = mdb_env_create(&env->mdb);
+    if (!mdb_rc)
+        mdb_rc = mdb_env_set_maxreaders(env->mdb, READERS);
+    if (!mdb_rc)
+        mdb_rc = mdb_env_set_mapsize(env->mdb, store->map_size);
+    if (!mdb_rc) /* NOTLS: transactions belong to handles, not to threads */
+        mdb_rc = mdb_env_open(env->mdb, path, MDB_NOTLS | (write ? 0 : MDB_RDONLY), 0664);
+    if (!mdb_rc)
+        mdb_rc = mdb_reader_check(env->mdb, &dead); /* readers that were killed hold back pages */
+    if (mdb_rc) {
+        mdb_env_close(env->mdb);
+        env->mdb = NULL;
+        return wp_env_error(err, mdb_rc, "cannot open the environment", store, env->release);
+    }
+    env->is_read_only = !write;
+    env->is_broken = false;
+    env->wanted_map = 0;
+    return 0;
+}
+
+static void close_env(struct wp_env *env)
+{
+    if (env->mdb)
+        mdb_env_close(env->mdb);
+    env->mdb = NULL;
+}
+
+static struct wp_env *find_env(struct wp_store *store, const char *release)
+{
+    struct wp_env *env;
+    LIST_FOREACH(env, &store->envs, link)
+        if (!strcmp(env->release, release))
+            return env;
+    return NULL;
+}
+
+static void drop_env(struct wp_store *store, struct wp_env *env)
+{
+    LIST_REMOVE(env, link);
+    store->env_count--;
+    close_env(env);
+    free(env);
+}
+
+static void trim_idle(struct wp_store *store)
+{
+    struct wp_env *env = LIST_FIRST(&store->envs);
+    while (env && store->env_count > IDLE_ENVS) {
+        struct wp_env *next = LIST_NEXT(env, link);
+        if (!env->transactions)
+            drop_env(store, env);
+        env = next;
+    }
+}
+
+static int set_map_size(struct wp_store *store, struct wp_env *env, struct wp_error *err)
+{
+    int mdb_rc = 0, dead;
+    if (!env->wanted_map)
+        return 0;
+    if (env->transactions)
+        return wp_error_set(err, -EBUSY, "release '%s' of '%s': the map must grow, but %u transactions of this process are "
+            "open in it; end them first", env->release, store->root, env->transactions);
+    if (env->wanted_map != MAP_KNOWN)
+        mdb_rc = mdb_reader_check(env->mdb, &dead);
+    if (!mdb_rc)
+        mdb_rc = mdb_env_set_mapsize(env->mdb, env->wanted_map == MAP_KNOWN ? 0 : env->wanted_map);
+    if (mdb_rc)
+        return wp_env_error(err, mdb_rc, "cannot enlarge the map", store, env->release);
+    env->wanted_map = 0;
+    return 0;
+}
+
+/* Opens, opens again for writing, or sets right what the last transaction left to do. */
+static int ready_env(struct wp_store *store, struct wp_env *env, bool write, struct wp_error *err)
+{
+    if (env->mdb && (env->is_broken || (write && env->is_read_only))) {
+        if (env->transactions)
+            return wp_error_set(err, -EBUSY, "release '%s' of '%s' must be opened again, but %u transactions of this "
+                "process are open in it; end them first", env->release, store->root, env->transactions);
+        close_env(env);
+    }
+    if (!env->mdb)
+        return open_env(store, env, write, err);
+    return set_map_size(store, env, err);
+}
+
+int wp_env_enter(struct wp_store *store, const char *release, bool write, struct wp_env **out, struct wp_error *err)
+{
+    if (!wp_id_valid(release))
+        return wp_error_set(err, -EINVAL, "'%.150s' is not a release id: letters, digits and ._+- (1 to 128)", release);
+    pthread_mutex_lock(&store->lock);
+    int rc = 0;
+    struct wp_env *env = find_env(store, release);
+    if (!env) {
+        env = calloc(1, sizeof(*env));
+        if (env) {
+            snprintf(env->release, sizeof(env->release), "%s", release);
+            LIST_INSERT_HEAD(&store->envs, env, link);
+            store->env_count++;
+        } else {
+            rc = wp_error_set(err, -ENOMEM, "out of memory for release '%s'", release);
+        }
+    }
+    if (!rc)
+        rc = ready_env(store, env, write, err);
+    if (!rc) {
+        env->transactions++;
+        *out = env;
+    } else if (env && !env->mdb && !env->transactions) {
+        drop_env(store, env);
+    }
+    pthread_mutex_unlock(&store->lock);
+    return rc;
+}
+
+void wp_env_leave(struct wp_store *store, struct wp_env *env)
+{
+    pthread_mutex_lock(&store->lock);
+    env->transactions--;
+    trim_idle(store);
+    pthread_mutex_unlock(&store->lock);
+}
+
+void wp_env_want_larger(struct wp_store *store, struct wp_env *env)
+{
+    MDB_envinfo info;
+    pthread_mutex_lock(&store->lock);
+    if (!env->wanted_map && !mdb_env_info(env->mdb, &info) && info.me_mapsize < MAP_LIMIT)
+        env->wanted_map = info.me_mapsize * 2;
+    pthread_mutex_unlock(&store->lock);
+}
+
+void wp_env_want_known_size(struct wp_store *store, struct wp_env *env)
+{
+    pthread_mutex_lock(&store->lock);
+    env->wanted_map = MAP_KNOWN;
+    pthread_mutex_unlock(&store->lock);
+}
+
+void wp_env_set_broken(struct wp_store *store, struct wp_env *env)
+{
+    pthread_mutex_lock(&store->lock);
+    env->is_broken = true;
+    pthread_mutex_unlock(&store->lock);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_STORE_ENV_H
+#define WP_STORAGE_STORE_ENV_H
+/*
+ * The LMDB environments of a store, one a release, opened once: LMDB's file locks break when a process opens one twice.
+ * An environment's map can only change its size while no transaction of this process is in it, so they are counted.
+ */
+#include "storage/store.h"
+
+#include <lmdb.h>
+#include <pthread.h>
+#include <sys/queue.h>
+
+struct wp_env {
+    char release[129];
+    MDB_env *mdb;
+    bool is_read_only, is_broken; /* broken: LMDB gave up on it, to be opened again */
+    unsigned transactions;        /* of this process, in it now */
+    size_t wanted_map;            /* bytes; 0: as it is */
+    LIST_ENTRY(wp_env) link;
+};
+
+struct wp_store {
+    char *root;
+    bool may_create;
+    size_t map_size;              /* bytes of a new environment's map */
+    pthread_mutex_t lock;         /* over envs and the fields of each */
+    LIST_HEAD(wp_env_list, wp_env) envs;
+    unsigned env_count;
+};
+
+/* The environment, with one transaction more counted in it. -ENOENT, -EACCES, -EBUSY ... */
+int wp_env_enter(struct wp_store *store, const char *release, bool write, struct wp_env **env, struct wp_error *err);
+void wp_env_leave(struct wp_store *store, struct wp_env *env);
+/* Notes that the map was too small, or that another process has made it larger: it is set right when nobody is inside. */
+void wp_env_want_larger(struct wp_store *store, struct wp_env *env);
+void wp_env_want_known_size(struct wp_store *store, struct wp_env *env);
+void wp_env_set_broken(struct wp_store *store, struct wp_env *env);
+/* An LMDB result as -errno, with a text that says what to do. */
+int wp_env_error(struct wp_error *err, int mdb_rc, const char *what, const struct wp_store *store, const char *release);
+
+#endif
