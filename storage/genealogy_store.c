@@ -4,6 +4,7 @@
 #include "storage/chunks.h"
 #include "storage/columns.h"
 #include "storage/rows.h"
+#include "storage/value_check.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -185,6 +186,22 @@ int wp_genealogy_compact(struct wp_txn *txn, const char *shard, struct wp_error 
     int rc = start(&all, err);
     if (!rc)
         rc = wp_chunks_compact(txn, shard, &chunks, err);
+    finish(&all);
+    return rc;
+}
+
+int wp_genealogy_check(const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    struct genealogy all;
+    struct wp_buffer again = {0};
+    int rc = start(&all, err);
+    if (!rc)
+        rc = take(&all, bytes, size, err);
+    if (!rc)
+        rc = pack(&all, &again, err);
+    if (!rc && (again.size != size || (size && memcmp(again.data, bytes, size))))
+        rc = wp_error_set(err, -EBADMSG, "genealogy is not in canonical order");
+    wp_buffer_fini(&again);
     finish(&all);
     return rc;
 }

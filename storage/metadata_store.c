@@ -5,6 +5,7 @@
 #include "storage/columns.h"
 #include "storage/rows.h"
 #include "storage/txn.h"
+#include "storage/value_check.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,6 +39,20 @@ static int check_entries(const Wakepath__Store__Metadata *m, struct wp_error *er
             return wp_error_set(err, -EBADMSG, "metadata entry %zu is empty, too long or holds a NUL", i);
     }
     return 0;
+}
+
+int wp_metadata_check(const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    ProtobufCMessage *message = wp_message_unpack(&wakepath__store__metadata__descriptor, bytes, size, "metadata", err);
+    if (!message)
+        return -EBADMSG;
+    const Wakepath__Store__Metadata *m = (const Wakepath__Store__Metadata *)message;
+    int rc = check_entries(m, err);
+    for (size_t i = 1; !rc && i < m->n_entries; i++)
+        if (compare_texts(m->entries[i - 1]->key, m->entries[i]->key) >= 0)
+            rc = wp_error_set(err, -EBADMSG, "metadata entry %zu is not in order", i);
+    protobuf_c_message_free_unpacked(message, NULL);
+    return rc;
 }
 
 /* The message of a key, an empty one when it is not there. */

@@ -4,6 +4,7 @@
 #include "storage/chunks.h"
 #include "storage/columns.h"
 #include "storage/rows.h"
+#include "storage/value_check.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -177,6 +178,22 @@ int wp_sourcemap_compact(struct wp_txn *txn, const char *shard, struct wp_error 
     int rc = start(&map, err);
     if (!rc)
         rc = wp_chunks_compact(txn, shard, &chunks, err);
+    finish(&map);
+    return rc;
+}
+
+int wp_sourcemap_check(const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    struct sourcemap map;
+    struct wp_buffer again = {0};
+    int rc = start(&map, err);
+    if (!rc)
+        rc = take(&map, bytes, size, err);
+    if (!rc)
+        rc = pack(&map, &again, err);
+    if (!rc && (again.size != size || (size && memcmp(again.data, bytes, size))))
+        rc = wp_error_set(err, -EBADMSG, "sourcemap is not in canonical order");
+    wp_buffer_fini(&again);
     finish(&map);
     return rc;
 }

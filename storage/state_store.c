@@ -3,6 +3,7 @@
 #include "proto/store.pb-c.h"
 #include "storage/columns.h"
 #include "storage/txn.h"
+#include "storage/value_check.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -118,6 +119,15 @@ int wp_txn_get_resume(struct wp_txn *txn, const char *shard, const uint8_t sessi
     return rc;
 }
 
+int wp_processed_check(const struct wp_key *key, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    struct wp_resume resume;
+    ProtobufCMessage *message = wp_message_unpack(&wakepath__store__processed__descriptor, bytes, size, "processed", err);
+    int rc = message ? take_resume(&resume, (const Wakepath__Store__Processed *)message, key, err) : -EBADMSG;
+    protobuf_c_message_free_unpacked(message, NULL);
+    return rc;
+}
+
 /* --- last samples --- */
 
 typedef Wakepath__Store__LastSample__Entry last_entry;
@@ -161,6 +171,21 @@ int wp_txn_put_last_sample(struct wp_txn *txn, const char *shard, const uint8_t 
         rc = save(txn, &key, &out.base, err);
     }
     free(out.entries);
+    protobuf_c_message_free_unpacked(message, NULL);
+    return rc;
+}
+
+int wp_last_sample_check(const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    ProtobufCMessage *message =
+        wp_message_unpack(&wakepath__store__last_sample__descriptor, bytes, size, "last_sample", err);
+    if (!message)
+        return -EBADMSG;
+    const Wakepath__Store__LastSample *m = (const Wakepath__Store__LastSample *)message;
+    int rc = 0;
+    for (size_t i = 0; !rc && i < m->n_entries; i++)
+        if (m->entries[i]->session.len != 16 || (i && compare_last(&m->entries[i - 1], &m->entries[i]) >= 0))
+            rc = wp_error_set(err, -EBADMSG, "last_sample: entry %zu is not in order or has no session id", i);
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;
 }
@@ -237,6 +262,21 @@ int wp_txn_put_clock(struct wp_txn *txn, const char *shard, const struct wp_cloc
     }
     free(added);
     free(out.spans);
+    protobuf_c_message_free_unpacked(message, NULL);
+    return rc;
+}
+
+int wp_clock_check(const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    ProtobufCMessage *message = wp_message_unpack(&wakepath__store__clock__descriptor, bytes, size, "clock", err);
+    if (!message)
+        return -EBADMSG;
+    const Wakepath__Store__Clock *m = (const Wakepath__Store__Clock *)message;
+    int rc = 0;
+    for (size_t i = 0; !rc && i < m->n_spans; i++)
+        if (m->spans[i]->host.len != 16 || m->spans[i]->to_mono_ns < m->spans[i]->from_mono_ns ||
+                (i && compare_spans(&m->spans[i - 1], &m->spans[i]) >= 0))
+            rc = wp_error_set(err, -EBADMSG, "clock: span %zu is not in order, negative, or has no host id", i);
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;
 }

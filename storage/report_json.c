@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "storage/json_parts.h"
+
+#define STACK_SHOWN 512u
+
+/* "frame;frame;..." of a node, outermost first. Hostile depths are cut. */
+static void put_stack(struct json_object *row, const struct wp_report *report, uint32_t node)
+{
+    uint32_t count, path[STACK_SHOWN], depth = 0;
+    const struct wp_node *nodes = wp_report_nodes(report, &count);
+    const struct wp_frame_info *frames = wp_report_frames(report, &count);
+    struct wp_buffer text = {0};
+    for (; node && depth < STACK_SHOWN; node = nodes[node].parent)
+        path[depth++] = nodes[node].frame;
+    if (node)
+        wp_buffer_puts(&text, "...;");
+    while (depth-- > 0) {
+        wp_buffer_puts(&text, wp_report_text(report, frames[path[depth]].name));
+        if (depth)
+            wp_buffer_putc(&text, ';');
+    }
+    wp_json_put_text(row, "stack", text.data ? (const char *)text.data : "");
+    wp_buffer_fini(&text);
+}
+
+static void put_times(struct json_object *object, const struct wp_report *report)
+{
+    uint32_t count;
+    struct json_object *rows = wp_json_put_rows(object, "times");
+    const struct wp_cell *cells = wp_report_cells(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_object *row = wp_json_add_row(rows);
+        wp_json_put_number(row, "ns", cells[i].ns);
+        wp_json_put_number(row, "count", cells[i].count);
+        wp_json_put_text(row, "category", wp_category_key(cells[i].category));
+        put_stack(row, report, cells[i].node);
+    }
+    rows = wp_json_put_rows(object, "unexplained");
+    const struct wp_unexplained *waits = wp_report_unexplained_rows(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_object *row = wp_json_add_row(rows);
+        wp_json_put_number(row, "ns", waits[i].ns);
+        wp_json_put_number(row, "count", waits[i].count);
+        wp_json_put_text(row, "reason", wp_report_text(report, waits[i].reason));
+        put_stack(row, report, waits[i].node);
+    }
+}
+
+static void put_facts(struct json_object *object, const struct wp_report *report)
+{
+    uint32_t count;
+    struct json_object *rows = wp_json_put_rows(object, "processes");
+    const struct wp_report_process *processes = wp_report_processes(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_object *row = wp_json_add_row(rows);
+        wp_json_put_text(row, "host", wp_report_text(report, processes[i].host));
+        wp_json_put_text(row, "comm", wp_report_text(report, processes[i].comm));
+        wp_json_put_number(row, "pid", processes[i].pid);
+        wp_json_put_number(row, "start_ns", processes[i].start_ns);
+        wp_json_put_number(row, "total_ns", processes[i].total_ns);
+        wp_json_put_number(row, "running_ns", processes[i].running_ns);
+    }
+    rows = wp_json_put_rows(object, "spans");
+    const struct wp_span *spans = wp_report_spans(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_object *row = wp_json_add_row(rows);
+        wp_json_put_number(row, "start_ns", spans[i].start_ns);
+        wp_json_put_number(row, "end_ns", spans[i].end_ns);
+    }
+    rows = wp_json_put_rows(object, "hosts");
+    const uint32_t *hosts = wp_report_hosts(report, &count);
+    for (uint32_t i = 0; i < count; i++)
+        wp_json_put_text(wp_json_add_row(rows), "host", wp_report_text(report, hosts[i]));
+}
+
+static void put_counts(struct json_object *object, const struct wp_report *report)
+{
+    uint32_t count;
+    struct json_object *rows = wp_json_put_rows(object, "events");
+    const struct wp_event_count *events = wp_report_event_counts(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_object *row = wp_json_add_row(rows);
+        wp_json_put_text(row, "kind", wp_report_text(report, events[i].kind));
+        wp_json_put_number(row, "total", events[i].total);
+        wp_json_put_number(row, "dropped", events[i].dropped);
+    }
+    rows = wp_json_put_rows(object, "limits");
+    const struct wp_limit_count *limits = wp_report_limits(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_object *row = wp_json_add_row(rows);
+        wp_json_put_text(row, "name", wp_report_text(report, limits[i].name));
+        wp_json_put_number(row, "count", limits[i].count);
+        wp_json_put_number(row, "ns", limits[i].ns);
+    }
+    wp_json_put(object, "coverage", json_object_new_double(wp_report_coverage(report)));
+    wp_json_put_number(object, "uncertain_ns", wp_report_uncertain_ns(report));
+    wp_json_put_number(object, "detached_ns", wp_report_detached_ns(report));
+}
+
+int wp_report_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err)
+{
+    struct wp_report *report = NULL;
+    struct wp_head head;
+    int rc = wp_report_decode(&report, raw->data, raw->size, err);
+    if (rc)
+        return rc;
+    wp_head_of_report(&head, report);
+    wp_json_put(object, "head", wp_head_json(&head, false));
+    put_counts(object, report);
+    put_facts(object, report);
+    put_times(object, report);
+    wp_report_destroy(report);
+    return 0;
+}
+

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_STORE_TOOL_H
+#define WP_STORAGE_STORE_TOOL_H
+/*
+ * wakepath-store: a table of commands, each with its flags and one function. A new command is a row in the table of
+ * store_tool.c and a function in a tool_*.c; what they share is here.
+ */
+#include "storage/store.h"
+
+struct json_object;
+
+enum wp_tool_flags {
+    WP_TOOL_JSON = 1, WP_TOOL_RECURSIVE = 2, WP_TOOL_LONG = 4,
+};
+
+#define WP_TOOL_ARGUMENTS 3
+
+struct wp_tool {
+    unsigned flags;                             /* given ones */
+    const char *arguments[WP_TOOL_ARGUMENTS];   /* NULL: not given */
+    struct wp_store *store;                     /* opened by wp_tool_open, closed by the caller of the command */
+    struct wp_buffer out;                       /* printed when the command ends, whatever it returns */
+};
+
+/* Opens arguments[0] as tool->store; nothing is made where there is no store. */
+int wp_tool_open(struct wp_tool *tool, struct wp_error *err);
+/* The releases that are meant: the given one, or all. Free with wp_strings_free. */
+int wp_tool_releases(struct wp_tool *tool, const char *release, char ***releases, size_t *count, struct wp_error *err);
+/* Prints the JSON object and drops it. -ENOMEM. */
+int wp_tool_json(struct wp_tool *tool, struct json_object *object, struct wp_error *err);
+/* "1.5 MiB", "2.31 s"; a static rule, at most `room` bytes. */
+const char *wp_tool_size(uint64_t bytes, char *text, size_t room);
+const char *wp_tool_time(uint64_t ns, char *text, size_t room);
+
+/* The commands. 0, -errno with an error, or 1: failed and said so itself. */
+int wp_tool_ls(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_cat(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_stat(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_verify(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_releases_list(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_compact(struct wp_tool *tool, struct wp_error *err);
+
+/* All of it: parses, runs, prints. The exit status. */
+int wp_store_tool_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_VERIFY_H
+#define WP_STORAGE_VERIFY_H
+/*
+ * Reads all of a release and says what is wrong: key grammar, headers, digests, messages, heads, references between
+ * keys. Faults are told one by one; the result is only an error when the release cannot be read at all.
+ */
+#include "storage/store.h"
+
+struct wp_verify {
+    /* Called for each fault; `key` may be "" for the release as a whole. */
+    void (*fault)(void *context, const char *release, const char *key, const char *reason);
+    void *context;
+    uint64_t keys, stored_bytes, raw_bytes, faults; /* counted up */
+};
+
+int wp_verify_release(struct wp_verify *verify, struct wp_store *store, const char *release, struct wp_error *err);
+
+#endif
