@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define STORE_IN_OUT "store"
+#define STORE_UNFINISHED "store.new"
 
 static bool exists(const char *path)
 {
@@ -30,7 +31,7 @@ static int check_out(const char *out, struct wp_error *err)
     for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
         is_ours |= !strcmp(entry->d_name, WP_SITE_MANIFEST);
         is_foreign |= strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
-            strcmp(entry->d_name, STORE_IN_OUT);
+            strcmp(entry->d_name, STORE_IN_OUT) && strcmp(entry->d_name, STORE_UNFINISHED);
     }
     closedir(dir);
     if (is_foreign && !is_ours)
@@ -83,15 +84,32 @@ int wp_place_prepare(struct wp_place *place, const char *out, const char *store,
     *place = (struct wp_place){0};
     int written = snprintf(place->out, sizeof(place->out), "%s", out);
     int more = store ? snprintf(place->store, sizeof(place->store), "%s", store)
-                     : snprintf(place->store, sizeof(place->store), "%.*s/" STORE_IN_OUT, PATH_MAX - 32, out);
+                     : snprintf(place->store, sizeof(place->store), "%.*s/" STORE_UNFINISHED, PATH_MAX - 32, out);
+    place->is_own_store = !store;
     if (!*out || (store && !*store) || written >= PATH_MAX - 32 || more >= PATH_MAX - 32)
         return wp_error_set(err, -EINVAL, "--out and --store take the name of a folder");
     int rc = check_out(place->out, err);
     if (!rc)
         rc = make_folder(place->out, "report", "--out", &place->made_out, err);
+    if (!rc && place->is_own_store) /* what a killed recording left */
+        rc = wp_path_remove(place->store, err);
     if (!rc)
         rc = make_folder(place->store, "store", "--store", &place->made_store, err);
     return rc ? rc : make_private(place, err);
+}
+
+int wp_place_keep_store(struct wp_place *place, struct wp_error *err)
+{
+    char kept[PATH_MAX];
+    if (!place->is_own_store)
+        return 0;
+    snprintf(kept, sizeof(kept), "%.*s/" STORE_IN_OUT, PATH_MAX - 32, place->out);
+    int rc = wp_path_remove(kept, err);
+    if (!rc && rename(place->store, kept))
+        rc = wp_error_errno(err, -errno, "cannot keep the store as '%s'", kept);
+    if (!rc)
+        memcpy(place->store, kept, sizeof(kept));
+    return rc;
 }
 
 void wp_place_fini(struct wp_place *place, bool undo)

@@ -13,11 +13,14 @@
 struct wp_place {
     char out[PATH_MAX], store[PATH_MAX], private_dir[96];
     bool made_out, made_store; /* they were not there before */
+    bool is_own_store;         /* inside out, and new with each recording; else it is the user's, and is added to */
 };
 
-/* Refuses an --out that holds something else than a report of ours, and places that cannot be written. `store` NULL:
- * inside `out`. Makes the folders. */
+/* Refuses an --out that holds something else than a report of ours, and places that cannot be written. Makes the
+ * folders. `store` NULL: a new one inside `out`, beside that of the last recording until wp_place_keep_store. */
 int wp_place_prepare(struct wp_place *place, const char *out, const char *store, struct wp_error *err);
+/* The recording is whole: its own store takes the place of the last one. */
+int wp_place_keep_store(struct wp_place *place, struct wp_error *err);
 /* Removes the private folder, and with `undo` also what the recording made of out and store. */
 void wp_place_fini(struct wp_place *place, bool undo);
 

@@ -190,6 +190,8 @@ static int finish(struct recording *recording, struct wp_error *err)
         rc = await(recording, &recording->aggregator, -1, RESOLVE_LIMIT, err);
     if (!rc)
         rc = check_end(recording, &recording->aggregator, "failed", err);
+    if (!rc)
+        rc = wp_place_keep_store(&recording->place, err);
     recording->keep_store = !rc;
     return rc;
 }

@@ -18,7 +18,7 @@ enum { KEY_CAPTURE = 256, KEY_JSON };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "DIR", 0, "Folder of the report (default: wakepath-report)", 0},
-    {"store", 's', "ROOT", 0, "Store to add the recording to (default: DIR/store)", 0},
+    {"store", 's', "ROOT", 0, "Store to add the recording to (default: a new one in DIR/store)", 0},
     {"release", 'r', "ID", 0, "Release to file it under (default: what git says of this folder, else unversioned)", 0},
     {"aggregate", 'a', "NAME=SELECTOR", 0, "Report on the processes that the selector picks; may be repeated", 0},
     {"duration", 'd', "SECONDS", 0, "Record no longer than that (without CMD: 10)", 0},

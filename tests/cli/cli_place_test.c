@@ -47,11 +47,11 @@ static void made_and_taken_back(void **state)
     struct stat st;
     (void)state;
     assert_int_equal(wp_place_prepare(&place, "a/out", NULL, NULL), 0);
-    assert_string_equal(place.store, "a/out/store");
-    assert_true(is_there("a/out/store") && is_there(place.private_dir));
+    assert_true(is_there(place.store) && is_there(place.private_dir));
     assert_int_equal(stat(place.private_dir, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
-    touch("a/out/store/data");
+    assert_false(is_there("a/out/store"));
+    touch("a/out/store.new/data");
     wp_place_fini(&place, true);
     assert_false(is_there("a/out") || is_there(place.private_dir));
 }
@@ -68,6 +68,32 @@ static void kept(void **state)
     assert_int_equal(wp_place_prepare(&place, "out", "root", NULL), 0);
     wp_place_fini(&place, true);
     assert_true(is_there("out") && is_there("root"));
+}
+
+/* Without --store each recording has its own, and a failed one leaves the last whole one as it was. */
+static void own_store_is_replaced_when_whole(void **state)
+{
+    struct wp_place place;
+    (void)state;
+    assert_int_equal(wp_place_prepare(&place, "out", NULL, NULL), 0);
+    touch("out/store.new/first");
+    assert_int_equal(wp_place_keep_store(&place, NULL), 0);
+    assert_string_equal(place.store, "out/store");
+    wp_place_fini(&place, false);
+    assert_true(is_there("out/store/first"));
+    mkdir("out/store.new", 0755); /* of a killed recording */
+    touch("out/store.new/half");
+    assert_int_equal(wp_place_prepare(&place, "out", NULL, NULL), 0);
+    assert_false(is_there("out/store.new/half"));
+    wp_place_fini(&place, true);
+    assert_true(is_there("out/store/first"));
+    assert_false(is_there("out/store.new"));
+    assert_int_equal(wp_place_prepare(&place, "out", NULL, NULL), 0);
+    touch("out/store.new/second");
+    assert_int_equal(wp_place_keep_store(&place, NULL), 0);
+    wp_place_fini(&place, false);
+    assert_true(is_there("out/store/second"));
+    assert_false(is_there("out/store/first") || is_there("out/store.new"));
 }
 
 static void strangers(void **state)
@@ -125,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(made_and_taken_back, setup, teardown),
         cmocka_unit_test_setup_teardown(kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(own_store_is_replaced_when_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(strangers, setup, teardown),
         cmocka_unit_test_setup_teardown(not_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(long_names, setup, teardown)};

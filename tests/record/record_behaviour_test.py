@@ -42,11 +42,15 @@ class Passing(RecordTest):
         self.record(["printf", "%s|", "a b", "--out", "", "*"], "--quiet")
         self.assertEqual(self.stdout(), "a b|--out||*|")
 
-    def test_second_recording_of_the_same_folder(self):
+    def test_second_recording_of_the_same_folder_replaces(self):
+        self.record(["sleep", "0.5"])
         self.record(["sleep", "0.1"])
-        first = self.summary()["total_ns"]
-        self.record(["sleep", "0.1"])
-        self.assertGreater(self.summary()["total_ns"], first)
+        self.assertLess(self.summary()["total_ns"], 400e6)
+
+    def test_second_recording_into_a_store_adds(self):
+        for _ in range(2):
+            self.record(["sleep", "0.3"], "--store", self.path("root"))
+        self.assertGreater(self.summary()["total_ns"], 600e6)
 
     def test_background_child_is_not_waited_for(self):
         self.record(["sh", "-c", f"sleep 40 & echo $! >{self.path('pid')}; exit 3"], want=3)
