@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define IDLE_ENVS 16u      /* kept open: two file descriptors each */
 #define READERS 512u
 #define MAP_KNOWN SIZE_MAX /* take the size that the file says */
 #define MAP_LIMIT ((size_t)1 << 46)
+#define NO_ROOM_BYTES (1u << 20) /* free on a disk that has just cut a write short */
 
 int wp_env_error(struct wp_error *err, int mdb_rc, const char *what, const struct wp_store *store, const char *release)
 {
@@ -231,4 +233,10 @@ void wp_env_set_broken(struct wp_store *store, struct wp_env *env)
     pthread_mutex_lock(&store->lock);
     env->is_broken = true;
     pthread_mutex_unlock(&store->lock);
+}
+
+bool wp_env_disk_is_full(const struct wp_store *store)
+{
+    struct statvfs disk;
+    return !statvfs(store->root, &disk) && disk.f_bavail * disk.f_frsize < NO_ROOM_BYTES;
 }

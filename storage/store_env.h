@@ -22,7 +22,6 @@ struct wp_env {
 
 struct wp_store {
     char *root;
-    bool may_create;
     size_t map_size;              /* bytes of a new environment's map */
     pthread_mutex_t lock;         /* over envs and the fields of each */
     LIST_HEAD(wp_env_list, wp_env) envs;
@@ -36,6 +35,8 @@ void wp_env_leave(struct wp_store *store, struct wp_env *env);
 void wp_env_want_larger(struct wp_store *store, struct wp_env *env);
 void wp_env_want_known_size(struct wp_store *store, struct wp_env *env);
 void wp_env_set_broken(struct wp_store *store, struct wp_env *env);
+/* Whether there is no room left under the store's root. */
+bool wp_env_disk_is_full(const struct wp_store *store);
 /* An LMDB result as -errno, with a text that says what to do. */
 int wp_env_error(struct wp_error *err, int mdb_rc, const char *what, const struct wp_store *store, const char *release);
 

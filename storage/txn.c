@@ -64,6 +64,8 @@ int wp_txn_commit(struct wp_txn *txn, struct wp_error *err)
     int rc = mdb_txn_commit(txn->mdb);
     if (rc == EIO || rc == ENOSPC) /* the pages in memory and on disk may differ: LMDB wants to be opened again */
         wp_env_set_broken(txn->store, txn->env);
+    if (rc == EIO && wp_env_disk_is_full(txn->store)) /* a write cut short by a full disk: LMDB 0.9 says EIO */
+        rc = ENOSPC;
     if (rc)
         rc = wp_txn_error(txn, err, rc, "cannot commit");
     free_txn(txn);
