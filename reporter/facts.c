@@ -199,12 +199,8 @@ int wp_facts_read(struct wp_facts *facts, struct wp_txn *txn, const char *releas
     size_t damage_count = 0;
     memset(facts, 0, sizeof(*facts));
     int rc = wp_txn_read_report(txn, aggregate, selection, &report, &damage, &damage_count, err);
-    if (!rc && !report)
-        rc = wp_error_set(err, -ENOENT, "no report of aggregate %s in release %s", aggregate, release);
-    if (rc) {
-        wp_damage_free(damage, damage_count);
+    if (rc)
         return rc;
-    }
     int trace_rc = wp_txn_read_trace(txn, aggregate, selection, &trace, &trace_error);
     rc = wp_facts_build(facts, release, aggregate, report, trace_rc ? NULL : trace, err);
     facts->damage = damage;

@@ -93,7 +93,7 @@ static int choose_aggregate(struct wp_txn *txn, char **aggregates, size_t count,
         struct wp_report *report = NULL;
         struct wp_damage *damage = NULL;
         size_t damaged = 0;
-        if (!wp_txn_read_report(txn, aggregates[i], &options->selection, &report, &damage, &damaged, NULL) && report &&
+        if (!wp_txn_read_report(txn, aggregates[i], &options->selection, &report, &damage, &damaged, NULL) &&
             (!*chosen || wp_report_total(report) > largest)) {
             *chosen = aggregates[i];
             largest = wp_report_total(report);

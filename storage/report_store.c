@@ -195,6 +195,9 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
             wp_error_set(err, rc, "cannot read '%s': %s", keys[i], *reason.text ? reason.text : strerror(-rc));
     }
     wp_strings_free(keys, count);
+    if (!rc && !sum && !*damage_count)
+        rc = wp_error_set(err, -ENOENT, "aggregate '%s' of release '%s' has no report in that time", aggregate,
+            txn->env->release);
     if (!rc && !sum && !(sum = wp_report_create()))
         rc = wp_error_set(err, -ENOMEM, "out of memory for a report");
     if (!rc)

@@ -124,7 +124,8 @@ struct wp_selection {          /* zeroed: everything */
 };
 /* Names of the aggregates of a release, sorted; free each and the array. */
 int wp_txn_aggregates(struct wp_txn *txn, char ***aggregates, size_t *count, struct wp_error *err);
-/* All matching reports merged; damaged ones go to *damage (free with wp_damage_free) and are left out. */
+/* All matching reports merged; damaged ones go to *damage (free with wp_damage_free) and are left out. -ENOENT: none
+ * matches. On failure *report and *damage are NULL. */
 int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err);
 /* The newest trace of the aggregate in the selection; -ENOENT. */

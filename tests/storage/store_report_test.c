@@ -76,7 +76,7 @@ static void deltas_shards_and_times(void **state)
         struct wp_selection selection;
         uint64_t total;
     } cases[] = {{{0}, 63}, {{.since_s = 101}, 4}, {{.until_s = 200}, 59}, {{.shard = "a"}, 7}, {{.shard = "a.5"}, 16},
-        {{.since_s = 100, .until_s = 200, .shard = "a"}, 3}, {{.shard = "nobody"}, 0}};
+        {{.since_s = 100, .until_s = 200, .shard = "a"}, 3}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
         assert_int_equal(fixture_total(txn, "main", &cases[i].selection), cases[i].total);
     struct wp_report *report;
@@ -85,6 +85,12 @@ static void deltas_shards_and_times(void **state)
     struct wp_error err = {0};
     assert_int_equal(wp_txn_read_report(txn, "nobody", NULL, &report, &damage, &count, &err), -ENOENT);
     assert_non_null(strstr(err.text, "nobody"));
+    struct wp_selection nobody = {.shard = "nobody"}, never = {.since_s = 300};
+    assert_int_equal(wp_txn_read_report(txn, "main", &nobody, &report, &damage, &count, &err), -ENOENT);
+    assert_int_equal(wp_txn_read_report(txn, "main", &never, &report, &damage, &count, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "main"));
+    assert_null(report);
+    assert_null(damage);
     assert_int_equal(fixture_count(txn, "main/report.100.a.~"), 2);
     char **names;
     assert_int_equal(wp_txn_shards(txn, &names, &count, NULL), 0);
