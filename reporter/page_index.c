@@ -22,6 +22,12 @@ static void add_card(struct wp_display *display, const char *release, const stru
                 release));
 }
 
+static void add_damaged(struct wp_display *display, const struct wp_release_summary *release)
+{
+    wp_display_add(display, WP_ITEM_NOTICE,
+        wp_pool_printf(&display->pool, "Release %s cannot be read: its data.mdb is damaged.", release->id));
+}
+
 int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, struct wp_error *err)
 {
     struct wp_pool *pool = &display->pool;
@@ -30,7 +36,9 @@ int wp_page_release(struct wp_display *display, const struct wp_release_summary 
         : wp_pool_printf(pool, "%zu aggregates", release->aggregate_count);
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
         add_card(display, release->id, row, row->name, wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL));
-    if (!release->first)
+    if (release->is_damaged)
+        add_damaged(display, release);
+    else if (!release->first)
         wp_display_add(display, WP_ITEM_PARAGRAPH, "This release has no reports yet.");
     return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the page of release %s", release->id) : 0;
 }
@@ -78,6 +86,8 @@ int wp_page_index(struct wp_display *display, const struct wp_site_summary *site
     } else {
         for (const struct wp_release_summary *release = site->first; release; release = release->next) {
             const struct wp_aggregate_summary *row = wp_summary_main(release);
+            if (release->is_damaged)
+                add_damaged(display, release);
             if (row)
                 add_card(display, release->id, row, release->aggregate_count == 1 ? release->id
                     : wp_pool_printf(pool, "%s (%zu aggregates, here %s)", release->id, release->aggregate_count, row->name),

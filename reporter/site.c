@@ -135,6 +135,11 @@ static int read_release(struct site *site, struct wp_store *store, const char *i
     site->main_found = false;
     wp_buffer_clear(&site->main_json);
     int rc = wp_txn_begin(&txn, store, id, false, err);
+    if (rc == -EBADMSG && !site->options->release) { /* the others are well */
+        release->is_damaged = true;
+        site->damaged++;
+        return write_release(site, release, err);
+    }
     if (!rc)
         rc = wp_txn_aggregates(txn, &aggregates, &count, err);
     for (size_t i = 0; i < count && !rc; i++) {

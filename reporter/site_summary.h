@@ -22,6 +22,7 @@ struct wp_aggregate_summary {
 struct wp_release_summary {
     const char *id;
     uint64_t last_ns;                       /* newest activity in any aggregate */
+    bool is_damaged;                        /* could not be opened at all */
     size_t aggregate_count;
     struct wp_aggregate_summary *first, *last; /* in the store's order */
     struct wp_release_summary *next;

@@ -128,37 +128,51 @@ static bool holds_something(struct wp_store *store, const char *release)
     return rc != 0;
 }
 
-static bool is_release(struct wp_store *store, const char *name)
+static bool is_folder(const struct wp_store *store, const char *name)
 {
     char path[PATH_MAX];
     struct stat st;
     if (!wp_id_valid(name) || (size_t)snprintf(path, sizeof(path), "%s/%s/data.mdb", store->root, name) >= sizeof(path))
         return false;
-    return !stat(path, &st) && S_ISREG(st.st_mode) && holds_something(store, name);
+    return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-int wp_store_releases(struct wp_store *store, char ***releases, size_t *count, struct wp_error *err)
+int wp_store_folders(struct wp_store *store, char ***folders, size_t *count, struct wp_error *err)
 {
-    *releases = NULL;
+    *folders = NULL;
     *count = 0;
-    DIR *folder = opendir(store->root);
-    if (!folder)
+    DIR *root = opendir(store->root);
+    if (!root)
         return wp_error_errno(err, -errno, "cannot list store '%s'", store->root);
     int rc = 0;
     struct dirent *entry;
-    while (!rc && (entry = readdir(folder)))
-        if (is_release(store, entry->d_name))
-            rc = wp_strings_add(releases, count, entry->d_name);
-    closedir(folder);
+    while (!rc && (entry = readdir(root)))
+        if (is_folder(store, entry->d_name))
+            rc = wp_strings_add(folders, count, entry->d_name);
+    closedir(root);
     if (rc) {
-        wp_strings_free(*releases, *count);
-        *releases = NULL;
+        wp_strings_free(*folders, *count);
+        *folders = NULL;
         *count = 0;
         return wp_error_set(err, rc, "out of memory for the list of releases");
     }
     if (*count)
-        qsort(*releases, *count, sizeof(**releases), compare_names);
+        qsort(*folders, *count, sizeof(**folders), compare_names);
     return 0;
+}
+
+int wp_store_releases(struct wp_store *store, char ***releases, size_t *count, struct wp_error *err)
+{
+    int rc = wp_store_folders(store, releases, count, err);
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++) {
+        if (holds_something(store, (*releases)[i]))
+            (*releases)[kept++] = (*releases)[i];
+        else
+            free((*releases)[i]);
+    }
+    *count = kept;
+    return rc;
 }
 
 int wp_store_update(struct wp_store *store, const char *release, int (*work)(struct wp_txn *txn, void *context),

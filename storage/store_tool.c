@@ -7,8 +7,12 @@
 #include <argp.h>
 #include <errno.h>
 #include <json-c/json.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 struct command {
     const char *name, *arguments, *help;
@@ -18,14 +22,14 @@ struct command {
 };
 
 static const struct command commands[] = {
-    {"ls", "ROOT[/RELEASE[/PREFIX]]", "List releases, or keys of one", 1, 1, WP_TOOL_JSON | WP_TOOL_RECURSIVE | WP_TOOL_LONG,
+    {"ls", "ROOT[/RELEASE[/PREFIX]]", "List releases, or keys of one", 1, 3, WP_TOOL_JSON | WP_TOOL_RECURSIVE | WP_TOOL_LONG,
         wp_tool_ls},
-    {"cat", "ROOT RELEASE KEY", "Print a value as text", 3, 3, WP_TOOL_JSON, wp_tool_cat},
-    {"stat", "ROOT [RELEASE]", "Say how much there is of what", 1, 2, WP_TOOL_JSON, wp_tool_stat},
-    {"verify", "ROOT [RELEASE]", "Read all, name each fault", 1, 2, WP_TOOL_JSON,
+    {"cat", "ROOT/RELEASE/KEY", "Print a value as text", 1, 3, WP_TOOL_JSON, wp_tool_cat},
+    {"stat", "ROOT[/RELEASE]", "Say how much there is of what", 1, 2, WP_TOOL_JSON, wp_tool_stat},
+    {"verify", "ROOT[/RELEASE]", "Read all, name each fault", 1, 2, WP_TOOL_JSON,
         wp_tool_verify},
     {"releases", "ROOT", "List releases, times, sizes", 1, 1, WP_TOOL_JSON, wp_tool_releases_list},
-    {"compact", "ROOT [RELEASE]", "Merge the deltas of reports", 1, 2, WP_TOOL_JSON,
+    {"compact", "ROOT[/RELEASE]", "Merge the deltas of reports", 1, 2, WP_TOOL_JSON,
         wp_tool_compact},
 };
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
@@ -115,7 +119,8 @@ static char *list_commands(int key, const char *text, void *input)
     wp_buffer_puts(&list, "Commands (each has --help):\n");
     for (size_t i = 0; i < COMMANDS; i++)
         wp_buffer_printf(&list, "  %-9s %-24s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
-    wp_buffer_puts(&list, "\nA store may be read while it is being written. Exit status: 0 well, 1 failure or fault, 64 usage.");
+    wp_buffer_puts(&list, "\nA blank does as well as the slash between ROOT, RELEASE and KEY. A store may be "
+        "read while it is being written. Exit status: 0 well, 1 failure or fault, 64 usage.");
     return (char *)list.data; /* argp frees it */
 }
 
@@ -137,43 +142,112 @@ static const struct command *parse_all(struct wp_tool *tool, int argc, char **ar
     return parse.command;
 }
 
+struct job {
+    const struct command *command;
+    struct wp_tool tool;
+};
+
+static int run_job(void *context)
+{
+    struct job *job = context;
+    struct wp_tool *tool = &job->tool;
+    struct wp_logger logger = {"wakepath-store", WP_LOG_INFO, 2};
+    struct wp_error err = {0};
+    int rc = job->command->run(tool, &err);
+    if (tool->out.failed && !rc)
+        rc = wp_error_set(&err, -ENOMEM, "out of memory for the output");
+    if (tool->out.size && (fwrite(tool->out.data, 1, tool->out.size, stdout) != tool->out.size) && !rc)
+        rc = wp_error_errno(&err, -errno, "cannot write to standard output");
+    if (fflush(stdout) && !rc)
+        rc = wp_error_errno(&err, -errno, "cannot write to standard output");
+    char *rest = (char *)tool->complaints.data;
+    for (char *line; rest && *rest && (line = strsep(&rest, "\n"));)
+        wp_log(&logger, WP_LOG_ERROR, "%s", line);
+    if (rc < 0)
+        wp_log(&logger, WP_LOG_ERROR, "%s", err.text);
+    rc = rc || tool->complaints.size ? WP_EXIT_FAILURE : WP_EXIT_OK;
+    wp_store_close(tool->store);
+    wp_buffer_fini(&tool->out);
+    wp_buffer_fini(&tool->complaints);
+    return rc;
+}
+
 int wp_store_tool_main(int argc, char **argv)
 {
     struct wp_logger logger = {"wakepath-store", WP_LOG_INFO, 2};
     struct wp_error err = {0};
-    struct wp_tool tool = {0};
-    const struct command *command = parse_all(&tool, argc, argv);
-    int rc = command->run(&tool, &err);
-    if (tool.out.failed && !rc)
-        rc = wp_error_set(&err, -ENOMEM, "out of memory for the output");
-    if (tool.out.size && (fwrite(tool.out.data, 1, tool.out.size, stdout) != tool.out.size) && !rc)
-        rc = wp_error_errno(&err, -errno, "cannot write to standard output");
-    if (fflush(stdout) && !rc)
-        rc = wp_error_errno(&err, -errno, "cannot write to standard output");
-    if (rc < 0)
+    struct job job = {0};
+    job.command = parse_all(&job.tool, argc, argv);
+    int rc = wp_tool_apart(run_job, &job, &err);
+    if (rc >= 0)
+        return rc;
+    if (*err.text)
         wp_log(&logger, WP_LOG_ERROR, "%s", err.text);
-    wp_store_close(tool.store);
-    wp_buffer_fini(&tool.out);
-    return rc ? WP_EXIT_FAILURE : WP_EXIT_OK;
+    else if (wp_tool_signal_text(-rc))
+        wp_log(&logger, WP_LOG_ERROR, "%s: %s; 'wakepath-store verify' names the release", job.tool.arguments[0],
+            wp_tool_signal_text(-rc));
+    else
+        return 128 - rc; /* killed from outside, as a shell says it */
+    return WP_EXIT_FAILURE;
 }
 
 /* --- what commands share --- */
 
 int wp_tool_open(struct wp_tool *tool, struct wp_error *err)
 {
-    return wp_store_open(&tool->store, tool->arguments[0], false, err);
+    int rc = wp_tool_place_of(&tool->place, tool->arguments, err);
+    return rc ? rc : wp_store_open(&tool->store, tool->place.root, false, err);
 }
 
-int wp_tool_releases(struct wp_tool *tool, const char *release, char ***releases, size_t *count, struct wp_error *err)
+int wp_tool_releases(struct wp_tool *tool, char ***releases, size_t *count, struct wp_error *err)
 {
     *releases = NULL;
     *count = 0;
-    if (!release)
+    if (*tool->place.rest)
+        return wp_error_set(err, -EINVAL, "'%s': give a release, not a key", tool->place.rest);
+    if (!*tool->place.release)
         return wp_store_releases(tool->store, releases, count, err);
-    if (!wp_strings_add(releases, count, release))
+    if (!wp_strings_add(releases, count, tool->place.release))
         return 0;
     wp_strings_free(*releases, *count);
     return wp_error_set(err, -ENOMEM, "out of memory");
+}
+
+int wp_tool_pass_over(struct wp_tool *tool, int rc, const struct wp_error *err)
+{
+    if (rc != -EBADMSG || *tool->place.release)
+        return rc;
+    wp_buffer_printf(&tool->complaints, "%s\n", err->text);
+    return 0;
+}
+
+const char *wp_tool_signal_text(int signal)
+{
+    switch (signal) {
+    case SIGBUS:
+    case SIGSEGV:
+    case SIGABRT:
+        return "the structure of a data.mdb is damaged: reading it ended the reading process";
+    default:
+        return NULL;
+    }
+}
+
+int wp_tool_apart(int (*work)(void *context), void *context, struct wp_error *err)
+{
+    int status;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child < 0)
+        return wp_error_errno(err, -errno, "cannot start the reading process");
+    if (!child) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        _exit(work(context));
+    }
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return wp_error_errno(err, -errno, "cannot wait for the reading process");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 int wp_tool_json(struct wp_tool *tool, struct json_object *object, struct wp_error *err)

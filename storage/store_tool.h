@@ -5,7 +5,10 @@
  * wakepath-store: a table of commands, each with its flags and one function. A new command is a row in the table of
  * store_tool.c and a function in a tool_*.c; what they share is here.
  */
+#include "storage/keys.h"
 #include "storage/store.h"
+
+#include <limits.h>
 
 struct json_object;
 
@@ -15,17 +18,35 @@ enum wp_tool_flags {
 
 #define WP_TOOL_ARGUMENTS 3
 
+struct wp_tool_place {
+    char root[PATH_MAX];
+    char release[NAME_MAX + 1]; /* "": all */
+    char rest[WP_KEY_ROOM];     /* a key or the start of keys, "" none */
+};
+
 struct wp_tool {
     unsigned flags;                             /* given ones */
     const char *arguments[WP_TOOL_ARGUMENTS];   /* NULL: not given */
+    struct wp_tool_place place;                 /* what they say */
+    struct wp_buffer complaints;                /* lines for standard error: releases that were passed over */
     struct wp_store *store;                     /* opened by wp_tool_open, closed by the caller of the command */
     struct wp_buffer out;                       /* printed when the command ends, whatever it returns */
 };
 
-/* Opens arguments[0] as tool->store; nothing is made where there is no store. */
+/* "ROOT", "ROOT RELEASE", "ROOT/RELEASE/KEY" ...: any way to part it. */
+int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err);
+/* Takes the arguments apart and opens tool->store; nothing is made where there is no store. */
 int wp_tool_open(struct wp_tool *tool, struct wp_error *err);
 /* The releases that are meant: the given one, or all. Free with wp_strings_free. */
-int wp_tool_releases(struct wp_tool *tool, const char *release, char ***releases, size_t *count, struct wp_error *err);
+int wp_tool_releases(struct wp_tool *tool, char ***releases, size_t *count, struct wp_error *err);
+/* One of several releases is damaged: notes it as a complaint, which makes the command fail in the end, and gives 0.
+ * Any other result is given back, and so is this one where the release was asked for by name. */
+int wp_tool_pass_over(struct wp_tool *tool, int rc, const struct wp_error *err);
+/* Runs `work` in a process of its own and gives what it returned (0 to 127), or -signal that it died of. LMDB believes
+ * the pages of its file: where damage has hit its own structure, reading may kill the reader. */
+int wp_tool_apart(int (*work)(void *context), void *context, struct wp_error *err);
+/* What such a signal means, or NULL: something else. */
+const char *wp_tool_signal_text(int signal);
 /* Prints the JSON object and drops it. -ENOMEM. */
 int wp_tool_json(struct wp_tool *tool, struct json_object *object, struct wp_error *err);
 /* "1.5 MiB", "2.31 s"; a static rule, at most `room` bytes. */

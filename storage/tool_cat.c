@@ -8,18 +8,19 @@
 
 static int read_value(struct wp_tool *tool, struct wp_txn *txn, struct json_object **object, struct wp_error *err)
 {
+    const char *text = tool->place.rest;
     struct wp_key key;
     struct wp_value value;
     struct wp_buffer raw = {0};
-    int rc = wp_key_parse(&key, tool->arguments[2], err);
+    int rc = *text ? wp_key_parse(&key, text, err) : wp_error_set(err, -EINVAL, "cat needs a key: 'wakepath-store ls -R' lists them");
     if (!rc)
-        rc = wp_txn_value(txn, tool->arguments[2], key.kind, &value, err);
+        rc = wp_txn_value(txn, text, key.kind, &value, err);
     if (!rc) {
         rc = wp_value_unwrap(&value, &raw, err);
         if (!rc && !(*object = wp_value_json(&key, &value, &raw, err)))
             rc = -EBADMSG;
         if (rc)
-            wp_error_wrap(err, rc, "%s", tool->arguments[2]);
+            wp_error_wrap(err, rc, "%s", text);
     }
     wp_buffer_fini(&raw);
     return rc;
@@ -31,7 +32,7 @@ int wp_tool_cat(struct wp_tool *tool, struct wp_error *err)
     struct json_object *object = NULL;
     int rc = wp_tool_open(tool, err);
     if (!rc)
-        rc = wp_txn_begin(&txn, tool->store, tool->arguments[1], false, err);
+        rc = wp_txn_begin(&txn, tool->store, tool->place.release, false, err);
     if (!rc)
         rc = read_value(tool, txn, &object, err);
     wp_txn_abort(txn);

@@ -50,7 +50,7 @@ int wp_tool_compact(struct wp_tool *tool, struct wp_error *err)
     size_t count = 0;
     int rc = wp_tool_open(tool, err);
     if (!rc)
-        rc = wp_tool_releases(tool, tool->arguments[1], &releases, &count, err);
+        rc = wp_tool_releases(tool, &releases, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
         struct work work = {.err = err};
         rc = check_release(tool, releases[i], err);

@@ -6,62 +6,8 @@
 #include "storage/txn.h"
 
 #include <errno.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-struct place { /* ROOT[/RELEASE[/PREFIX]], taken apart by where data.mdb is */
-    char root[PATH_MAX];
-    char release[NAME_MAX + 1]; /* "" all */
-    char prefix[WP_KEY_ROOM];
-};
-
-static bool is_release_folder(const char *path)
-{
-    char data[PATH_MAX + 16];
-    struct stat st;
-    snprintf(data, sizeof(data), "%s/data.mdb", path);
-    return !stat(data, &st);
-}
-
-static int split_release(struct place *place, const char *path, const char *prefix, struct wp_error *err)
-{
-    char copy[PATH_MAX];
-    snprintf(copy, sizeof(copy), "%s", path);
-    if ((size_t)snprintf(place->prefix, sizeof(place->prefix), "%s", prefix) >= sizeof(place->prefix))
-        return wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is no prefix of a key", prefix);
-    snprintf(place->release, sizeof(place->release), "%s", basename(copy));
-    snprintf(copy, sizeof(copy), "%s", path);
-    snprintf(place->root, sizeof(place->root), "%s", dirname(copy));
-    return 0;
-}
-
-static int split_path(struct place *place, const char *text, struct wp_error *err)
-{
-    char path[PATH_MAX];
-    struct stat st;
-    *place = (struct place){0};
-    if ((size_t)snprintf(path, sizeof(path), "%s", text) >= sizeof(path))
-        return wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", text);
-    for (size_t size = strlen(path); size > 1 && path[size - 1] == '/'; size--)
-        path[size - 1] = 0;
-    if (is_release_folder(path))
-        return split_release(place, path, "", err);
-    if (!stat(path, &st)) {
-        memcpy(place->root, path, sizeof(path));
-        return 0;
-    }
-    int code = -errno;
-    for (char *slash = strrchr(path, '/'); slash && slash > path; slash = strrchr(path, '/')) {
-        *slash = 0;
-        if (is_release_folder(path))
-            return split_release(place, path, text + (slash - path) + 1, err);
-    }
-    return wp_error_errno(err, code, "cannot list '%s'", text);
-}
 
 struct list {
     struct wp_tool *tool;
@@ -196,7 +142,7 @@ static int list_root(struct wp_tool *tool, struct json_object *rows, struct wp_e
         else
             wp_buffer_printf(&tool->out, "%s/\n", releases[i]);
         if (tool->flags & WP_TOOL_RECURSIVE)
-            rc = list_release(tool, releases[i], "", rows, err);
+            rc = wp_tool_pass_over(tool, list_release(tool, releases[i], "", rows, err), err);
     }
     wp_strings_free(releases, count);
     return rc;
@@ -204,16 +150,14 @@ static int list_root(struct wp_tool *tool, struct json_object *rows, struct wp_e
 
 int wp_tool_ls(struct wp_tool *tool, struct wp_error *err)
 {
-    struct place place;
     struct json_object *rows = NULL;
-    int rc = split_path(&place, tool->arguments[0], err);
-    if (!rc)
-        rc = wp_store_open(&tool->store, place.root, false, err);
+    int rc = wp_tool_open(tool, err);
     if (rc)
         return rc;
     if (tool->flags & WP_TOOL_JSON)
         rows = json_object_new_array();
-    rc = *place.release ? list_release(tool, place.release, place.prefix, rows, err) : list_root(tool, rows, err);
+    rc = *tool->place.release ? list_release(tool, tool->place.release, tool->place.rest, rows, err)
+                              : list_root(tool, rows, err);
     if (rc)
         json_object_put(rows);
     return rc || !(tool->flags & WP_TOOL_JSON) ? rc : wp_tool_json(tool, rows, err);

@@ -195,13 +195,14 @@ static int sum_all(struct wp_tool *tool, void (*print)(struct wp_buffer *, const
     size_t count = 0;
     int rc = wp_tool_open(tool, err);
     if (!rc)
-        rc = wp_tool_releases(tool, tool->arguments[1], &releases, &count, err);
+        rc = wp_tool_releases(tool, &releases, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
         struct sums sums;
-        rc = sum_release(tool, releases[i], &sums, err);
-        if (!rc && rows)
+        int sum_rc = sum_release(tool, releases[i], &sums, err);
+        rc = wp_tool_pass_over(tool, sum_rc, err);
+        if (!sum_rc && rows)
             json_object_array_add(rows, sums_json(releases[i], &sums));
-        else if (!rc)
+        else if (!sum_rc)
             print(&tool->out, releases[i], &sums);
         free(sums.aggregates);
     }

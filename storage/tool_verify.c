@@ -1,111 +1,170 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wakepath-store verify */
+/* wakepath-store verify: each release is read in a process of its own, which hands back what it has found as JSON. */
 #include "storage/json_parts.h"
+#include "storage/store_env.h"
 #include "storage/store_tool.h"
 #include "storage/verify.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct work {
     struct wp_tool *tool;
-    struct json_object *faults; /* --json */
+    const char *release;
+    FILE *found;                    /* of the reading process: the way back */
+    struct json_object *rows;       /* faults */
+    uint64_t releases, keys, stored_bytes, raw_bytes, faults;
 };
 
 static void take_fault(void *context, const char *release, const char *key, const char *reason)
 {
     struct work *work = context;
-    if (work->faults) {
-        struct json_object *row = wp_json_add_row(work->faults);
-        wp_json_put_text(row, "release", release);
-        wp_json_put_text(row, "key", key);
-        wp_json_put_text(row, "reason", reason);
-        return;
-    }
-    struct json_object *line = json_object_new_object(); /* so that hostile names are printed as text is */
-    struct wp_buffer text = {0};
-    wp_buffer_printf(&text, "%s%s%s: %s", release, *key ? "/" : "", key, reason);
-    wp_json_put_text(line, "fault", text.data ? (const char *)text.data : reason);
-    wp_json_print(&work->tool->out, line);
-    json_object_put(line);
-    wp_buffer_fini(&text);
+    struct json_object *row = wp_json_add_row(work->rows);
+    wp_json_put_text(row, "release", release);
+    wp_json_put_text(row, "key", key);
+    wp_json_put_text(row, "reason", reason);
 }
 
-static int print_result(struct work *work, const struct wp_verify *verify, size_t releases, struct wp_error *err)
+/* In the reading process. */
+static int read_release(void *context)
+{
+    struct work *work = context;
+    struct wp_verify verify = {.fault = take_fault, .context = work};
+    struct wp_error err = {0};
+    struct json_object *result = json_object_new_object();
+    work->rows = wp_json_put_rows(result, "faults");
+    if (wp_verify_release(&verify, work->tool->store, work->release, &err))
+        wp_json_put_text(result, "error", err.text);
+    wp_json_put_number(result, "keys", verify.keys);
+    wp_json_put_number(result, "stored_bytes", verify.stored_bytes);
+    wp_json_put_number(result, "raw_bytes", verify.raw_bytes);
+    fputs(json_object_to_json_string_ext(result, JSON_C_TO_STRING_PLAIN), work->found);
+    int rc = fflush(work->found) ? 1 : 0;
+    json_object_put(result);
+    return rc;
+}
+
+static uint64_t number(struct json_object *object, const char *name)
+{
+    struct json_object *value = NULL;
+    return json_object_object_get_ex(object, name, &value) ? json_object_get_uint64(value) : 0;
+}
+
+static const char *text(struct json_object *object, const char *name)
+{
+    struct json_object *value = NULL;
+    return json_object_object_get_ex(object, name, &value) ? json_object_get_string(value) : "";
+}
+
+static int take_result(struct work *work, struct json_object *result, struct wp_error *err)
+{
+    struct json_object *faults = NULL;
+    if (*text(result, "error"))
+        return wp_error_set(err, -EIO, "%s", text(result, "error"));
+    json_object_object_get_ex(result, "faults", &faults);
+    size_t count = faults ? json_object_array_length(faults) : 0;
+    for (size_t i = 0; i < count; i++)
+        json_object_array_add(work->rows, json_object_get(json_object_array_get_idx(faults, i)));
+    work->faults += count;
+    work->keys += number(result, "keys");
+    work->stored_bytes += number(result, "stored_bytes");
+    work->raw_bytes += number(result, "raw_bytes");
+    work->releases += count || number(result, "keys"); /* one that holds nothing is none */
+    return 0;
+}
+
+static int read_result(struct work *work, struct wp_error *err)
+{
+    struct wp_buffer bytes = {0};
+    char piece[4096];
+    rewind(work->found);
+    for (size_t got; (got = fread(piece, 1, sizeof(piece), work->found)) > 0;)
+        wp_buffer_append(&bytes, piece, got);
+    struct json_object *result = bytes.failed || !bytes.size ? NULL : json_tokener_parse((const char *)bytes.data);
+    int rc = result ? take_result(work, result, err)
+                    : wp_error_set(err, -EIO, "release '%s': the reading process left no result", work->release);
+    json_object_put(result);
+    wp_buffer_fini(&bytes);
+    return rc;
+}
+
+static int verify_release(struct work *work, struct wp_error *err)
+{
+    work->found = tmpfile(); /* a pipe would hold up a reader that finds much */
+    if (!work->found)
+        return wp_error_errno(err, -errno, "cannot make a temporary file");
+    struct json_object *rows = work->rows;
+    int rc = wp_tool_apart(read_release, work, err);
+    work->rows = rows;
+    if (rc < 0 && wp_tool_signal_text(-rc) && !*err->text) {
+        take_fault(work, work->release, "", wp_tool_signal_text(-rc));
+        work->faults++;
+        work->releases++;
+        rc = 0;
+    } else if (rc) {
+        rc = wp_error_set(err, -EIO, "release '%s': the reading process failed (%d)", work->release, rc);
+    } else {
+        rc = read_result(work, err);
+    }
+    fclose(work->found);
+    return rc;
+}
+
+/* Names are hostile: printed as wp_json_print prints text. */
+static void print_fault(struct wp_buffer *out, struct json_object *fault)
+{
+    struct json_object *line = json_object_new_object();
+    struct wp_buffer words = {0};
+    const char *key = text(fault, "key");
+    wp_buffer_printf(&words, "%s%s%s: %s", text(fault, "release"), *key ? "/" : "", key, text(fault, "reason"));
+    wp_json_put_text(line, "fault", words.data ? (const char *)words.data : key);
+    wp_json_print(out, line);
+    json_object_put(line);
+    wp_buffer_fini(&words);
+}
+
+static int print_result(struct work *work, struct wp_error *err)
 {
     char stored[32];
-    if (!work->faults) {
-        wp_buffer_printf(&work->tool->out, "%zu release%s, %llu keys, %s: %llu fault%s\n", releases, releases == 1 ? "" : "s",
-            (unsigned long long)verify->keys, wp_tool_size(verify->stored_bytes, stored, sizeof(stored)),
-            (unsigned long long)verify->faults, verify->faults == 1 ? "" : "s");
+    struct wp_buffer *out = &work->tool->out;
+    if (!(work->tool->flags & WP_TOOL_JSON)) {
+        for (size_t i = 0; i < json_object_array_length(work->rows); i++)
+            print_fault(out, json_object_array_get_idx(work->rows, i));
+        wp_buffer_printf(out, "%llu release%s, %llu keys, %s: %llu fault%s\n", (unsigned long long)work->releases,
+            work->releases == 1 ? "" : "s", (unsigned long long)work->keys,
+            wp_tool_size(work->stored_bytes, stored, sizeof(stored)), (unsigned long long)work->faults,
+            work->faults == 1 ? "" : "s");
         return 0;
     }
     struct json_object *result = json_object_new_object();
-    wp_json_put(result, "ok", json_object_new_boolean(!verify->faults));
-    wp_json_put_number(result, "releases", releases);
-    wp_json_put_number(result, "keys", verify->keys);
-    wp_json_put_number(result, "stored_bytes", verify->stored_bytes);
-    wp_json_put_number(result, "raw_bytes", verify->raw_bytes);
-    wp_json_put(result, "faults", work->faults);
+    wp_json_put(result, "ok", json_object_new_boolean(!work->faults));
+    wp_json_put_number(result, "releases", work->releases);
+    wp_json_put_number(result, "keys", work->keys);
+    wp_json_put_number(result, "stored_bytes", work->stored_bytes);
+    wp_json_put_number(result, "raw_bytes", work->raw_bytes);
+    wp_json_put(result, "faults", json_object_get(work->rows));
     return wp_tool_json(work->tool, result, err);
 }
 
-/* Prints what it has found and gives 1 when that is a fault. */
-static int verify_all(struct wp_tool *tool, struct wp_error *err)
+int wp_tool_verify(struct wp_tool *tool, struct wp_error *err)
 {
-    struct work work = {tool, tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL};
-    struct wp_verify verify = {.fault = take_fault, .context = &work};
+    struct work work = {.tool = tool, .rows = json_object_new_array()};
     char **releases = NULL;
     size_t count = 0;
     int rc = wp_tool_open(tool, err);
+    if (!rc && !*tool->place.release)
+        rc = wp_store_folders(tool->store, &releases, &count, err); /* not even looked into by this process */
+    else if (!rc)
+        rc = wp_tool_releases(tool, &releases, &count, err);
+    for (size_t i = 0; !rc && i < count; i++) {
+        work.release = releases[i];
+        rc = verify_release(&work, err);
+    }
     if (!rc)
-        rc = wp_tool_releases(tool, tool->arguments[1], &releases, &count, err);
-    for (size_t i = 0; !rc && i < count; i++)
-        rc = wp_verify_release(&verify, tool->store, releases[i], err);
-    if (!rc)
-        rc = print_result(&work, &verify, count, err);
-    else
-        json_object_put(work.faults);
+        rc = print_result(&work, err);
+    json_object_put(work.rows);
     wp_strings_free(releases, count);
-    return rc ? rc : verify.faults != 0;
-}
-
-static int run_child(struct wp_tool *tool)
-{
-    struct wp_error err = {0};
-    int rc = verify_all(tool, &err);
-    fwrite(tool->out.data ? (const char *)tool->out.data : "", 1, tool->out.size, stdout);
-    if (rc < 0)
-        fprintf(stderr, "wakepath-store: error: %s\n", err.text);
-    return fflush(stdout) || rc ? 1 : 0;
-}
-
-/*
- * LMDB believes the pages of its file: where damage has hit its own structure, reading may kill the reader. So another
- * process reads, and this one says what became of it.
- */
-int wp_tool_verify(struct wp_tool *tool, struct wp_error *err)
-{
-    int status;
-    pid_t child = fork();
-    if (child < 0)
-        return wp_error_errno(err, -errno, "cannot start the reading process");
-    if (!child)
-        _exit(run_child(tool));
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return wp_error_errno(err, -errno, "cannot wait for the reading process");
-    if (WIFEXITED(status))
-        return WEXITSTATUS(status) ? 1 : 0;
-    struct work work = {tool, tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL};
-    struct wp_verify verify = {.faults = 1};
-    char reason[128];
-    snprintf(reason, sizeof(reason), "the structure of a data.mdb is damaged: reading it ended by signal %d (%s)",
-        WTERMSIG(status), strsignal(WTERMSIG(status)));
-    take_fault(&work, tool->arguments[1] ? tool->arguments[1] : tool->arguments[0], "", reason);
-    int rc = print_result(&work, &verify, 0, err);
-    return rc ? rc : 1;
+    return rc ? rc : work.faults != 0;
 }

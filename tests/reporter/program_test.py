@@ -157,6 +157,20 @@ class Program(unittest.TestCase):
         with open(out + "/v1/main/index.html", encoding="utf-8") as file:
             self.assertIn("Damaged and left out", file.read())
 
+    def test_a_damaged_release_leaves_the_others(self):
+        self.put("plain", "v2")
+        with open(self.store + "/v1/data.mdb", "wb") as file:
+            file.write(b"no database" * 1000)
+        out = self.folder + "/site"
+        run = reporter("--store", self.store, "--out", out)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("damaged=1", run.stderr)
+        for page in ("/index.html", "/v1/index.html"):
+            with open(out + page, encoding="utf-8") as file:
+                self.assertIn("Release v1 cannot be read", file.read())
+        self.assertTrue(os.path.exists(out + "/v2/main/index.html"))
+        self.assertEqual(reporter("--store", self.store, "--release", "v1", "--out", out).returncode, 1)
+
 
 if __name__ == "__main__":
     unittest.main(argv=[sys.argv[0]], verbosity=2)

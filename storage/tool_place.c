@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ROOT, RELEASE and KEY in one argument or in several: taken apart by where data.mdb is. */
+#include "storage/store_tool.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_release_folder(const char *path)
+{
+    char data[PATH_MAX + 16];
+    struct stat st;
+    snprintf(data, sizeof(data), "%s/data.mdb", path);
+    return !stat(data, &st);
+}
+
+static int split_release(struct wp_tool_place *place, const char *path, const char *rest, struct wp_error *err)
+{
+    char copy[PATH_MAX];
+    if ((size_t)snprintf(place->rest, sizeof(place->rest), "%s", rest) >= sizeof(place->rest))
+        return wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is no key", rest);
+    snprintf(copy, sizeof(copy), "%s", path);
+    snprintf(place->release, sizeof(place->release), "%s", basename(copy));
+    snprintf(copy, sizeof(copy), "%s", path);
+    snprintf(place->root, sizeof(place->root), "%s", dirname(copy));
+    return 0;
+}
+
+static int split_path(struct wp_tool_place *place, const char *text, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if ((size_t)snprintf(path, sizeof(path), "%s", text) >= sizeof(path))
+        return wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", text);
+    for (size_t size = strlen(path); size > 1 && path[size - 1] == '/'; size--)
+        path[size - 1] = 0;
+    if (is_release_folder(path))
+        return split_release(place, path, "", err);
+    if (!stat(path, &st)) {
+        memcpy(place->root, path, sizeof(path));
+        return 0;
+    }
+    int code = -errno;
+    for (char *slash = strrchr(path, '/'); slash && slash > path; slash = strrchr(path, '/')) {
+        *slash = 0;
+        if (is_release_folder(path))
+            return split_release(place, path, text + (slash - path) + 1, err);
+    }
+    return wp_error_errno(err, code, "cannot open '%s'", text);
+}
+
+static int take_more(char *to, size_t room, const char *text, struct wp_error *err)
+{
+    return (size_t)snprintf(to, room, "%s", text) < room ? 0 : wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", text);
+}
+
+int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err)
+{
+    *place = (struct wp_tool_place){0};
+    int rc = split_path(place, arguments[0], err);
+    for (int i = 1; !rc && i < WP_TOOL_ARGUMENTS && arguments[i]; i++) {
+        const char *word = arguments[i];
+        const char *slash = strchr(word, '/');
+        if (*place->release && *place->rest) {
+            rc = wp_error_set(err, -EINVAL, "'%s' is one word too many", word);
+        } else if (*place->release) {
+            rc = take_more(place->rest, sizeof(place->rest), word, err);
+        } else {
+            rc = take_more(place->rest, sizeof(place->rest), slash ? slash + 1 : "", err);
+            snprintf(place->release, sizeof(place->release), "%.*s", slash ? (int)(slash - word) : NAME_MAX, word);
+        }
+    }
+    return rc;
+}
