@@ -19,8 +19,9 @@ struct wp_named_frame {
     bool is_kernel;
 };
 
+/* A fact of kind 0 says what a key stands for; later facts name the key alone. */
 struct wp_fact_socket {
-    uint64_t key;                 /* what the source tells sockets apart by (kernel address hashed, or a counter); 0: none */
+    uint64_t key;                 /* what the source tells sockets apart by; 0: none */
     struct wp_socket_entry entry;
 };
 

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_BLOCK_H
+#define WP_COLLECTOR_BPF_BLOCK_H
+/* Block requests. A request is named by a hash of its address, unique while it is in flight. */
+#include "sched.h"
+
+static __always_inline __u64 request_key(struct request *rq)
+{
+    return mix(0x77616b65, address_of(&rq));
+}
+
+static __always_inline __u32 device_of(struct request *rq)
+{
+    struct gendisk *disk = BPF_CORE_READ(rq, q, disk);
+    return disk ? (__u32)BPF_CORE_READ(disk, major) << 20 | (BPF_CORE_READ(disk, first_minor) & 0xfffff) : 0;
+}
+
+/* include/linux/blk_types.h: operation in the low 8 bits, then flags. */
+static __always_inline __u8 block_flags(__u32 command)
+{
+    __u32 operation = command & 0xff;
+    __u8 flags = 0;
+    if (operation & 1)
+        flags |= 1; /* WP_BLOCK_WRITE */
+    if (operation == 2 || command & 1u << 18) /* REQ_OP_FLUSH, REQ_PREFLUSH */
+        flags |= 2;
+    if (command & 1u << 19) /* REQ_RAHEAD */
+        flags |= 4;
+    if (command & 1u << 11) /* REQ_SYNC */
+        flags |= 8;
+    if (operation == 3)
+        flags |= 16;
+    return flags;
+}
+
+static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_flags, __u32 bytes)
+{
+    struct wp_record *r = RESERVE(struct wp_record, kind);
+    if (!r)
+        return 0;
+    fill_head(r, kind, current_task());
+    r->d = device_of(rq);
+    r->a = rq->__sector;
+    r->b = request_key(rq);
+    r->c = bytes;
+    r->flags = block_flags(rq->cmd_flags) | extra_flags;
+    submit(r);
+    return 0;
+}
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(wp_block_insert, struct request *rq)
+{
+    return send_block(KIND_BLOCK_INSERT, rq, 0, rq->__data_len);
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(wp_block_issue, struct request *rq)
+{
+    return send_block(KIND_BLOCK_ISSUE, rq, 0, rq->__data_len);
+}
+
+/* Also fires for a part of a request: that part's waiters are woken, the request goes on. */
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(wp_block_complete, struct request *rq, unsigned char status, unsigned int bytes)
+{
+    struct cpu_context *context = cpu_context();
+    if (context)
+        set_mark(context, level_now(context), CAUSE_BLOCK, request_key(rq), device_of(rq));
+    if (bytes < rq->__data_len)
+        return 0;
+    return send_block(KIND_BLOCK_COMPLETE, rq, status ? 32 : 0, bytes); /* WP_BLOCK_ERROR */
+}
+
+#endif

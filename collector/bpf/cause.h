@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_CAUSE_H
+#define WP_COLLECTOR_BPF_CAUSE_H
+/*
+ * What is behind a waking. Three contexts may be stacked on a CPU (a task, a soft interrupt, a hard interrupt); each has
+ * a mark that says what is being handled there. Tracepoints set and clear marks; sched_waking reads the innermost one.
+ * A mark without a tracepoint for its end (a task that works off its socket's backlog or completes block requests itself)
+ * is believed for MARK_NS, and never past a switch.
+ */
+#include "emit.h"
+
+#define MARK_NS 50000
+#define THREAD_SIZE 16384u /* arch/x86/include/asm/page_64_types.h, arch/arm64/include/asm/memory.h */
+
+enum level { LEVEL_TASK, LEVEL_SOFT, LEVEL_HARD, LEVELS };
+
+enum { /* as enum wp_cause of proto/event.h */
+    CAUSE_UNKNOWN, CAUSE_TASK, CAUSE_TIMER, CAUSE_MESSAGE, CAUSE_BLOCK, CAUSE_IRQ, CAUSE_SOFTIRQ
+};
+
+struct mark {
+    __u64 a, d, time_ns;
+    __u32 tid;      /* who set it */
+    __u8 cause;
+    __u8 has_end;   /* a tracepoint will clear it */
+    __u8 timers;    /* functions of timers that are running, a hard one on top of a soft one */
+    __u8 reserved;
+};
+
+struct packet {
+    __u64 key;      /* of the datagram that is being received */
+    __u16 remote_port, local_port; /* host order */
+    __u32 reserved;
+};
+
+struct cpu_context {
+    struct mark marks[LEVELS];
+    struct packet packets[LEVELS];
+    __u32 in_irq, in_softirq; /* neither kind nests on a CPU */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct cpu_context);
+} contexts SEC(".maps");
+
+static __always_inline struct cpu_context *cpu_context(void)
+{
+    __u32 zero = 0;
+    return bpf_map_lookup_elem(&contexts, &zero);
+}
+
+static __always_inline __u32 level_now(const struct cpu_context *context)
+{
+    return context->in_irq ? LEVEL_HARD : context->in_softirq ? LEVEL_SOFT : LEVEL_TASK;
+}
+
+/*
+ * Is this the stack of the current task? Interrupts that have no tracepoint (of the local timer, between processors) run
+ * on a stack of their own, and what they wake is not the task's doing. The arguments of a program lie on the stack.
+ */
+static __always_inline bool is_on_task_stack(void *ctx)
+{
+    return address_of(&ctx) - (__u64)(unsigned long)BPF_CORE_READ(current_task(), stack) < THREAD_SIZE;
+}
+
+static __always_inline void set_mark(struct cpu_context *context, __u32 level, __u8 cause, __u64 a, __u64 d)
+{
+    struct mark *m = &context->marks[level];
+    m->a = a;
+    m->d = d;
+    m->time_ns = bpf_ktime_get_ns();
+    m->tid = (__u32)bpf_get_current_pid_tgid();
+    m->cause = cause;
+}
+
+static __always_inline void clear_mark(struct cpu_context *context, __u32 level)
+{
+    __builtin_memset(&context->marks[level], 0, sizeof(struct mark));
+}
+
+static __always_inline void fill_cause(void *ctx, struct wp_record *r, struct cpu_context *context)
+{
+    __u32 level = level_now(context);
+    struct mark *m = &context->marks[level];
+    bool is_fresh = m->has_end || (m->tid == (__u32)bpf_get_current_pid_tgid() && r->time_ns - m->time_ns < MARK_NS);
+    r->flags = level == LEVEL_HARD ? 1 : level == LEVEL_SOFT ? 2 : 0; /* WP_CONTEXT_* */
+    r->c = level == LEVEL_TASK ? CAUSE_TASK : CAUSE_UNKNOWN;
+    if (m->timers) {
+        r->c = CAUSE_TIMER;
+        r->flags |= level == LEVEL_TASK; /* in the interrupt of the local timer */
+    } else if (m->cause && is_fresh) {
+        r->c = m->cause;
+        r->a = m->a;
+        r->d = m->d;
+    } else if (level == LEVEL_TASK && !is_on_task_stack(ctx)) {
+        r->c = CAUSE_UNKNOWN;
+        r->flags = 1;
+    }
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(wp_irq_entry, int irq)
+{
+    struct cpu_context *context = cpu_context();
+    if (!context)
+        return 0;
+    context->in_irq = 1;
+    clear_mark(context, LEVEL_HARD);
+    set_mark(context, LEVEL_HARD, CAUSE_IRQ, 0, irq);
+    context->marks[LEVEL_HARD].has_end = 1;
+    return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(wp_irq_exit)
+{
+    struct cpu_context *context = cpu_context();
+    if (!context)
+        return 0;
+    context->in_irq = 0;
+    clear_mark(context, LEVEL_HARD);
+    return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(wp_softirq_entry, unsigned int vector)
+{
+    struct cpu_context *context = cpu_context();
+    if (!context)
+        return 0;
+    context->in_softirq = 1;
+    context->packets[LEVEL_SOFT].key = 0;
+    clear_mark(context, LEVEL_SOFT);
+    set_mark(context, LEVEL_SOFT, CAUSE_SOFTIRQ, 0, vector);
+    context->marks[LEVEL_SOFT].has_end = 1;
+    return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(wp_softirq_exit)
+{
+    struct cpu_context *context = cpu_context();
+    if (!context)
+        return 0;
+    context->in_softirq = 0;
+    clear_mark(context, LEVEL_SOFT);
+    return 0;
+}
+
+static __always_inline int count_timer(int change)
+{
+    struct cpu_context *context = cpu_context();
+    if (!context)
+        return 0;
+    struct mark *m = &context->marks[level_now(context)];
+    if (change > 0 || m->timers)
+        m->timers += change;
+    return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(wp_hrtimer_entry)
+{
+    return count_timer(1);
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(wp_hrtimer_exit)
+{
+    return count_timer(-1);
+}
+
+SEC("tp_btf/timer_expire_entry")
+int BPF_PROG(wp_timer_entry)
+{
+    return count_timer(1);
+}
+
+SEC("tp_btf/timer_expire_exit")
+int BPF_PROG(wp_timer_exit)
+{
+    return count_timer(-1);
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_EMIT_H
+#define WP_COLLECTOR_BPF_EMIT_H
+/* The ring buffer, the filters, and the heads of records. */
+#include "kernel_types.h"
+#include "record.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#define PF_KTHREAD 0x00200000u /* include/linux/sched.h */
+
+/* Set before loading. */
+const volatile __u32 wp_netns_inum = 0;   /* only threads and sockets of this network namespace; 0: all */
+const volatile __u32 wp_self_pid = 0;     /* the collector: no stacks and no samples of it */
+const volatile bool wp_is_chosen_only = false; /* stacks and samples only of the processes in `chosen` */
+const volatile bool wp_wants_cmdline = false;
+const volatile __u64 wp_wake_bytes = 1 << 20; /* wake the reader when so much waits; it looks by itself now and then */
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 16 << 20);
+} ring SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct wp_record_drops);
+} drops SEC(".maps");
+
+/* Processes (tgid) whose stacks and samples are wanted. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 65536);
+    __type(key, __u32);
+    __type(value, __u8);
+} chosen SEC(".maps");
+
+static __always_inline void count_drop(__u32 kind)
+{
+    __u32 zero = 0;
+    struct wp_record_drops *d = bpf_map_lookup_elem(&drops, &zero);
+    if (!d || kind >= WP_RECORD_KINDS)
+        return;
+    __sync_fetch_and_add(&d->count[kind], 1); /* an interrupt may drop on this CPU too */
+    d->last_ns[kind] = bpf_ktime_get_ns();
+}
+
+static __always_inline __u64 wake_flag(void)
+{
+    return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= wp_wake_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+}
+
+/* Is the thread one of this host's, when a host is a network namespace? Kernel threads serve all. */
+static __always_inline bool is_here(struct task_struct *task)
+{
+    if (!wp_netns_inum || !task->pid || task->flags & PF_KTHREAD)
+        return true;
+    struct nsproxy *proxy = BPF_CORE_READ(task, nsproxy);
+    return !proxy || BPF_CORE_READ(proxy, net_ns, ns.inum) == wp_netns_inum; /* none: it is exiting */
+}
+
+static __always_inline bool is_chosen(__u32 pid)
+{
+    if (pid == wp_self_pid)
+        return false;
+    return !wp_is_chosen_only || bpf_map_lookup_elem(&chosen, &pid);
+}
+
+static __always_inline struct task_struct *current_task(void)
+{
+    return (struct task_struct *)bpf_get_current_task_btf();
+}
+
+/* A pointer's value as a number: the verifier allows no arithmetic with pointers, but lets memory be read. */
+static __always_inline __u64 address_of(const void *pointer_to_pointer)
+{
+    __u64 value = 0;
+    bpf_probe_read_kernel(&value, sizeof(value), pointer_to_pointer);
+    return value;
+}
+
+/* The head of a record about the thread `task`, or about the idle task when it is not of this host. */
+static __always_inline void fill_head(struct wp_record *r, __u8 kind, struct task_struct *task)
+{
+    __builtin_memset(r, 0, sizeof(*r));
+    r->time_ns = bpf_ktime_get_ns();
+    r->kind = kind;
+    r->cpu = (__u16)bpf_get_smp_processor_id();
+    if (is_here(task)) {
+        r->tid = task->pid;
+        r->pid = task->tgid;
+    }
+}
+
+/* A fixed-size record in the ring, or NULL (counted). */
+#define RESERVE(type, kind) ({ \
+    type *made = bpf_ringbuf_reserve(&ring, sizeof(type), 0); \
+    if (!made) \
+        count_drop(kind); \
+    made; \
+})
+
+static __always_inline void submit(void *record)
+{
+    bpf_ringbuf_submit(record, wake_flag());
+}
+
+static __always_inline void fill_task(struct wp_record_task *out, struct task_struct *task)
+{
+    out->start_ns = task->start_time;
+    out->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
+    out->is_kernel = !!(task->flags & PF_KTHREAD);
+    out->reserved = 0;
+    bpf_probe_read_kernel_str(out->comm, sizeof(out->comm), task->comm);
+}
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_KERNEL_TYPES_H
+#define WP_COLLECTOR_BPF_KERNEL_TYPES_H
+/*
+ * The few kernel types that the programs read, with only the members they read; CO-RE finds the real offsets on the
+ * kernel that loads them, so the build needs no BTF of any kernel. Names and types as in Linux 5.19 to 6.18.
+ */
+#include <linux/bpf.h>
+#include <linux/types.h>
+
+#include <stdbool.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct ns_common {
+    unsigned int inum;
+};
+
+struct net {
+    struct ns_common ns;
+};
+
+typedef struct {
+    struct net *net;
+} possible_net_t;
+
+struct nsproxy {
+    struct net *net_ns;
+};
+
+struct kernfs_node {
+    __u64 id;
+};
+
+struct cgroup {
+    struct kernfs_node *kn;
+};
+
+struct css_set {
+    struct cgroup *dfl_cgrp;
+};
+
+struct mm_struct {
+    unsigned long arg_start, arg_end;
+};
+
+struct thread_info {
+    unsigned int status;
+};
+
+struct task_struct {
+    struct thread_info thread_info;
+    void *stack;
+    unsigned int __state;
+    int exit_state;
+    unsigned int flags;
+    int on_cpu;
+    int pid, tgid;
+    char comm[16];
+    __u64 start_time;
+    __u32 self_exec_id;
+    struct mm_struct *mm;
+    struct nsproxy *nsproxy;
+    struct css_set *cgroups;
+    struct task_struct *group_leader;
+};
+
+struct task_struct___cpu {
+    unsigned int recent_used_cpu;
+    struct thread_info___cpu {
+        unsigned int cpu;
+    } thread_info;
+};
+
+struct linux_binprm {
+    const char *filename;
+};
+
+struct gendisk {
+    int major, first_minor;
+};
+
+struct request_queue {
+    struct gendisk *disk;
+};
+
+struct request {
+    struct request_queue *q;
+    unsigned int cmd_flags;
+    unsigned int __data_len;
+    __u64 __sector;
+};
+
+struct in6_addr {
+    union {
+        __u8 u6_addr8[16];
+    } in6_u;
+};
+
+struct sock_common {
+    __be32 skc_daddr;
+    __be32 skc_rcv_saddr;
+    __be16 skc_dport;
+    __u16 skc_num;
+    unsigned short skc_family;
+    volatile unsigned char skc_state;
+    possible_net_t skc_net;
+    struct in6_addr skc_v6_daddr;
+    struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sock {
+    struct sock_common __sk_common;
+    __u16 sk_protocol;
+};
+
+struct tcp_sock {
+    __u32 write_seq;
+    __u32 copied_seq;
+    __u32 rcv_nxt;
+    __u32 snd_una;
+};
+
+struct sk_buff {
+    struct sock *sk;
+    unsigned int len;
+    char cb[48];
+    __be16 protocol;
+    __u16 transport_header;
+    __u16 network_header;
+    unsigned char *head;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+    struct seq_file *seq;
+    __u64 session_id, seq_num;
+};
+
+struct bpf_iter__task {
+    struct bpf_iter_meta *meta;
+    struct task_struct *task;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+    unsigned long di, si, orig_ax, ip, sp;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+    int syscallno;
+};
+#endif
+
+#pragma clang attribute pop
+
+/* include/net/tcp.h: the start of struct tcp_skb_cb, kept in sk_buff.cb while TCP handles the packet. */
+struct wp_tcp_cb {
+    __u32 seq, end_seq;
+};
+
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_RECORD_H
+#define WP_COLLECTOR_BPF_RECORD_H
+/*
+ * What the BPF programs write into the ring buffer and collector/source_bpf.c reads: a fixed head, then a tail that the
+ * kind names. Shared by both sides, fixed-width types only. Kinds below WP_RECORD_SOCKET are enum wp_event_kind
+ * (proto/event.h) and use thread, other, a, b, c as said there, with raw thread numbers.
+ */
+#ifdef __bpf__
+typedef unsigned char wp_u8;
+typedef unsigned short wp_u16;
+typedef unsigned int wp_u32;
+typedef unsigned long long wp_u64;
+#else
+#include <stdint.h>
+typedef uint8_t wp_u8;
+typedef uint16_t wp_u16;
+typedef uint32_t wp_u32;
+typedef uint64_t wp_u64;
+#endif
+
+#define WP_RECORD_SOCKET 32u      /* tail: struct wp_record_socket; d = its key. Comes before the first use of the key */
+#define WP_RECORD_KINDS 33u
+
+#define WP_RECORD_COMM 16
+#define WP_RECORD_PATH 256
+#define WP_RECORD_CMDLINE 1024
+#define WP_RECORD_KERNEL_DEPTH 64
+#define WP_RECORD_USER_DEPTH 127
+
+struct wp_record {
+    wp_u64 time_ns;     /* bpf_ktime_get_ns: CLOCK_MONOTONIC */
+    wp_u8 kind, flags;
+    wp_u16 cpu;
+    wp_u32 tid, pid;    /* thread (FORK: parent, EXEC: after) */
+    wp_u32 other_tid, other_pid;
+    wp_u32 c;
+    wp_u64 a, b, d;     /* d: device, syscall number + 1, irq, vector, or socket key */
+    wp_u64 stack_key;   /* 0: no stack */
+    wp_u16 kernel_ips, user_ips; /* in the tail, innermost first; both 0 with a key: seen before */
+    wp_u32 tail;        /* bytes behind the head */
+};
+
+/* Tail of FORK (the child), EXEC, STATE, RENAME. */
+struct wp_record_task {
+    wp_u64 start_ns, cgroup_id;
+    wp_u32 is_kernel, reserved;
+    char comm[WP_RECORD_COMM];
+};
+
+/* Tail of EXEC: the task, then these. */
+struct wp_record_exec {
+    struct wp_record_task task;
+    char path[WP_RECORD_PATH];
+    wp_u32 cmdline_size; /* 0 when it was not asked for */
+    char cmdline[WP_RECORD_CMDLINE]; /* arguments, each with its NUL */
+};
+
+struct wp_record_socket {
+    wp_u8 family, protocol;
+    wp_u16 local_port, remote_port; /* host order */
+    wp_u16 reserved;
+    wp_u8 local[16], remote[16];
+    wp_u32 netns;
+};
+
+/* Records that found the ring full: per CPU and kind, ever growing. */
+struct wp_record_drops {
+    wp_u64 count[WP_RECORD_KINDS];
+    wp_u64 last_ns[WP_RECORD_KINDS];
+};
+
+_Static_assert(sizeof(struct wp_record) == 72, "the head of a record");
+_Static_assert(sizeof(struct wp_record_task) == 40, "the tail of a task");
+_Static_assert(sizeof(struct wp_record_socket) == 44, "the tail of a socket");
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_SCHED_H
+#define WP_COLLECTOR_BPF_SCHED_H
+/* Threads: switches, wakings, births and deaths, and what exists at the start. */
+#include "cause.h"
+#include "stack.h"
+
+enum { /* as enum wp_event_kind of proto/event.h */
+    KIND_SWITCH = 1, KIND_WAKING, KIND_FORK, KIND_EXEC, KIND_EXIT, KIND_RENAME, KIND_STATE, KIND_BLOCK_INSERT,
+    KIND_BLOCK_ISSUE, KIND_BLOCK_COMPLETE, KIND_SOCK_SEND, KIND_SOCK_ARRIVE, KIND_SOCK_RECV, KIND_SOCK_STATE,
+    KIND_SOCK_RETRANSMIT, KIND_SAMPLE
+};
+
+enum { STATE_RUNNING, STATE_INTERRUPTIBLE, STATE_UNINTERRUPTIBLE, STATE_STOPPED, STATE_TRACED, STATE_DEAD, STATE_IDLE,
+    STATE_PARKED };
+
+struct wp_task_with {
+    struct wp_record head;
+    struct wp_record_task task;
+};
+
+struct exec_record {
+    struct wp_record head;
+    struct wp_record_exec exec;
+};
+
+/* include/linux/sched.h: TASK_*; __state before it became a pair of fields is not supported. */
+static __always_inline __u32 state_of(__u32 state)
+{
+    if (state & 0xb0) /* EXIT_ZOMBIE | EXIT_DEAD | TASK_DEAD */
+        return STATE_DEAD;
+    if (state & 0x40)
+        return STATE_PARKED;
+    if (state & 8)
+        return STATE_TRACED;
+    if (state & 4)
+        return STATE_STOPPED;
+    if (state & 2)
+        return state & 0x400 ? STATE_IDLE : STATE_UNINTERRUPTIBLE; /* TASK_NOLOAD */
+    return state & 1 ? STATE_INTERRUPTIBLE : STATE_RUNNING;
+}
+
+struct call {
+    __u32 number;       /* + 1; 0: none */
+    bool is_deliberate; /* only sleeps */
+    bool is_yield;
+};
+
+static __always_inline struct call call_of(struct task_struct *task)
+{
+    struct call call = {};
+    if (task->flags & PF_KTHREAD)
+        return call;
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+    if (!regs)
+        return call;
+#if defined(__TARGET_ARCH_x86)
+    long number = (long)BPF_CORE_READ(regs, orig_ax);
+    if (number < 0 || number > 2000 || task->thread_info.status & 2) /* TS_COMPAT: other numbers */
+        return call;
+    call.number = (__u32)number + 1;
+    if (number == 35 || number == 230) /* nanosleep, clock_nanosleep */
+        call.is_deliberate = true;
+    if (number == 23 || number == 270) /* select, pselect6 without files */
+        call.is_deliberate = !BPF_CORE_READ(regs, di);
+    if (number == 7 || number == 271) /* poll, ppoll without files */
+        call.is_deliberate = !BPF_CORE_READ(regs, si);
+    call.is_yield = number == 24;
+#elif defined(__TARGET_ARCH_arm64)
+    int number = BPF_CORE_READ(regs, syscallno);
+    if (number < 0 || number > 2000)
+        return call;
+    call.number = number + 1;
+    call.is_deliberate = number == 101 || number == 115; /* nanosleep, clock_nanosleep */
+    call.is_yield = number == 124;
+#endif
+    return call;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+{
+    struct cpu_context *context = cpu_context();
+    if (context)
+        clear_mark(context, LEVEL_TASK);
+    struct stack_record *r = stack_scratch(0);
+    if (!r)
+        return 0;
+    fill_head(&r->head, KIND_SWITCH, prev);
+    if (is_here(next)) {
+        r->head.other_tid = next->pid;
+        r->head.other_pid = next->tgid;
+    }
+    if (wp_netns_inum && !r->head.tid && !r->head.other_tid && (prev->pid || next->pid))
+        return 0; /* between threads of other hosts, or the idle task and them: all of it is idle time here */
+    struct call call = {};
+    if (prev->pid)
+        call = call_of(prev);
+    r->head.d = call.number;
+    r->head.c = preempt ? STATE_RUNNING : state_of(prev_state);
+    if (r->head.c == STATE_RUNNING && prev->pid && !call.is_yield)
+        r->head.flags |= 1; /* WP_SWITCH_PREEMPTED */
+    else if (call.is_deliberate)
+        r->head.flags |= 2; /* WP_SWITCH_DELIBERATE */
+    if (r->head.tid && r->head.c != STATE_RUNNING && r->head.c != STATE_DEAD && is_chosen(r->head.pid))
+        take_stacks(ctx, r, prev, !(prev->flags & PF_KTHREAD));
+    send_with_stack(r);
+    return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(wp_waking, struct task_struct *woken)
+{
+    struct cpu_context *context = cpu_context();
+    if (!context || !is_here(woken))
+        return 0;
+    struct wp_record *r = RESERVE(struct wp_record, KIND_WAKING);
+    if (!r)
+        return 0;
+    fill_head(r, KIND_WAKING, current_task());
+    r->other_tid = woken->pid;
+    r->other_pid = woken->tgid;
+    fill_cause(ctx, r, context);
+    submit(r);
+    return 0;
+}
+
+static __always_inline bool is_vfork(struct task_struct *parent)
+{
+#if defined(__TARGET_ARCH_x86)
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(parent);
+    if (!regs)
+        return false;
+    long number = (long)BPF_CORE_READ(regs, orig_ax);
+    return number == 58 || (number == 56 && BPF_CORE_READ(regs, di) & 0x4000); /* vfork; clone with CLONE_VFORK */
+#else
+    return false;
+#endif
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(wp_fork, struct task_struct *parent, struct task_struct *child)
+{
+    __u32 parent_pid = parent->tgid, child_pid = child->tgid;
+    if (wp_is_chosen_only && parent_pid != child_pid && bpf_map_lookup_elem(&chosen, &parent_pid)) {
+        __u8 one = 1;
+        bpf_map_update_elem(&chosen, &child_pid, &one, BPF_ANY);
+    }
+    if (!is_here(child))
+        return 0;
+    struct wp_task_with *r = RESERVE(struct wp_task_with, KIND_FORK);
+    if (!r)
+        return 0;
+    fill_head(&r->head, KIND_FORK, parent);
+    r->head.other_tid = child->pid;
+    r->head.other_pid = child_pid;
+    r->head.flags = (parent_pid == child_pid ? 1 : 0) | (is_vfork(parent) ? 2 : 0); /* WP_FORK_* */
+    r->head.tail = sizeof(r->task);
+    fill_task(&r->task, child);
+    submit(r);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binprm *program)
+{
+    if (!is_here(task))
+        return 0;
+    struct exec_record *r = RESERVE(struct exec_record, KIND_EXEC);
+    if (!r)
+        return 0;
+    fill_head(&r->head, KIND_EXEC, task);
+    r->head.other_tid = old_tid; /* the thread that called exec, before it took over the leader's number */
+    r->head.tail = sizeof(r->exec);
+    fill_task(&r->exec.task, task);
+    if (bpf_probe_read_kernel_str(r->exec.path, sizeof(r->exec.path), program->filename) < 0)
+        r->exec.path[0] = 0;
+    r->exec.cmdline_size = 0;
+    if (wp_wants_cmdline && task->mm) {
+        unsigned long start = BPF_CORE_READ(task, mm, arg_start), size = BPF_CORE_READ(task, mm, arg_end) - start;
+        if (size > WP_RECORD_CMDLINE)
+            size = WP_RECORD_CMDLINE;
+        if (size && !bpf_probe_read_user(r->exec.cmdline, size, (void *)start))
+            r->exec.cmdline_size = (__u32)size;
+    }
+    submit(r);
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(wp_exit, struct task_struct *task)
+{
+    __u32 pid = task->tgid;
+    if (wp_is_chosen_only && task->pid == task->tgid)
+        bpf_map_delete_elem(&chosen, &pid);
+    if (!is_here(task))
+        return 0;
+    struct wp_record *r = RESERVE(struct wp_record, KIND_EXIT);
+    if (!r)
+        return 0;
+    fill_head(r, KIND_EXIT, task);
+    submit(r);
+    return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(wp_rename, struct task_struct *task, const char *comm)
+{
+    if (!is_here(task))
+        return 0;
+    struct wp_task_with *r = RESERVE(struct wp_task_with, KIND_RENAME);
+    if (!r)
+        return 0;
+    fill_head(&r->head, KIND_RENAME, task);
+    r->head.tail = sizeof(r->task);
+    fill_task(&r->task, task);
+    bpf_probe_read_kernel_str(r->task.comm, sizeof(r->task.comm), comm);
+    submit(r);
+    return 0;
+}
+
+SEC("iter/task")
+int wp_tasks(struct bpf_iter__task *ctx)
+{
+    struct task_struct *task = ctx->task;
+    if (!task || !is_here(task) || task->exit_state)
+        return 0;
+    struct wp_task_with *r = RESERVE(struct wp_task_with, KIND_STATE);
+    if (!r)
+        return 0;
+    fill_head(&r->head, KIND_STATE, task);
+    r->head.c = state_of(task->__state);
+    r->head.d = call_of(task).number;
+    r->head.cpu = 0;
+    if (task->on_cpu) {
+        r->head.c = STATE_RUNNING;
+        r->head.flags = 1; /* WP_STATE_ON_CPU */
+        if (bpf_core_field_exists(((struct task_struct___cpu *)0)->thread_info.cpu))
+            r->head.cpu = (__u16)BPF_CORE_READ((struct task_struct___cpu *)task, thread_info.cpu);
+    }
+    r->head.tail = sizeof(r->task);
+    fill_task(&r->task, task);
+    submit(r);
+    return 0;
+}
+
+SEC("perf_event")
+int wp_sample(void *ctx)
+{
+    struct task_struct *task = current_task();
+    struct stack_record *r = stack_scratch(1);
+    if (!r || !task->pid || !is_here(task) || !is_chosen(task->tgid))
+        return 0;
+    fill_head(&r->head, KIND_SAMPLE, task);
+    take_stacks(ctx, r, task, !(task->flags & PF_KTHREAD));
+    send_with_stack(r);
+    return 0;
+}
+
+#endif

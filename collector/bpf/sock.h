@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_SOCK_H
+#define WP_COLLECTOR_BPF_SOCK_H
+/*
+ * Sockets: what was sent, what arrived, what was read. A socket is named by a number of its own, kept in its storage, so
+ * that reused memory is a new socket. TCP is located by stream positions, a UDP datagram by a hash of its headers that
+ * both ends compute alike.
+ */
+#include "sched.h"
+
+#include <bpf/bpf_endian.h>
+
+#define AF_INET 2
+#define AF_INET6 10
+#define IPPROTO_TCP 6
+#define IPPROTO_UDP 17
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
+#define TCP_LISTEN 10
+#define TCP_NEW_SYN_RECV 12
+
+struct socket {
+    __u64 key;             /* 0: not used yet */
+    __u32 sent_end;        /* write_seq behind the last send */
+    __u8 has_sent_end, has_connecting, is_told, reserved;
+    struct wp_record_socket told; /* as the reader knows it */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_SK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct socket);
+} sockets SEC(".maps");
+
+struct socket_record {
+    struct wp_record head;
+    struct wp_record_socket socket;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, __u64);
+} socket_counter SEC(".maps");
+
+static __always_inline bool is_inet(const struct sock *sk)
+{
+    __u16 family = sk->__sk_common.skc_family;
+    if (family != AF_INET && family != AF_INET6)
+        return false;
+    return !wp_netns_inum || BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum) == wp_netns_inum;
+}
+
+static __always_inline bool is_tcp(const struct sock *sk)
+{
+    return sk->sk_protocol == IPPROTO_TCP;
+}
+
+static __always_inline __u64 next_socket_key(void)
+{
+    __u32 zero = 0;
+    __u64 *counter = bpf_map_lookup_elem(&socket_counter, &zero);
+    return counter ? (__sync_fetch_and_add(counter, 1) + 1) << 12 | (bpf_get_smp_processor_id() & 0xfff) : 0;
+}
+
+static __always_inline void describe(struct wp_record_socket *out, const struct sock *sk)
+{
+    const struct sock_common *common = &sk->__sk_common;
+    __builtin_memset(out, 0, sizeof(*out));
+    out->family = (__u8)common->skc_family;
+    out->protocol = (__u8)sk->sk_protocol;
+    out->local_port = common->skc_num;
+    out->remote_port = bpf_ntohs(common->skc_dport);
+    out->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+    if (common->skc_family == AF_INET) {
+        __be32 local = common->skc_rcv_saddr, remote = common->skc_daddr;
+        __builtin_memcpy(out->local, &local, 4);
+        __builtin_memcpy(out->remote, &remote, 4);
+    } else {
+        BPF_CORE_READ_INTO(&out->local, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
+        BPF_CORE_READ_INTO(&out->remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
+    }
+}
+
+static __always_inline bool is_same(const struct wp_record_socket *x, const struct wp_record_socket *y)
+{
+    const __u32 *a = (const __u32 *)x, *b = (const __u32 *)y;
+    __u32 differs = 0;
+#pragma unroll
+    for (int i = 0; i < (int)(sizeof(*x) / 4); i++)
+        differs |= a[i] ^ b[i];
+    return !differs;
+}
+
+/* The socket's own memory, its key made and its addresses told when they are new; NULL when there is none. */
+static __always_inline struct socket *known_socket(struct sock *sk)
+{
+    struct socket *s = bpf_sk_storage_get(&sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
+    if (!s)
+        return 0;
+    struct wp_record_socket now;
+    describe(&now, sk);
+    if (s->is_told && is_same(&now, &s->told))
+        return s;
+    __u64 key = next_socket_key(); /* other addresses: another socket to the reader */
+    struct socket_record *r = RESERVE(struct socket_record, WP_RECORD_SOCKET);
+    if (!r)
+        return 0;
+    fill_head(&r->head, WP_RECORD_SOCKET, current_task());
+    r->head.d = key;
+    r->head.tail = sizeof(r->socket);
+    r->socket = now;
+    s->told = now;
+    s->key = key;
+    s->is_told = 1;
+    submit(r);
+    return s;
+}
+
+static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a, __u64 b, __u32 c)
+{
+    struct wp_record *r = RESERVE(struct wp_record, kind);
+    if (!r)
+        return;
+    fill_head(r, kind, current_task());
+    r->flags = flags;
+    r->d = key;
+    r->a = a;
+    r->b = b;
+    r->c = c;
+    submit(r);
+}
+
+static __always_inline void end_backlog(void)
+{
+    struct cpu_context *context = cpu_context();
+    if (context)
+        clear_mark(context, LEVEL_TASK);
+}
+
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(wp_sock_send, struct sock *sk, int result)
+{
+    end_backlog();
+    if (result <= 0 || !is_inet(sk) || !is_tcp(sk))
+        return 0;
+    struct socket *s = known_socket(sk);
+    if (!s)
+        return 0;
+    __u32 end = BPF_CORE_READ((struct tcp_sock *)sk, write_seq);
+    __u32 bytes = s->has_sent_end ? end - s->sent_end : (__u32)result;
+    if (!bytes) /* another thread's call took in these bytes as well */
+        return 0;
+    s->sent_end = end;
+    s->has_sent_end = 1;
+    send_sock(KIND_SOCK_SEND, 0, s->key, end, 0, bytes);
+    return 0;
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(wp_sock_recv, struct sock *sk, int result, int flags)
+{
+    end_backlog();
+    if (result <= 0 || flags & 2 || !is_inet(sk) || !is_tcp(sk)) /* MSG_PEEK */
+        return 0;
+    struct socket *s = known_socket(sk);
+    if (s)
+        send_sock(KIND_SOCK_RECV, 0, s->key, BPF_CORE_READ((struct tcp_sock *)sk, copied_seq), 0, result);
+    return 0;
+}
+
+static __always_inline void mark_message(__u64 key, __u64 position)
+{
+    struct cpu_context *context = cpu_context();
+    if (context)
+        set_mark(context, level_now(context), CAUSE_MESSAGE, position, key);
+}
+
+/* The start of tcp_rcv_established: a segment of an established connection is about to be taken in. */
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(wp_tcp_arrive, struct sock *sk, struct sk_buff *skb)
+{
+    struct wp_tcp_cb cb;
+    if (!is_inet(sk) || bpf_probe_read_kernel(&cb, sizeof(cb), skb->cb))
+        return 0;
+    struct socket *s = known_socket(sk);
+    if (!s)
+        return 0;
+    mark_message(s->key, cb.end_seq);
+    if (cb.end_seq != cb.seq)
+        send_sock(KIND_SOCK_ARRIVE, 0, s->key, cb.end_seq, 0, cb.end_seq - cb.seq);
+    return 0;
+}
+
+/* The start of sock_def_readable: its waiters are woken next, for all bytes up to rcv_nxt. */
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(wp_data_ready, struct sock *sk)
+{
+    if (!is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN) /* of a listener: the accepted socket is marked */
+        return 0;
+    struct cpu_context *context = cpu_context();
+    if (!context)
+        return 0;
+    __u32 level = level_now(context);
+    struct packet *packet = &context->packets[level];
+    if (sk->sk_protocol == IPPROTO_UDP && (!packet->key || packet->local_port != sk->__sk_common.skc_num))
+        return 0;
+    struct socket *s = known_socket(sk);
+    if (!s)
+        return 0;
+    if (is_tcp(sk)) {
+        set_mark(context, level, CAUSE_MESSAGE, BPF_CORE_READ((struct tcp_sock *)sk, rcv_nxt), s->key);
+    } else if (sk->sk_protocol == IPPROTO_UDP) {
+        set_mark(context, level, CAUSE_MESSAGE, packet->key, s->key);
+        send_sock(KIND_SOCK_ARRIVE, 1, s->key, packet->key, 0, 0); /* WP_SOCK_DATAGRAM */
+    }
+    return 0;
+}
+
+SEC("tp_btf/inet_sock_set_state")
+int BPF_PROG(wp_sock_state, struct sock *sk, int before, int after)
+{
+    if (!is_inet(sk) || !is_tcp(sk) || after == TCP_LISTEN || after == TCP_SYN_SENT || after == TCP_SYN_RECV ||
+        after == TCP_NEW_SYN_RECV)
+        return 0; /* a connecting socket has no port yet: wp_packet_out tells of it */
+    struct socket *s = known_socket(sk);
+    if (!s)
+        return 0;
+    struct tcp_sock *tcp = (struct tcp_sock *)sk;
+    __u32 received = BPF_CORE_READ(tcp, rcv_nxt);
+    __u64 first = 0;
+    if (after == TCP_ESTABLISHED) {
+        first = (__u64)(received - 1) << 32 | (BPF_CORE_READ(tcp, snd_una) - 1);
+        s->sent_end = BPF_CORE_READ(tcp, write_seq);
+        s->has_sent_end = 1;
+    }
+    mark_message(s->key, received);
+    send_sock(KIND_SOCK_STATE, 0, s->key, first, (__u32)before, (__u32)after);
+    return 0;
+}
+
+SEC("tp_btf/tcp_retransmit_skb")
+int BPF_PROG(wp_retransmit, struct sock *sk, struct sk_buff *skb)
+{
+    struct wp_tcp_cb cb;
+    if (!is_inet(sk) || bpf_probe_read_kernel(&cb, sizeof(cb), skb->cb))
+        return 0;
+    struct socket *s = known_socket(sk);
+    if (s)
+        send_sock(KIND_SOCK_RETRANSMIT, 0, s->key, cb.end_seq, 0, cb.end_seq - cb.seq);
+    return 0;
+}
+
+struct headers {
+    __u64 key;
+    __u16 source, destination; /* ports, host order */
+};
+
+/* A UDP datagram's name, the same where it leaves and where it arrives: addresses, ports, length, IPv4 identification. */
+static __always_inline bool name_datagram(struct sk_buff *skb, struct headers *out)
+{
+    unsigned char *head = skb->head;
+    __u16 network = skb->network_header;
+    struct { __u8 version_ihl, tos; __be16 total, id, fragment; __u8 ttl, protocol; __be16 check; __u8 address[8]; } v4;
+    struct { __be32 flow; __be16 length; __u8 next, hops; __u8 address[32]; } v6;
+    struct { __be16 source, destination, length, check; } udp;
+    __u64 h = 0;
+    __u32 offset = network;
+    if (skb->protocol == bpf_htons(0x0800)) {
+        if (bpf_probe_read_kernel(&v4, sizeof(v4), head + network) || v4.protocol != IPPROTO_UDP)
+            return false;
+        __u64 addresses;
+        __builtin_memcpy(&addresses, v4.address, 8);
+        h = mix(mix(AF_INET, addresses), v4.id);
+        offset += (v4.version_ihl & 15u) * 4;
+    } else if (skb->protocol == bpf_htons(0x86dd)) {
+        if (bpf_probe_read_kernel(&v6, sizeof(v6), head + network) || v6.next != IPPROTO_UDP)
+            return false;
+        __u64 words[4];
+        __builtin_memcpy(words, v6.address, 32);
+        h = mix(mix(mix(mix(AF_INET6, words[0]), words[1]), words[2]), words[3]);
+        offset += 40;
+    } else {
+        return false;
+    }
+    if (bpf_probe_read_kernel(&udp, sizeof(udp), head + offset))
+        return false;
+    out->source = bpf_ntohs(udp.source);
+    out->destination = bpf_ntohs(udp.destination);
+    out->key = mix(h, (__u64)udp.source << 32 | (__u32)udp.destination << 16 | udp.length);
+    return true;
+}
+
+/* A packet leaves, usually in the sender's context: datagrams, and the first segment of a connection being made. */
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(wp_packet_out, struct sk_buff *skb)
+{
+    struct sock *sk = skb->sk;
+    if (!sk)
+        return 0;
+    __u8 state = sk->__sk_common.skc_state;
+    if (state == TCP_NEW_SYN_RECV || state == 6 || !is_inet(sk)) /* a request or a TIME_WAIT rest, no whole socket */
+        return 0;
+    if (sk->sk_protocol == IPPROTO_UDP) {
+        struct headers headers;
+        struct socket *s = name_datagram(skb, &headers) ? known_socket(sk) : 0;
+        if (s)
+            send_sock(KIND_SOCK_SEND, 1, s->key, headers.key, 0, skb->len); /* WP_SOCK_DATAGRAM */
+    } else if (is_tcp(sk) && state == TCP_SYN_SENT) {
+        struct socket *s = known_socket(sk);
+        if (s && !s->has_connecting) {
+            s->has_connecting = 1;
+            send_sock(KIND_SOCK_STATE, 0, s->key, 0, 7, TCP_SYN_SENT); /* from TCP_CLOSE */
+        }
+    }
+    return 0;
+}
+
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(wp_packet_in, struct sk_buff *skb)
+{
+    struct cpu_context *context = cpu_context();
+    if (!context)
+        return 0;
+    __u32 level = level_now(context);
+    struct packet *packet = &context->packets[level];
+    struct headers headers = {};
+    packet->key = 0;
+    if (context->marks[level].cause == CAUSE_MESSAGE)
+        set_mark(context, level, level == LEVEL_SOFT ? CAUSE_SOFTIRQ : CAUSE_UNKNOWN, 0, 3); /* NET_RX_SOFTIRQ */
+    if (name_datagram(skb, &headers)) {
+        packet->key = headers.key;
+        packet->local_port = headers.destination;
+        packet->remote_port = headers.source;
+    }
+    return 0;
+}
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_STACK_H
+#define WP_COLLECTOR_BPF_STACK_H
+/*
+ * Records with stacks. A stack is named by a hash of its addresses and of the address space; its addresses travel only
+ * while the name is new to `seen`, so that a site that repeats costs a short record.
+ */
+#include "emit.h"
+
+#define MAX_IPS (WP_RECORD_KERNEL_DEPTH + WP_RECORD_USER_DEPTH)
+
+struct stack_record {
+    struct wp_record head;
+    __u64 ips[MAX_IPS + 1]; /* one spare: lets the verifier see that the user part fits behind the kernel part */
+};
+
+/* Switches run with interrupts off, samples in an interrupt that may stop everything but a switch: one buffer each. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 2);
+    __type(key, __u32);
+    __type(value, struct stack_record);
+} scratch SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 65536);
+    __type(key, __u64);
+    __type(value, __u8);
+} seen SEC(".maps");
+
+__u64 wp_stack_epoch = 1; /* the reader changes it when it forgets what it knew */
+
+static __always_inline struct stack_record *stack_scratch(__u32 which)
+{
+    return bpf_map_lookup_elem(&scratch, &which);
+}
+
+static __always_inline __u64 mix(__u64 h, __u64 word)
+{
+    h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+    return h ^ h >> 29;
+}
+
+/* Takes the stacks of `task`, which is the one that runs here. */
+static __always_inline void take_stacks(void *ctx, struct stack_record *r, struct task_struct *task, bool with_user)
+{
+    long got = bpf_get_stack(ctx, r->ips, WP_RECORD_KERNEL_DEPTH * 8, 0);
+    __u32 kernel = got > 0 ? (__u32)got / 8 : 0;
+    if (kernel > WP_RECORD_KERNEL_DEPTH)
+        kernel = WP_RECORD_KERNEL_DEPTH;
+    __u32 user = 0;
+    if (with_user) {
+        got = bpf_get_stack(ctx, &r->ips[kernel], WP_RECORD_USER_DEPTH * 8, BPF_F_USER_STACK);
+        user = got > 0 ? (__u32)got / 8 : 0;
+    }
+    if (user > WP_RECORD_USER_DEPTH)
+        user = WP_RECORD_USER_DEPTH;
+    r->head.kernel_ips = (__u16)kernel;
+    r->head.user_ips = (__u16)user;
+    __u64 h = mix(mix(wp_stack_epoch, task->tgid), (__u64)task->self_exec_id << 32 | kernel << 16 | user);
+    for (__u32 i = 0; i < MAX_IPS; i++) {
+        if (i >= kernel + user)
+            break;
+        h = mix(h, r->ips[i]);
+    }
+    r->head.stack_key = h ? h : 1;
+}
+
+/* Sends the record, with the addresses when they are new. */
+static __always_inline void send_with_stack(struct stack_record *r)
+{
+    __u32 count = (__u32)r->head.kernel_ips + r->head.user_ips;
+    __u64 key = r->head.stack_key;
+    bool is_new = count && !bpf_map_lookup_elem(&seen, &key);
+    if (!count)
+        r->head.stack_key = 0;
+    if (!is_new) {
+        r->head.kernel_ips = r->head.user_ips = 0;
+        count = 0;
+    }
+    if (count > MAX_IPS)
+        count = MAX_IPS;
+    r->head.tail = count * 8;
+    if (bpf_ringbuf_output(&ring, r, sizeof(r->head) + count * 8, wake_flag())) {
+        count_drop(r->head.kind);
+    } else if (is_new) {
+        __u8 one = 1;
+        bpf_map_update_elem(&seen, &key, &one, BPF_ANY);
+    }
+}
+
+#endif

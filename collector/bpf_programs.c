@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/bpf_programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#include "wakepath.skel.h"
+#pragma GCC diagnostic pop
+
+#define KERNEL_LOG (1u << 20)
+#define LINKS 64u
+
+struct wp_programs {
+    struct wakepath_bpf *object;
+    const struct wp_logger *logger;
+    struct bpf_link *links[LINKS];
+    unsigned link_count;
+    struct bpf_link **sample_links; /* one a CPU */
+    unsigned cpus;                  /* possible ones */
+    char *kernel_log;
+};
+
+/* libbpf would print to stderr by itself. */
+static int say_nothing(enum libbpf_print_level level, const char *format, va_list args)
+{
+    (void)level, (void)format, (void)args;
+    return 0;
+}
+
+static const char *tracepoint_of(const struct bpf_program *program)
+{
+    const char *section = bpf_program__section_name(program);
+    return strncmp(section, "tp_btf/", 7) ? NULL : section + 7;
+}
+
+/* Programs whose tracepoint this kernel lacks are left out; what is then missing is said. */
+static int choose(struct wp_programs *p, struct wp_error *err)
+{
+    struct btf *btf = btf__load_vmlinux_btf();
+    if (!btf)
+        return wp_error_set(err, -ENOENT, "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y; "
+            "a recording of perf can be read instead: --source perf-script:FILE");
+    struct bpf_program *program;
+    int rc = 0;
+    bpf_object__for_each_program(program, p->object->obj) {
+        const char *name = tracepoint_of(program);
+        char type[128];
+        if (!name)
+            continue;
+        snprintf(type, sizeof(type), "btf_trace_%s", name);
+        if (btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0)
+            continue;
+        if (!strcmp(name, "sched_switch") || !strcmp(name, "sched_waking"))
+            rc = wp_error_set(err, -EOPNOTSUPP, "this kernel has no tracepoint %s", name);
+        bpf_program__set_autoload(program, false);
+        wp_log(p->logger, WP_LOG_WARN, "this kernel lacks a tracepoint, what it would tell is missing tracepoint=%s", name);
+    }
+    btf__free(btf);
+    return rc;
+}
+
+static int explain_load(struct wp_programs *p, int rc, struct wp_error *err)
+{
+    if (p->kernel_log && *p->kernel_log)
+        wp_log(p->logger, WP_LOG_DEBUG, "the kernel said: %s", p->kernel_log);
+    if (rc == -EPERM || rc == -EACCES)
+        return wp_error_set(err, rc, "not allowed to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON "
+            "(and kernel.perf_event_paranoid, lockdown permitting)");
+    return wp_error_errno(err, rc, "the kernel refused the BPF programs");
+}
+
+static void set_options(struct wp_programs *p, const struct wp_source_bpf_options *options)
+{
+    p->object->rodata->wp_netns_inum = options->netns_inum;
+    p->object->rodata->wp_self_pid = (uint32_t)getpid();
+    p->object->rodata->wp_is_chosen_only = options->filter_pid != 0;
+    p->object->rodata->wp_wants_cmdline = options->wants_cmdline;
+    if (options->ring_bytes) {
+        bpf_map__set_max_entries(p->object->maps.ring, options->ring_bytes);
+        p->object->rodata->wp_wake_bytes = options->ring_bytes / 16;
+    }
+}
+
+int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_options *options,
+    const struct wp_logger *logger, struct wp_error *err)
+{
+    struct wp_programs *p = calloc(1, sizeof(*p));
+    if (!p)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    p->logger = logger;
+    p->kernel_log = calloc(1, KERNEL_LOG);
+    p->cpus = (unsigned)libbpf_num_possible_cpus();
+    libbpf_set_print(say_nothing);
+    libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+    LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = p->kernel_log, .kernel_log_size = p->kernel_log ? KERNEL_LOG : 0);
+    p->object = wakepath_bpf__open_opts(&opts);
+    int rc = p->object ? choose(p, err) : wp_error_errno(err, -errno, "cannot open the BPF programs");
+    if (!rc) {
+        set_options(p, options);
+        rc = wakepath_bpf__load(p->object);
+        if (rc)
+            rc = explain_load(p, rc, err);
+    }
+    if (!rc && options->filter_pid) {
+        uint8_t one = 1;
+        rc = bpf_map__update_elem(p->object->maps.chosen, &options->filter_pid, sizeof(options->filter_pid), &one, 1, BPF_ANY);
+        if (rc)
+            wp_error_errno(err, rc, "cannot set the process to follow");
+    }
+    if (rc) {
+        wp_programs_destroy(p);
+        return rc;
+    }
+    *programs = p;
+    return 0;
+}
+
+static int attach_samples(struct wp_programs *p, uint32_t frequency_hz, struct wp_error *err)
+{
+    p->sample_links = calloc(p->cpus, sizeof(struct bpf_link *));
+    if (!p->sample_links)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_CPU_CLOCK,
+        .freq = 1, .sample_freq = frequency_hz};
+    for (unsigned cpu = 0; cpu < p->cpus; cpu++) {
+        int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+        if (fd < 0 && (errno == ENODEV || errno == ENXIO)) /* offline */
+            continue;
+        if (fd < 0)
+            return wp_error_errno(err, -errno, "cannot sample CPU %u at %u Hz (kernel.perf_event_max_sample_rate is the most)",
+                cpu, frequency_hz);
+        p->sample_links[cpu] = bpf_program__attach_perf_event(p->object->progs.wp_sample, fd);
+        if (!p->sample_links[cpu]) {
+            int rc = -errno;
+            close(fd);
+            return wp_error_errno(err, rc, "cannot attach the sampler to CPU %u", cpu);
+        }
+    }
+    return 0;
+}
+
+static int attach_one(struct wp_programs *p, struct bpf_program *program, struct wp_error *err)
+{
+    if (p->link_count == LINKS)
+        return wp_error_set(err, -E2BIG, "too many programs");
+    struct bpf_link *link = bpf_program__attach(program);
+    if (!link)
+        return wp_error_errno(err, -errno, "cannot attach to the tracepoint %s", tracepoint_of(program));
+    p->links[p->link_count++] = link;
+    return 0;
+}
+
+/* Ends of contexts are attached before their beginnings, switches last: nothing is left open that began unseen. */
+static int phase_of(const char *tracepoint)
+{
+    size_t size = strlen(tracepoint);
+    if (size > 5 && !strcmp(tracepoint + size - 5, "_exit") && strcmp(tracepoint, "sched_process_exit"))
+        return 0;
+    return strcmp(tracepoint, "sched_switch") ? 1 : 2;
+}
+
+int wp_programs_attach(struct wp_programs *p, uint32_t frequency_hz, struct wp_error *err)
+{
+    struct bpf_program *program;
+    for (int phase = 0; phase < 3; phase++)
+        bpf_object__for_each_program(program, p->object->obj) {
+            const char *tracepoint = tracepoint_of(program);
+            if (!tracepoint || !bpf_program__autoload(program) || phase_of(tracepoint) != phase)
+                continue;
+            int rc = attach_one(p, program, err);
+            if (rc)
+                return rc;
+        }
+    return frequency_hz ? attach_samples(p, frequency_hz, err) : 0;
+}
+
+int wp_programs_snapshot(struct wp_programs *p, struct wp_error *err)
+{
+    struct bpf_link *link = bpf_program__attach_iter(p->object->progs.wp_tasks, NULL);
+    if (!link)
+        return wp_error_errno(err, -errno, "cannot list the threads that exist");
+    int rc = 0, fd = bpf_iter_create(bpf_link__fd(link));
+    if (fd < 0) {
+        rc = wp_error_errno(err, fd, "cannot list the threads that exist");
+    } else {
+        char none[64];
+        ssize_t got;
+        while ((got = read(fd, none, sizeof(none))) > 0 || (got < 0 && errno == EAGAIN))
+            continue;
+        if (got < 0)
+            rc = wp_error_errno(err, -errno, "cannot list the threads that exist");
+        close(fd);
+    }
+    bpf_link__destroy(link);
+    return rc;
+}
+
+void wp_programs_detach(struct wp_programs *p)
+{
+    for (unsigned i = p->link_count; i; i--)
+        bpf_link__destroy(p->links[i - 1]);
+    p->link_count = 0;
+    for (unsigned cpu = 0; p->sample_links && cpu < p->cpus; cpu++)
+        bpf_link__destroy(p->sample_links[cpu]);
+    free(p->sample_links);
+    p->sample_links = NULL;
+}
+
+void wp_programs_destroy(struct wp_programs *p)
+{
+    if (!p)
+        return;
+    wp_programs_detach(p);
+    wakepath_bpf__destroy(p->object);
+    free(p->kernel_log);
+    free(p);
+}
+
+int wp_programs_ring_fd(const struct wp_programs *p)
+{
+    return bpf_map__fd(p->object->maps.ring);
+}
+
+unsigned wp_programs_cpus(const struct wp_programs *p)
+{
+    return p->cpus;
+}
+
+int wp_programs_drops(const struct wp_programs *p, struct wp_record_drops *drops)
+{
+    uint32_t zero = 0;
+    return bpf_map__lookup_elem(p->object->maps.drops, &zero, sizeof(zero), drops, p->cpus * sizeof(*drops), 0);
+}
+
+void wp_programs_forget_stacks(struct wp_programs *p)
+{
+    p->object->data->wp_stack_epoch++;
+}

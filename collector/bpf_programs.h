@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_BPF_PROGRAMS_H
+#define WP_COLLECTOR_BPF_PROGRAMS_H
+/* The BPF object: which programs this kernel can have, loading, attaching, the snapshot of tasks, drops. */
+#include "collector/bpf/record.h"
+#include "collector/source_bpf.h"
+
+#include <bpf/libbpf.h>
+
+struct wp_programs;
+
+int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_options *options,
+    const struct wp_logger *logger, struct wp_error *err);
+int wp_programs_attach(struct wp_programs *programs, uint32_t frequency_hz, struct wp_error *err);
+/* Makes every existing thread a record. */
+int wp_programs_snapshot(struct wp_programs *programs, struct wp_error *err);
+void wp_programs_detach(struct wp_programs *programs);
+void wp_programs_destroy(struct wp_programs *programs);
+int wp_programs_ring_fd(const struct wp_programs *programs);
+unsigned wp_programs_cpus(const struct wp_programs *programs);
+/* Fills drops[cpu] for wp_programs_cpus(); -errno. */
+int wp_programs_drops(const struct wp_programs *programs, struct wp_record_drops *drops);
+/* From now on stacks are sent whole again. */
+void wp_programs_forget_stacks(struct wp_programs *programs);
+
+#endif
