@@ -12,7 +12,7 @@
 #define CHUNK 1024u
 
 struct work {
-    struct wp_session *session;
+    struct wp_host_session *session;
     const struct wp_commit_options *options;
     struct wp_txn *txn;
     uint64_t genealogy_done, sourcemap_done;
@@ -20,7 +20,7 @@ struct work {
 
 static uint64_t timebox_of(const struct work *work)
 {
-    const struct wp_session *session = work->session;
+    const struct wp_host_session *session = work->session;
     uint64_t at_ns = session->committed_ns > session->timeline.start_ns ? session->committed_ns : session->timeline.start_ns;
     uint64_t real_s = (at_ns + (uint64_t)session->real_offset_ns) / 1000000000;
     return real_s / work->options->timebox_s * work->options->timebox_s;
@@ -28,7 +28,7 @@ static uint64_t timebox_of(const struct work *work)
 
 static int put_reports(struct work *work, struct wp_error *err)
 {
-    struct wp_session *session = work->session;
+    struct wp_host_session *session = work->session;
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
         struct wp_aggregate *aggregate = session->aggregates[i];
         if (!aggregate->has_news && !session->is_ended)
@@ -46,7 +46,7 @@ static int put_reports(struct work *work, struct wp_error *err)
 /* Threads that the dictionary has learnt since the last commit, processes only: parent -> child. */
 static int put_genealogy(struct work *work, struct wp_error *err)
 {
-    const struct wp_session *session = work->session;
+    const struct wp_host_session *session = work->session;
     const struct wp_dictionary *dictionary = session->dictionary;
     uint32_t count = wp_dictionary_thread_count(dictionary), rows_count = 0;
     struct wp_genealogy_row *rows = calloc(CHUNK, sizeof(*rows));
@@ -103,7 +103,7 @@ static int put_sourcemap(struct work *work, struct wp_error *err)
 
 static int put_metadata(struct work *work, struct wp_error *err)
 {
-    const struct wp_session *session = work->session;
+    const struct wp_host_session *session = work->session;
     const char *shard = work->options->shard;
     uint64_t now = work->options->real_now_s;
     char key[300], value[64];
@@ -137,7 +137,7 @@ static int put_metadata(struct work *work, struct wp_error *err)
 
 static int put_state(struct work *work, struct wp_error *err)
 {
-    const struct wp_session *session = work->session;
+    const struct wp_host_session *session = work->session;
     const char *shard = work->options->shard;
     struct wp_resume resume = {.seq = session->is_ended ? session->last_seq : session->acked_seq,
         .until_mono_ns = session->resolved_ns, .ended = session->is_ended};
@@ -176,13 +176,13 @@ static int write_all(struct work *work, struct wp_error *err)
     return rc;
 }
 
-int wp_commit_session(struct wp_store *store, struct wp_session *session, const struct wp_commit_options *options,
+int wp_commit_session(struct wp_store *store, struct wp_host_session *session, const struct wp_commit_options *options,
     struct wp_error *err)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         if (session->aggregates[i]->has_news || session->is_ended)
             wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
-    wp_session_durable_seq(session);
+    wp_host_session_durable_seq(session);
     struct work work = {.session = session, .options = options};
     int rc = -EAGAIN;
     for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {

@@ -11,7 +11,7 @@
 #define SESSIONS 4096u
 
 struct seat {
-    struct wp_session *session; /* owned */
+    struct wp_host_session *session; /* owned */
     uint32_t peer;
     uint64_t told_seq;          /* acknowledged to the peer */
     bool is_finished;           /* its last commit is done */
@@ -51,7 +51,7 @@ void wp_engine_destroy(struct wp_engine *engine)
     if (!engine)
         return;
     for (uint32_t i = 0; i < engine->count; i++)
-        wp_session_destroy(engine->seats[i].session);
+        wp_host_session_destroy(engine->seats[i].session);
     free(engine->seats);
     wp_batch_fini(&engine->batch);
     wp_store_close(engine->store);
@@ -94,13 +94,13 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
             engine->seats = seats;
             engine->room = room;
         }
-        struct wp_session *session;
-        int rc = wp_session_create(&session, hello, engine->options.default_release, &engine->options.session,
+        struct wp_host_session *session;
+        int rc = wp_host_session_create(&session, hello, engine->options.default_release, &engine->options.session,
             engine->logger, err);
         if (rc)
             return rc;
         if (is_known_ended(engine, hello, session->release)) {
-            wp_session_destroy(session);
+            wp_host_session_destroy(session);
             return wp_error_set(err, -EACCES, "this session has ended and is in the store");
         }
         seat = &engine->seats[engine->count++];
@@ -124,10 +124,10 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
         return rc;
     if (memcmp(engine->batch.session, seat->session->id, 16))
         return wp_error_set(err, -EINVAL, "a batch of another session");
-    rc = wp_session_take(seat->session, &engine->batch, err);
+    rc = wp_host_session_take(seat->session, &engine->batch, err);
     if (rc)
         return rc;
-    wp_session_resolve(seat->session, false);
+    wp_host_session_resolve(seat->session, false);
     return 0;
 }
 
@@ -138,7 +138,7 @@ int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err)
         return wp_error_set(err, -ENOTCONN, "Bye before Hello");
     if (seat->session->is_ended)
         return 0;
-    wp_session_resolve(seat->session, true);
+    wp_host_session_resolve(seat->session, true);
     seat->session->is_ended = true;
     wp_log(engine->logger, WP_LOG_INFO, "session ends host=%s batches=%llu breaks=%llu healed=%llu", seat->session->hostname,
         (unsigned long long)seat->session->last_seq, (unsigned long long)seat->session->timeline.counts.chain_breaks,
@@ -148,7 +148,7 @@ int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err)
 
 static bool wants_commit(const struct seat *seat)
 {
-    const struct wp_session *session = seat->session;
+    const struct wp_host_session *session = seat->session;
     return session && !seat->is_finished && (session->is_ended || session->resolved_ns > session->committed_ns);
 }
 

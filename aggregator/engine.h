@@ -10,7 +10,7 @@
 struct wp_engine_options {
     const char *store;            /* root */
     const char *default_release, *shard;
-    struct wp_session_options session;
+    struct wp_host_session_options session;
     uint64_t timebox_s, commit_interval_ns;
 };
 

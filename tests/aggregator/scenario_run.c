@@ -3,7 +3,7 @@
  * scenario_run FILE...: runs each scenario through a session and holds what comes out against what stands below its "--".
  * Prints the difference and exits 1 when one differs; --print shows what comes out.
  */
-#include "aggregator/session.h"
+#include "aggregator/host_session.h"
 #include "common/path.h"
 #include "tests/aggregator/scenario.h"
 
@@ -58,18 +58,18 @@ static char *describe(const struct wp_report *report)
 static char *run(struct scenario *scenario, struct wp_error *err)
 {
     struct wp_aggregate_rule rule = {.name = "main"};
-    struct wp_session_options options = {.rules = &rule, .rule_count = 1, .epoch_ns = 1000000000, .lateness_ns = 2000000000,
+    struct wp_host_session_options options = {.rules = &rule, .rule_count = 1, .epoch_ns = 1000000000, .lateness_ns = 2000000000,
         .history_ns = 10000000000};
     struct wp_hello hello = {.hostname = (char *)"h1", .release = (char *)"v1"};
-    struct wp_session *session;
-    if (wp_selector_parse(&rule.selector, "command", err) || wp_session_create(&session, &hello, "v1", &options, NULL, err))
+    struct wp_host_session *session;
+    if (wp_selector_parse(&rule.selector, "command", err) || wp_host_session_create(&session, &hello, "v1", &options, NULL, err))
         return NULL;
     char *text = NULL;
-    if (!wp_session_take(session, &scenario->batch, err)) {
-        wp_session_resolve(session, true);
+    if (!wp_host_session_take(session, &scenario->batch, err)) {
+        wp_host_session_resolve(session, true);
         text = describe(session->aggregates[0]->report);
     }
-    wp_session_destroy(session);
+    wp_host_session_destroy(session);
     wp_selector_fini(&rule.selector);
     return text;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "aggregator/session.h"
+#include "aggregator/host_session.h"
 
 #include "aggregator/services.h"
 #include "common/path.h"
@@ -15,7 +15,7 @@
 /* --- which aggregates a process is of interest to --- */
 
 struct match_context {
-    const struct wp_session *session;
+    const struct wp_host_session *session;
     const struct wp_thread_entry *entry;
 };
 
@@ -30,7 +30,7 @@ static bool cmdline_matches(const void *context, const char *pattern)
     return false;
 }
 
-static uint64_t by_rules(const struct wp_session *session, uint32_t identity_index)
+static uint64_t by_rules(const struct wp_host_session *session, uint32_t identity_index)
 {
     const struct wp_identity *identity = &session->timeline.identities[identity_index];
     const struct wp_thread_entry *entry = wp_dictionary_thread(session->dictionary, identity->entry);
@@ -53,7 +53,7 @@ static uint64_t by_rules(const struct wp_session *session, uint32_t identity_ind
     return bits;
 }
 
-static void set_membership(struct wp_session *session, uint32_t identity, uint64_t bits)
+static void set_membership(struct wp_host_session *session, uint32_t identity, uint64_t bits)
 {
     struct wp_identity *who = &session->timeline.identities[identity];
     who->aggregates |= bits;
@@ -62,10 +62,10 @@ static void set_membership(struct wp_session *session, uint32_t identity, uint64
             wp_aggregate_add_base(session->aggregates[i], who->thread);
 }
 
-static struct wp_aggregate *add_aggregate(struct wp_session *session, const char *name);
+static struct wp_aggregate *add_aggregate(struct wp_host_session *session, const char *name);
 
 /* The bit of the identity's service, which becomes an aggregate while there is room. */
-static uint64_t by_service(struct wp_session *session, uint32_t identity)
+static uint64_t by_service(struct wp_host_session *session, uint32_t identity)
 {
     char name[129];
     if (!wp_service_name(&session->timeline, identity, name, sizeof(name)))
@@ -81,7 +81,7 @@ static uint64_t by_service(struct wp_session *session, uint32_t identity)
 
 static void identity_made(void *context, struct wp_timeline *timeline, uint32_t identity)
 {
-    struct wp_session *session = context;
+    struct wp_host_session *session = context;
     (void)timeline;
     uint64_t bits = by_rules(session, identity);
     if (session->is_auto_chosen)
@@ -90,7 +90,7 @@ static void identity_made(void *context, struct wp_timeline *timeline, uint32_t 
         set_membership(session, identity, bits);
 }
 
-static void choose_services(struct wp_session *session)
+static void choose_services(struct wp_host_session *session)
 {
     struct wp_service *services;
     uint32_t count = wp_services_busiest(&session->timeline, session->options->auto_aggregates, &services);
@@ -113,14 +113,14 @@ static void choose_services(struct wp_session *session)
 
 static bool has_drops(const void *context, uint64_t start_ns, uint64_t end_ns)
 {
-    const struct wp_session *session = context;
+    const struct wp_host_session *session = context;
     for (uint32_t i = 0; i < session->drop_span_count; i++)
         if (session->drop_spans[i].from_ns < end_ns && session->drop_spans[i].to_ns >= start_ns)
             return true;
     return false;
 }
 
-static void take_drops(struct wp_session *session, const struct wp_batch *batch)
+static void take_drops(struct wp_host_session *session, const struct wp_batch *batch)
 {
     for (uint32_t i = 0; i < batch->drop_count; i++) {
         const struct wp_drop *drop = &batch->drops[i];
@@ -140,7 +140,7 @@ static void take_drops(struct wp_session *session, const struct wp_batch *batch)
     }
 }
 
-static void forget_drops(struct wp_session *session, uint64_t horizon_ns)
+static void forget_drops(struct wp_host_session *session, uint64_t horizon_ns)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < session->drop_span_count; i++)
@@ -151,7 +151,7 @@ static void forget_drops(struct wp_session *session, uint64_t horizon_ns)
 
 /* --- life --- */
 
-static struct wp_aggregate *add_aggregate(struct wp_session *session, const char *name)
+static struct wp_aggregate *add_aggregate(struct wp_host_session *session, const char *name)
 {
     if (session->aggregate_count == WP_AGGREGATES)
         return NULL;
@@ -171,10 +171,10 @@ static struct wp_aggregate *add_aggregate(struct wp_session *session, const char
     return aggregate;
 }
 
-int wp_session_create(struct wp_session **out, const struct wp_hello *hello, const char *default_release,
-    const struct wp_session_options *options, const struct wp_logger *logger, struct wp_error *err)
+int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *hello, const char *default_release,
+    const struct wp_host_session_options *options, const struct wp_logger *logger, struct wp_error *err)
 {
-    struct wp_session *session = calloc(1, sizeof(*session));
+    struct wp_host_session *session = calloc(1, sizeof(*session));
     if (!session)
         return wp_error_set(err, -ENOMEM, "out of memory for a session");
     memcpy(session->id, hello->session, 16);
@@ -202,11 +202,11 @@ int wp_session_create(struct wp_session **out, const struct wp_hello *hello, con
     *out = session;
     return 0;
 fail:
-    wp_session_destroy(session);
+    wp_host_session_destroy(session);
     return wp_error_set(err, rc, "out of memory for a session");
 }
 
-void wp_session_destroy(struct wp_session *session)
+void wp_host_session_destroy(struct wp_host_session *session)
 {
     if (!session)
         return;
@@ -226,7 +226,7 @@ void wp_session_destroy(struct wp_session *session)
 
 /* --- batches --- */
 
-static void mark_batch(struct wp_session *session, const struct wp_batch *batch)
+static void mark_batch(struct wp_host_session *session, const struct wp_batch *batch)
 {
     if (session->mark_count == session->mark_room) {
         uint32_t room = session->mark_room ? session->mark_room * 2 : 64;
@@ -240,7 +240,7 @@ static void mark_batch(struct wp_session *session, const struct wp_batch *batch)
     session->marks[session->mark_count++] = (struct wp_batch_mark){batch->seq, last};
 }
 
-int wp_session_take(struct wp_session *session, const struct wp_batch *batch, struct wp_error *err)
+int wp_host_session_take(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
 {
     if (batch->seq < session->next_seq)
         return 0; /* sent again: its effect is here */
@@ -262,7 +262,7 @@ int wp_session_take(struct wp_session *session, const struct wp_batch *batch, st
     return 0;
 }
 
-uint64_t wp_session_durable_seq(struct wp_session *session)
+uint64_t wp_host_session_durable_seq(struct wp_host_session *session)
 {
     uint32_t done = 0;
     while (done < session->mark_count && (session->is_ended || session->marks[done].last_ns <= session->resolved_ns))
@@ -272,7 +272,7 @@ uint64_t wp_session_durable_seq(struct wp_session *session)
     return session->acked_seq;
 }
 
-static void resolve_until(struct wp_session *session, uint64_t until_ns, bool is_final)
+static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bool is_final)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         wp_aggregate_resolve(session->aggregates[i], until_ns, is_final);
@@ -283,9 +283,9 @@ static void resolve_until(struct wp_session *session, uint64_t until_ns, bool is
     }
 }
 
-void wp_session_resolve(struct wp_session *session, bool is_final)
+void wp_host_session_resolve(struct wp_host_session *session, bool is_final)
 {
-    const struct wp_session_options *options = session->options;
+    const struct wp_host_session_options *options = session->options;
     if (options->auto_aggregates && !session->is_auto_chosen) {
         if (!is_final && session->watermark_ns < session->timeline.start_ns + AUTO_CHOICE_NS)
             return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_AGGREGATOR_SESSION_H
-#define WP_AGGREGATOR_SESSION_H
+#ifndef WP_AGGREGATOR_HOST_SESSION_H
+#define WP_AGGREGATOR_HOST_SESSION_H
 /*
  * One collector session inside the aggregator: its dictionary, timeline, drops and aggregates, and how far it is resolved.
  * Time is resolved in epochs of the host's own clock once the watermark has passed them by the lateness allowance; what a
@@ -19,7 +19,7 @@ struct wp_aggregate_rule {
     struct wp_selector selector;
 };
 
-struct wp_session_options {
+struct wp_host_session_options {
     const struct wp_aggregate_rule *rules; /* borrowed */
     uint32_t rule_count;
     uint32_t auto_aggregates;   /* 0: none; else one a service, at most so many, the busiest */
@@ -34,11 +34,11 @@ struct wp_batch_mark {          /* a batch that is in memory and not yet durable
     uint64_t seq, last_ns;
 };
 
-struct wp_session {
+struct wp_host_session {
     uint8_t id[16], host[16];
     char *hostname, *kernel, *source;
     char release[129];
-    const struct wp_session_options *options; /* borrowed */
+    const struct wp_host_session_options *options; /* borrowed */
     const struct wp_logger *logger;           /* borrowed */
     struct wp_dictionary *dictionary;
     struct wp_timeline timeline;
@@ -60,15 +60,15 @@ struct wp_session {
 };
 
 /* `hello` is copied. The session's release is the hello's, or `default_release`. */
-int wp_session_create(struct wp_session **session, const struct wp_hello *hello, const char *default_release,
-    const struct wp_session_options *options, const struct wp_logger *logger, struct wp_error *err);
-void wp_session_destroy(struct wp_session *session);
+int wp_host_session_create(struct wp_host_session **session, const struct wp_hello *hello, const char *default_release,
+    const struct wp_host_session_options *options, const struct wp_logger *logger, struct wp_error *err);
+void wp_host_session_destroy(struct wp_host_session *session);
 /* Takes one decoded batch. A batch that was taken before is ignored (0); a gap is -ESTALE; a bad one -EINVAL, and the
  * session is then in the state before it. */
-int wp_session_take(struct wp_session *session, const struct wp_batch *batch, struct wp_error *err);
+int wp_host_session_take(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err);
 /* Resolves the epochs that the watermark allows; at the end of the session all there is. */
-void wp_session_resolve(struct wp_session *session, bool is_final);
+void wp_host_session_resolve(struct wp_host_session *session, bool is_final);
 /* The highest batch whose effect is in what has been resolved. */
-uint64_t wp_session_durable_seq(struct wp_session *session);
+uint64_t wp_host_session_durable_seq(struct wp_host_session *session);
 
 #endif
