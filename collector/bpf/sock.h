@@ -17,6 +17,7 @@
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
+#define TCP_CLOSE 7
 #define TCP_LISTEN 10
 #define TCP_NEW_SYN_RECV 12
 
@@ -226,8 +227,9 @@ int BPF_PROG(wp_sock_state, struct sock *sk, int before, int after)
     if (!is_inet(sk) || !is_tcp(sk) || after == TCP_LISTEN || after == TCP_SYN_SENT || after == TCP_SYN_RECV ||
         after == TCP_NEW_SYN_RECV)
         return 0; /* a connecting socket has no port yet: wp_packet_out tells of it */
-    struct socket *s = known_socket(sk);
-    if (!s)
+    /* A closed one has lost its addresses: it is what it was told to be, or nothing ever happened on it. */
+    struct socket *s = after == TCP_CLOSE ? bpf_sk_storage_get(&sockets, sk, 0, 0) : known_socket(sk);
+    if (!s || !s->is_told)
         return 0;
     struct tcp_sock *tcp = (struct tcp_sock *)sk;
     __u32 received = BPF_CORE_READ(tcp, rcv_nxt);

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/batcher.h"
+
+#include "collector/devices.h"
+#include "collector/event_queue.h"
+#include "collector/stack_table.h"
+#include "common/intern.h"
+#include "common/intmap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define CUT_NS 100000000u   /* a batch at least so often while there are events ... */
+#define QUIET_NS 500000000u /* ... and so often when there are none: it carries the watermark */
+#define TCP_CLOSE 7
+#define RENAME_REACH 4096u  /* events between the renaming and the end of an exec */
+
+struct wp_batcher {
+    struct wp_batcher_options options;
+    struct wp_delta *delta;
+    struct wp_thread_table *threads;
+    struct wp_address_spaces *spaces;
+    struct wp_stack_table *stacks;
+    struct wp_event_queue queue;
+    struct wp_intmap sockets;      /* the source's key -> id */
+    struct wp_intmap devices;      /* told */
+    struct wp_intern *exes;
+    struct wp_intmap exe_of;       /* pid -> the first file mapped since its exec; UINT32_MAX: none yet */
+    struct wp_batcher_stats stats;
+    uint64_t seq, watermark_ns, cut_ns;
+};
+
+int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_options *options, struct wp_error *err)
+{
+    struct wp_batcher *b = calloc(1, sizeof(*b));
+    if (!b)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    b->options = *options;
+    b->delta = wp_delta_create();
+    b->exes = wp_intern_create();
+    if (options->has_addresses)
+        b->spaces = wp_address_spaces_create();
+    int rc = !b->delta || !b->exes || (options->has_addresses && !b->spaces) ? wp_error_set(err, -ENOMEM, "out of memory") : 0;
+    if (!rc)
+        rc = wp_thread_table_create(&b->threads, &(struct wp_thread_table_options){.delta = b->delta,
+            .command_pid = options->command_pid, .self_pid = options->self_pid, .reads_proc = options->reads_proc,
+            .patterns = options->patterns, .pattern_count = options->pattern_count}, err);
+    if (!rc && !(b->stacks = wp_stack_table_create(b->delta, b->spaces)))
+        rc = wp_error_set(err, -ENOMEM, "out of memory");
+    if (rc) {
+        wp_batcher_destroy(b);
+        return rc;
+    }
+    *batcher = b;
+    return 0;
+}
+
+void wp_batcher_destroy(struct wp_batcher *b)
+{
+    if (!b)
+        return;
+    wp_stack_table_destroy(b->stacks);
+    wp_thread_table_destroy(b->threads);
+    wp_address_spaces_destroy(b->spaces);
+    wp_delta_destroy(b->delta);
+    wp_intern_destroy(b->exes);
+    wp_event_queue_fini(&b->queue);
+    wp_intmap_fini(&b->sockets);
+    wp_intmap_fini(&b->devices);
+    wp_intmap_fini(&b->exe_of);
+    free(b);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+    struct timespec ts;
+    clock_gettime(clock, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static int send_batch(struct wp_batcher *b, size_t events, uint64_t watermark_ns, bool is_last, struct wp_error *err)
+{
+    struct wp_batch batch = {.seq = b->seq + 1, .watermark_ns = watermark_ns, .is_last = is_last,
+        .anchor_mono_ns = clock_ns(CLOCK_MONOTONIC), .anchor_real_ns = clock_ns(CLOCK_REALTIME)};
+    memcpy(batch.session, b->options.session, sizeof(batch.session));
+    if (wp_delta_fill(b->delta, &batch))
+        return wp_error_set(err, -ENOMEM, "out of memory for the dictionary");
+    batch.events = b->queue.events;
+    batch.event_count = (uint32_t)events;
+    int rc = b->options.batch(b->options.context, &batch, err);
+    if (rc)
+        return rc;
+    wp_delta_sent(b->delta);
+    wp_event_queue_take(&b->queue, events);
+    b->seq++;
+    b->stats.batches++;
+    b->stats.events += events;
+    return 0;
+}
+
+/* Sends what is certain at `watermark_ns`, in batches that are full but the last. */
+static int cut(struct wp_batcher *b, uint64_t watermark_ns, bool is_last, struct wp_error *err)
+{
+    if (wp_event_queue_sort(&b->queue))
+        return wp_error_set(err, -ENOMEM, "out of memory to sort events");
+    size_t certain = wp_event_queue_before(&b->queue, watermark_ns);
+    while (certain > WP_BATCH_EVENTS) {
+        int rc = send_batch(b, WP_BATCH_EVENTS, b->queue.events[WP_BATCH_EVENTS - 1].time_ns, false, err);
+        if (rc)
+            return rc;
+        certain -= WP_BATCH_EVENTS;
+    }
+    b->cut_ns = watermark_ns;
+    return send_batch(b, certain, watermark_ns, is_last, err);
+}
+
+static int on_watermark(void *context, uint64_t time_ns, struct wp_error *err)
+{
+    struct wp_batcher *b = context;
+    if (time_ns <= b->watermark_ns)
+        return 0;
+    b->watermark_ns = time_ns;
+    if (!b->cut_ns)
+        b->cut_ns = time_ns;
+    uint64_t since = time_ns - b->cut_ns;
+    if (b->queue.count < WP_BATCH_EVENTS && since < (b->queue.count ? CUT_NS : QUIET_NS))
+        return 0;
+    return cut(b, time_ns, false, err);
+}
+
+static int on_drops(void *context, const struct wp_drop *drop, struct wp_error *err)
+{
+    struct wp_batcher *b = context;
+    (void)err;
+    wp_delta_drop(b->delta, drop);
+    b->stats.dropped += drop->count;
+    return 0;
+}
+
+/* The program that a process runs is the first file mapped since its exec began. */
+static int on_mapped(void *context, uint64_t time_ns, uint32_t pid, bool clears, uint64_t start, uint64_t size,
+    uint64_t file_offset, const char *path, const uint8_t *build_id, uint32_t build_id_size, struct wp_error *err)
+{
+    struct wp_batcher *b = context;
+    struct wp_intkey key = {pid, 0};
+    uint32_t exe;
+    (void)time_ns;
+    if (!b->spaces)
+        return 0;
+    if (clears) {
+        wp_intmap_put(&b->exe_of, key, UINT32_MAX);
+        wp_address_spaces_exec(b->spaces, pid);
+        return 0;
+    }
+    if (*path == '/' && path[1] != '/' && wp_intmap_get(&b->exe_of, key, &exe) && exe == UINT32_MAX)
+        wp_intmap_put(&b->exe_of, key, wp_intern_str(b->exes, path));
+    int rc = wp_address_spaces_map(b->spaces, pid, start, size, file_offset, path, build_id, build_id_size);
+    return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for mappings") : 0;
+}
+
+static void tell_device(struct wp_batcher *b, uint32_t device)
+{
+    uint32_t told;
+    char name[64];
+    if (wp_intmap_get(&b->devices, (struct wp_intkey){device, 0}, &told))
+        return;
+    wp_intmap_put(&b->devices, (struct wp_intkey){device, 0}, 1);
+    wp_device_name(device, name, sizeof(name));
+    wp_delta_device(b->delta, device, name);
+}
+
+static uint32_t socket_id(struct wp_batcher *b, const struct wp_fact *fact)
+{
+    struct wp_intkey key = {fact->socket.key, 0};
+    uint32_t id = 0;
+    if (!fact->socket.key)
+        return 0;
+    if (!fact->event.kind || (!wp_intmap_get(&b->sockets, key, &id) && fact->socket.entry.family)) {
+        id = wp_delta_socket(b->delta, &fact->socket.entry);
+        wp_intmap_put(&b->sockets, key, id);
+    }
+    return id;
+}
+
+/* The kernel renames a thread on its way into exec: that name is of the new program, not of the old one. */
+static void undo_rename(struct wp_batcher *b, uint32_t thread, uint32_t comm)
+{
+    for (size_t i = b->queue.count, looked = 0; i && looked < RENAME_REACH; i--, looked++) {
+        struct wp_event *event = &b->queue.events[i - 1];
+        if (event->kind != WP_EVENT_RENAME || event->thread != thread)
+            continue;
+        event->c = comm;
+        return;
+    }
+}
+
+static void on_exec(struct wp_batcher *b, const struct wp_fact *fact, struct wp_event *event)
+{
+    struct wp_intkey key = {fact->pid, 0};
+    uint32_t exe;
+    const char *path = NULL;
+    if (wp_intmap_get(&b->exe_of, key, &exe) && exe != UINT32_MAX)
+        path = wp_intern_text(b->exes, exe);
+    wp_intmap_remove(&b->exe_of, key);
+    uint32_t comm_before = wp_thread_table_comm_before(b->threads, fact->other_tid ? fact->other_tid : fact->tid);
+    event->other = wp_thread_table_exec(b->threads, fact, path, &event->thread);
+    if (comm_before)
+        undo_rename(b, event->thread, comm_before);
+}
+
+static void fill_threads(struct wp_batcher *b, const struct wp_fact *fact, struct wp_event *event)
+{
+    if (event->kind == WP_EVENT_EXEC) {
+        on_exec(b, fact, event);
+        return;
+    }
+    if (event->kind == WP_EVENT_STATE)
+        event->thread = wp_thread_table_existing(b->threads, fact);
+    else
+        event->thread = wp_thread_table_id(b->threads, fact->tid, fact->pid, fact->comm);
+    if (event->kind == WP_EVENT_FORK) {
+        event->other = wp_thread_table_born(b->threads, fact);
+        if (b->spaces && !(event->flags & WP_FORK_THREAD))
+            wp_address_spaces_fork(b->spaces, fact->pid, fact->other_pid);
+    } else {
+        event->other = wp_thread_table_id(b->threads, fact->other_tid, fact->other_pid, fact->other_comm);
+    }
+}
+
+/* What a thread leaves behind when it is gone. */
+static void after(struct wp_batcher *b, const struct wp_fact *fact)
+{
+    const struct wp_event *event = &fact->event;
+    if (event->kind == WP_EVENT_SWITCH && event->c == WP_STATE_DEAD && fact->tid) {
+        wp_thread_table_dead(b->threads, fact->tid);
+        if (b->spaces && fact->tid == fact->pid)
+            wp_address_spaces_exit(b->spaces, fact->pid);
+    }
+    if (event->kind == WP_EVENT_SOCK_STATE && event->c == TCP_CLOSE)
+        wp_intmap_remove(&b->sockets, (struct wp_intkey){fact->socket.key, 0});
+}
+
+static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *err)
+{
+    struct wp_batcher *b = context;
+    struct wp_event event = fact->event;
+    uint32_t socket = socket_id(b, fact);
+    if (!event.kind)
+        return 0;
+    fill_threads(b, fact, &event);
+    event.stack = wp_stack_table_id(b->stacks, fact);
+    if (event.kind == WP_EVENT_RENAME)
+        event.c = wp_thread_table_rename(b->threads, fact->tid, fact->comm);
+    if ((event.kind >= WP_EVENT_SOCK_SEND && event.kind <= WP_EVENT_SOCK_RETRANSMIT) ||
+        (event.kind == WP_EVENT_WAKING && event.c == WP_CAUSE_MESSAGE))
+        event.d = socket;
+    if ((event.kind >= WP_EVENT_BLOCK_INSERT && event.kind <= WP_EVENT_BLOCK_COMPLETE) ||
+        (event.kind == WP_EVENT_WAKING && event.c == WP_CAUSE_BLOCK))
+        tell_device(b, event.d);
+    if (event.time_ns < b->cut_ns) {
+        event.time_ns = b->cut_ns;
+        b->stats.late++;
+    }
+    if (wp_event_queue_add(&b->queue, &event) || wp_delta_failed(b->delta))
+        return wp_error_set(err, -ENOMEM, "out of memory for events");
+    after(b, fact);
+    return wp_delta_is_full(b->delta) ? send_batch(b, 0, b->cut_ns, false, err) : 0;
+}
+
+struct wp_sink wp_batcher_sink(struct wp_batcher *b)
+{
+    return (struct wp_sink){on_fact, on_drops, on_watermark, on_mapped, b};
+}
+
+int wp_batcher_finish(struct wp_batcher *b, struct wp_error *err)
+{
+    return cut(b, UINT64_MAX / 2, true, err);
+}
+
+const struct wp_batcher_stats *wp_batcher_stats(const struct wp_batcher *b)
+{
+    return &b->stats;
+}

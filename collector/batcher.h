@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_BATCHER_H
+#define WP_COLLECTOR_BATCHER_H
+/*
+ * Facts in, batches out: ids for raw names, events in order of time, cut when 64 Ki events or a tenth of a second are
+ * certain (the source's watermark), or when the dictionary has grown by a batchful. The batch handed out is valid during
+ * the call.
+ */
+#include "collector/source.h"
+#include "collector/thread_table.h"
+
+struct wp_batcher;
+
+struct wp_batcher_options {
+    uint8_t session[16];
+    uint32_t command_pid, self_pid;
+    bool has_addresses;             /* stacks come as addresses of this host's processes */
+    bool reads_proc;                /* unknown threads are looked up in /proc */
+    const char *const *patterns;    /* borrowed until create returns */
+    size_t pattern_count;
+    /* 0 or -errno, which ends the source's poll. */
+    int (*batch)(void *context, const struct wp_batch *batch, struct wp_error *err);
+    void *context;
+};
+
+struct wp_batcher_stats {
+    uint64_t events, dropped, batches;
+    uint64_t late;                  /* facts older than the watermark said: moved up to it */
+};
+
+int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_options *options, struct wp_error *err);
+void wp_batcher_destroy(struct wp_batcher *batcher);
+struct wp_sink wp_batcher_sink(struct wp_batcher *batcher);
+/* Everything that is left, and the last batch of the session. */
+int wp_batcher_finish(struct wp_batcher *batcher, struct wp_error *err);
+const struct wp_batcher_stats *wp_batcher_stats(const struct wp_batcher *batcher);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/collector.h"
+
+#include "collector/batcher.h"
+#include "collector/identity.h"
+#include "collector/outlet.h"
+#include "collector/replay.h"
+#include "collector/source_perf_script.h"
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_MS 20
+#define WELCOME_NS 30000000000u
+
+struct collector {
+    const struct wp_collector_options *options;
+    const struct wp_logger *logger;
+    struct wp_hello hello;
+    struct wp_source *source;
+    struct wp_batcher *batcher;
+    struct wp_outlet *outlet;
+};
+
+static uint64_t now_ns(clockid_t clock)
+{
+    struct timespec ts;
+    clock_gettime(clock, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static int on_batch(void *context, const struct wp_batch *batch, struct wp_error *err)
+{
+    struct collector *c = context;
+    return wp_outlet_batch(c->outlet, batch, err);
+}
+
+static int open_source(struct collector *c, struct wp_error *err)
+{
+    const struct wp_collector_options *o = c->options;
+    if (o->source == WP_FROM_PERF_SCRIPT)
+        return wp_source_perf_script_create(&c->source, o->source_path, err);
+    struct wp_source_bpf_options bpf = o->bpf;
+    bpf.wants_cmdline = o->pattern_count > 0;
+    return wp_source_bpf_create(&c->source, &bpf, c->logger, err);
+}
+
+static int open_batcher(struct collector *c, struct wp_error *err)
+{
+    const struct wp_collector_options *o = c->options;
+    bool is_live = o->source == WP_FROM_BPF;
+    struct wp_batcher_options options = {.command_pid = o->command_pid, .self_pid = is_live ? (uint32_t)getpid() : 0,
+        .has_addresses = is_live, .reads_proc = is_live, .patterns = o->patterns, .pattern_count = o->pattern_count,
+        .batch = on_batch, .context = c};
+    memcpy(options.session, c->hello.session, sizeof(options.session));
+    return wp_batcher_create(&c->batcher, &options, err);
+}
+
+static int say_hello(struct collector *c, struct wp_error *err)
+{
+    const struct wp_collector_options *o = c->options;
+    int rc = wp_identity_hello(&c->hello, o->source == WP_FROM_BPF ? "bpf" : "perf-script", o->hostname, o->release,
+        o->source == WP_FROM_BPF ? o->bpf.frequency_hz : 0, err);
+    for (unsigned i = 0; !rc && i < o->label_count; i++)
+        rc = wp_identity_label(&c->hello, o->labels[i], err);
+    return rc ? rc : wp_outlet_open(&c->outlet, o->endpoint, o->output, &c->hello, c->logger, err);
+}
+
+/* Ready: tracing is attached and, when there is one, the aggregator has welcomed us. */
+static int await_welcome(struct collector *c, struct wp_error *err)
+{
+    uint64_t deadline = now_ns(CLOCK_MONOTONIC) + WELCOME_NS;
+    bool warned = false;
+    while (!wp_outlet_is_ready(c->outlet) && !*c->options->stop) {
+        int rc = wp_outlet_pump(c->outlet, LOOK_MS, err);
+        if (rc)
+            return rc;
+        if (!warned && now_ns(CLOCK_MONOTONIC) > deadline) {
+            wp_log(c->logger, WP_LOG_WARN, "no aggregator answers yet endpoint=%s", c->options->endpoint);
+            warned = true;
+        }
+    }
+    return 0;
+}
+
+static void tell_ready(const struct wp_collector_options *options)
+{
+    if (options->ready_fd < 0)
+        return;
+    ssize_t done = write(options->ready_fd, "ready\n", 6);
+    (void)done;
+    close(options->ready_fd);
+}
+
+static int run_source(struct collector *c, struct wp_error *err)
+{
+    uint64_t deadline = c->options->duration_ns ? now_ns(CLOCK_MONOTONIC) + c->options->duration_ns : 0;
+    struct wp_sink sink = wp_batcher_sink(c->batcher);
+    bool is_stopped = false;
+    for (;;) {
+        bool is_over = *c->options->stop || (deadline && now_ns(CLOCK_MONOTONIC) >= deadline);
+        if (is_over && !is_stopped)
+            c->source->ops->stop(c->source);
+        is_stopped = is_stopped || is_over;
+        int more = c->source->ops->poll(c->source, LOOK_MS, &sink, err);
+        int rc = more < 0 ? more : wp_outlet_pump(c->outlet, 0, err);
+        if (rc || !more)
+            return rc;
+    }
+}
+
+static int run_live(struct collector *c, struct wp_error *err)
+{
+    int rc = say_hello(c, err);
+    if (!rc)
+        rc = open_batcher(c, err);
+    if (!rc)
+        rc = open_source(c, err);
+    if (!rc && c->options->ready_fd >= 0)
+        rc = await_welcome(c, err);
+    if (rc)
+        return rc;
+    tell_ready(c->options);
+    wp_log(c->logger, WP_LOG_INFO, "collecting source=%s", c->source->ops->name);
+    rc = run_source(c, err);
+    if (!rc)
+        rc = wp_batcher_finish(c->batcher, err);
+    const struct wp_batcher_stats *stats = wp_batcher_stats(c->batcher);
+    if (!rc)
+        rc = wp_outlet_finish(c->outlet, stats->events, stats->dropped, err);
+    if (!rc && stats->dropped)
+        wp_log(c->logger, WP_LOG_WARN, "events were dropped, a larger --ring-size keeps more dropped=%llu of=%llu",
+            (unsigned long long)stats->dropped, (unsigned long long)(stats->dropped + stats->events));
+    if (!rc && c->options->says_stats)
+        printf("{\"events\":%llu,\"dropped\":%llu,\"late\":%llu,\"batches\":%llu,\"bytes\":%llu,\"cpu_ns\":%llu}\n",
+            (unsigned long long)stats->events, (unsigned long long)stats->dropped, (unsigned long long)stats->late,
+            (unsigned long long)stats->batches, (unsigned long long)wp_outlet_bytes(c->outlet),
+            (unsigned long long)now_ns(CLOCK_PROCESS_CPUTIME_ID));
+    return rc;
+}
+
+int wp_collector_run(const struct wp_collector_options *options, const struct wp_logger *logger, struct wp_error *err)
+{
+    struct collector c = {.options = options, .logger = logger};
+    if (options->source == WP_FROM_CAPTURE)
+        return wp_replay_run(options, logger, err);
+    int rc = run_live(&c, err);
+    if (c.source)
+        c.source->ops->destroy(c.source);
+    wp_batcher_destroy(c.batcher);
+    wp_outlet_close(c.outlet); /* a capture that was not finished is removed */
+    wp_hello_fini(&c.hello);
+    return rc;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_COLLECTOR_H
+#define WP_COLLECTOR_COLLECTOR_H
+/* The work of the collector: a source, batches, and where they go (an aggregator, a file, or both). */
+#include "collector/source_bpf.h"
+#include "common/log.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#define WP_COLLECTOR_LIST 64u
+
+enum wp_collector_source { WP_FROM_BPF, WP_FROM_PERF_SCRIPT, WP_FROM_CAPTURE };
+
+struct wp_collector_options {
+    enum wp_collector_source source;
+    const char *source_path;        /* of perf-script and capture; "-": standard input */
+    const char *endpoint, *output;  /* NULL: none; at least one */
+    const char *hostname, *release; /* NULL: as found, none */
+    const char *labels[WP_COLLECTOR_LIST], *patterns[WP_COLLECTOR_LIST];
+    unsigned label_count, pattern_count;
+    struct wp_source_bpf_options bpf;
+    uint32_t command_pid;
+    uint64_t duration_ns;           /* 0: until stopped or the source ends */
+    bool is_fast;                   /* a capture is sent as fast as it is taken, not at its own pace */
+    bool says_stats;
+    int ready_fd;                   /* -1: none */
+    volatile sig_atomic_t *stop;    /* borrowed */
+};
+
+/* 0 when the source has ended or was stopped and everything has arrived. */
+int wp_collector_run(const struct wp_collector_options *options, const struct wp_logger *logger, struct wp_error *err);
+
+#endif

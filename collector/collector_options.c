@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/collector_options.h"
+
+#include "common/path.h"
+#include "common/version.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
+    KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
+    KEY_STATS };
+
+static const struct argp_option option_table[] = {
+    {"source", KEY_SOURCE, "SOURCE", 0, "bpf (default: the live kernel), perf-script:FILE (or -), capture:FILE", 0},
+    {"connect", KEY_CONNECT, "ENDPOINT", 0, "send to the aggregator there: ipc:///path or tcp://address:port", 0},
+    {"output", KEY_OUTPUT, "FILE", 0, "write a capture; with or without --connect", 0},
+    {"frequency", KEY_FREQUENCY, "HZ", 0, "samples a second and CPU, 0 for none (default 99)", 0},
+    {"filter-pid", KEY_FILTER, "PID", 0, "stacks and samples only of this process and those it starts", 0},
+    {"command-pid", KEY_COMMAND, "PID", 0, "what this process runs from its exec on is the recorded command", 0},
+    {"netns", KEY_NETNS, "PATH", 0, "the host is this network namespace, such as /run/netns/web", 0},
+    {"match-cmdline", KEY_MATCH, "REGEX", 0, "judge command lines by this pattern (they do not leave the host); may be repeated", 0},
+    {"release", KEY_RELEASE, "ID", 0, "the release that runs here", 0},
+    {"hostname", KEY_HOSTNAME, "NAME", 0, "this host's name in reports (default: its own)", 0},
+    {"label", KEY_LABEL, "KEY=VALUE", 0, "a label of this host; may be repeated", 0},
+    {"duration", KEY_DURATION, "SECONDS", 0, "end after so long", 0},
+    {"ready-fd", KEY_READY, "FD", 0, "write a line there when tracing is on and the aggregator has answered", 0},
+    {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
+    {"ring-size", KEY_RING, "BYTES", 0, "of the buffer between kernel and collector, a power of two (default 16777216)", 0},
+    {"replay-speed", KEY_SPEED, "SPEED", 0, "of a capture: recorded or fast (default fast)", 0},
+    {"stats", KEY_STATS, 0, 0, "print counts as JSON at the end", 0},
+    {0},
+};
+
+struct parse {
+    struct wp_collector_options *options;
+    enum wp_log_level *log_level;
+};
+
+static uint32_t number(struct argp_state *state, const char *what, const char *text, uint32_t low, uint32_t high)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    if (*end || end == text || *text == '-' || value < low || value > high)
+        argp_error(state, "%s takes a number from %u to %u, not '%s'", what, low, high, text);
+    return (uint32_t)value;
+}
+
+static void take_source(struct wp_collector_options *o, struct argp_state *state, const char *text)
+{
+    if (!strcmp(text, "bpf")) {
+        o->source = WP_FROM_BPF;
+    } else if (!strncmp(text, "perf-script:", 12) && text[12]) {
+        o->source = WP_FROM_PERF_SCRIPT;
+        o->source_path = text + 12;
+    } else if (!strncmp(text, "capture:", 8) && text[8]) {
+        o->source = WP_FROM_CAPTURE;
+        o->source_path = text + 8;
+    } else {
+        argp_error(state, "--source takes bpf, perf-script:FILE or capture:FILE, not '%s'", text);
+    }
+}
+
+static void take_duration(struct wp_collector_options *o, struct argp_state *state, const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    if (*end || end == text || !(seconds > 0 && seconds < 1e9))
+        argp_error(state, "--duration takes a number of seconds, not '%s'", text);
+    o->duration_ns = (uint64_t)(seconds * 1e9);
+}
+
+static void take_netns(struct wp_collector_options *o, struct argp_state *state, const char *path)
+{
+    struct stat status;
+    if (stat(path, &status))
+        argp_failure(state, WP_EXIT_FAILURE, errno, "no network namespace at '%s'", path);
+    o->bpf.netns_inum = (uint32_t)status.st_ino;
+}
+
+static void take_ring(struct wp_collector_options *o, struct argp_state *state, const char *text)
+{
+    uint32_t bytes = number(state, "--ring-size", text, 65536, 1u << 30);
+    if (bytes & (bytes - 1))
+        argp_error(state, "--ring-size takes a power of two, not %u", bytes);
+    o->bpf.ring_bytes = bytes;
+}
+
+static void take_listed(struct argp_state *state, const char **list, unsigned *count, const char *text)
+{
+    if (*count == WP_COLLECTOR_LIST)
+        argp_error(state, "more than %u of one option", WP_COLLECTOR_LIST);
+    list[(*count)++] = text;
+}
+
+static void check(const struct wp_collector_options *o, struct argp_state *state)
+{
+    if (!o->endpoint && !o->output)
+        argp_error(state, "--connect or --output is needed");
+    if (o->source != WP_FROM_BPF && (o->bpf.filter_pid || o->bpf.netns_inum || o->pattern_count))
+        argp_error(state, "--filter-pid, --netns and --match-cmdline are of the live kernel");
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct parse *parse = state->input;
+    struct wp_collector_options *o = parse->options;
+    switch (key) {
+    case KEY_SOURCE: take_source(o, state, argument); break;
+    case KEY_CONNECT: o->endpoint = argument; break;
+    case KEY_OUTPUT: o->output = argument; break;
+    case KEY_FREQUENCY: o->bpf.frequency_hz = number(state, "--frequency", argument, 0, 50000); break;
+    case KEY_FILTER: o->bpf.filter_pid = number(state, "--filter-pid", argument, 1, 1u << 22); break;
+    case KEY_COMMAND: o->command_pid = number(state, "--command-pid", argument, 1, 1u << 22); break;
+    case KEY_NETNS: take_netns(o, state, argument); break;
+    case KEY_MATCH: take_listed(state, o->patterns, &o->pattern_count, argument); break;
+    case KEY_RELEASE:
+        if (!wp_id_valid(argument))
+            argp_error(state, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", argument);
+        o->release = argument;
+        break;
+    case KEY_HOSTNAME: o->hostname = argument; break;
+    case KEY_LABEL: take_listed(state, o->labels, &o->label_count, argument); break;
+    case KEY_DURATION: take_duration(o, state, argument); break;
+    case KEY_READY: o->ready_fd = (int)number(state, "--ready-fd", argument, 0, 1 << 20); break;
+    case KEY_LOG:
+        if (wp_log_level_parse(argument, parse->log_level))
+            argp_error(state, "'%s' is not a log level: error, warn, info, debug", argument);
+        break;
+    case KEY_RING: take_ring(o, state, argument); break;
+    case KEY_SPEED:
+        if (strcmp(argument, "fast") && strcmp(argument, "recorded"))
+            argp_error(state, "--replay-speed takes recorded or fast, not '%s'", argument);
+        o->is_fast = !strcmp(argument, "fast");
+        break;
+    case KEY_STATS: o->says_stats = true; break;
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;
+    case ARGP_KEY_END: check(o, state); break;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+void wp_collector_options_parse(struct wp_collector_options *options, enum wp_log_level *log_level, int argc, char **argv)
+{
+    static const struct argp argp = {option_table, parse_option, NULL,
+        "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL, NULL, NULL};
+    struct parse parse = {options, log_level};
+    *options = (struct wp_collector_options){.bpf = {.frequency_hz = 99}, .is_fast = true, .ready_fd = -1};
+    *log_level = WP_LOG_INFO;
+    argp_err_exit_status = WP_EXIT_USAGE;
+    argp_program_version = "wakepath-collector " WP_VERSION;
+    argp_parse(&argp, argc, argv, 0, NULL, &parse);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_DEVICES_H
+#define WP_COLLECTOR_DEVICES_H
+/* Names of block devices. */
+#include <stddef.h>
+#include <stdint.h>
+
+/* "vda1" for a device number (major << 20 | minor) of this host; "8:16" when sysfs does not know it. */
+void wp_device_name(uint32_t device, char *name, size_t room);
+
+#endif

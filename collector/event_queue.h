@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_EVENT_QUEUE_H
+#define WP_COLLECTOR_EVENT_QUEUE_H
+/* Events that wait to be certain; they come nearly in order and leave in order. Embedded: init with {0}. */
+#include "proto/event.h"
+
+#include <stddef.h>
+
+struct wp_event_queue {
+    struct wp_event *events, *spare; /* owned */
+    size_t count, room, sorted;      /* sorted: how many at the start are in order */
+};
+
+void wp_event_queue_fini(struct wp_event_queue *queue);
+int wp_event_queue_add(struct wp_event_queue *queue, const struct wp_event *event);
+/* By time; equal times stay in the order they came. -ENOMEM. */
+int wp_event_queue_sort(struct wp_event_queue *queue);
+/* How many are before `time_ns`; the queue is sorted. */
+size_t wp_event_queue_before(const struct wp_event_queue *queue, uint64_t time_ns);
+/* Drops the first `count`. */
+void wp_event_queue_take(struct wp_event_queue *queue, size_t count);
+
+#endif

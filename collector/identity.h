@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_IDENTITY_H
+#define WP_COLLECTOR_IDENTITY_H
+/* What a collector says of itself and its host when it says Hello. */
+#include "proto/session.h"
+
+/* Fills a Hello of a new session on this host; wp_hello_fini frees it. hostname and release may be NULL. -ENOMEM. */
+int wp_identity_hello(struct wp_hello *hello, const char *source, const char *hostname, const char *release,
+    uint32_t frequency_hz, struct wp_error *err);
+/* Adds "key=value". -EINVAL. */
+int wp_identity_label(struct wp_hello *hello, const char *text, struct wp_error *err);
+
+#endif

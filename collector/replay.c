@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/replay.h"
+
+#include "collector/capture_reader.h"
+#include "collector/outlet.h"
+#include "proto/batch.h"
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+struct replay {
+    const struct wp_collector_options *options;
+    struct wp_capture_reader *reader;
+    struct wp_outlet *outlet;
+    struct wp_frame_reader *frames;
+    struct wp_batch batch;
+    uint64_t first_mono_ns, started_ns; /* of the recording and of this run */
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* At the recorded pace a batch leaves when its anchor is as far from the first one's as it was then. */
+static int keep_pace(struct replay *r, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    struct wp_frame frame;
+    int rc = wp_frame_read(r->frames, bytes, size, &frame, err);
+    if (!rc)
+        rc = wp_batch_decode(&r->batch, frame.payload, frame.size, err);
+    if (rc)
+        return rc;
+    if (!r->first_mono_ns) {
+        r->first_mono_ns = r->batch.anchor_mono_ns;
+        r->started_ns = now_ns();
+    }
+    uint64_t due = r->started_ns + (r->batch.anchor_mono_ns - r->first_mono_ns);
+    for (uint64_t now = now_ns(); !rc && now < due && !*r->options->stop; now = now_ns()) {
+        rc = wp_outlet_pump(r->outlet, due - now < 20000000 ? 1 : 20, err);
+        usleep(due - now < 1000000 ? (useconds_t)((due - now) / 1000) : 1000);
+    }
+    return rc;
+}
+
+static int send_all(struct replay *r, struct wp_error *err)
+{
+    const uint8_t *frame;
+    size_t size;
+    uint64_t seq;
+    int rc = 0, got = 0;
+    while (!rc && !*r->options->stop && (got = wp_capture_reader_next(r->reader, &frame, &size, &seq, err)) > 0) {
+        if (!r->options->is_fast)
+            rc = keep_pace(r, frame, size, err);
+        if (!rc)
+            rc = wp_outlet_frame(r->outlet, seq, frame, size, err);
+    }
+    return rc ? rc : got < 0 ? got : *r->options->stop ? wp_error_set(err, -ECANCELED, "stopped before its end") : 0;
+}
+
+static int run(struct replay *r, const struct wp_logger *logger, struct wp_error *err)
+{
+    const struct wp_collector_options *o = r->options;
+    int rc = wp_capture_reader_open(&r->reader, o->source_path, err);
+    if (!rc)
+        rc = wp_outlet_open(&r->outlet, o->endpoint, o->output, wp_capture_reader_hello(r->reader), logger, err);
+    if (!rc && !(r->frames = wp_frame_reader_create()))
+        rc = wp_error_set(err, -ENOMEM, "out of memory");
+    while (!rc && !wp_outlet_is_ready(r->outlet) && !*o->stop)
+        rc = wp_outlet_pump(r->outlet, 20, err);
+    if (rc)
+        return rc;
+    if (o->ready_fd >= 0) {
+        ssize_t done = write(o->ready_fd, "ready\n", 6);
+        (void)done;
+        close(o->ready_fd);
+    }
+    rc = send_all(r, err);
+    const struct wp_bye *bye = wp_capture_reader_bye(r->reader);
+    if (rc)
+        return rc;
+    return wp_outlet_finish(r->outlet, bye ? bye->events : 0, bye ? bye->dropped : 0, err);
+}
+
+int wp_replay_run(const struct wp_collector_options *options, const struct wp_logger *logger, struct wp_error *err)
+{
+    struct replay r = {.options = options};
+    int rc = run(&r, logger, err);
+    wp_capture_reader_close(r.reader);
+    wp_outlet_close(r.outlet);
+    wp_frame_reader_destroy(r.frames);
+    wp_batch_fini(&r.batch);
+    return rc;
+}

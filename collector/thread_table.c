@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/thread_table.h"
+
+#include "common/intmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MATCHES (sizeof(((struct wp_thread_entry *)0)->cmdline_matches) / sizeof(uint32_t))
+
+struct slot {
+    struct wp_thread_entry entry;
+    uint32_t id, comm_before;
+};
+
+struct wp_thread_table {
+    struct wp_thread_table_options options;
+    struct wp_cgroups *cgroups;
+    regex_t *patterns;
+    uint32_t *pattern_texts;  /* string ids */
+    size_t compiled;
+    struct wp_intmap by_tid;  /* -> slot */
+    struct slot *slots;
+    uint32_t slot_count, slot_room;
+    uint32_t *free_slots;
+    uint32_t free_count, free_room;
+};
+
+static int compile(struct wp_thread_table *t, struct wp_error *err)
+{
+    for (size_t i = 0; i < t->options.pattern_count; i++) {
+        const char *text = t->options.patterns[i];
+        int rc = regcomp(&t->patterns[i], text, REG_EXTENDED | REG_NOSUB);
+        if (rc) {
+            char why[256];
+            regerror(rc, &t->patterns[i], why, sizeof(why));
+            return wp_error_set(err, -EINVAL, "'%s' is no extended regular expression: %s", text, why);
+        }
+        t->pattern_texts[i] = wp_delta_string(t->options.delta, text);
+        t->compiled++;
+    }
+    return 0;
+}
+
+int wp_thread_table_create(struct wp_thread_table **table, const struct wp_thread_table_options *options, struct wp_error *err)
+{
+    struct wp_thread_table *t = calloc(1, sizeof(*t));
+    if (!t)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    t->options = *options;
+    t->cgroups = wp_cgroups_create();
+    t->patterns = calloc(options->pattern_count + 1, sizeof(*t->patterns));
+    t->pattern_texts = calloc(options->pattern_count + 1, sizeof(*t->pattern_texts));
+    int rc = t->cgroups && t->patterns && t->pattern_texts ? compile(t, err) : wp_error_set(err, -ENOMEM, "out of memory");
+    if (rc) {
+        wp_thread_table_destroy(t);
+        return rc;
+    }
+    *table = t;
+    return 0;
+}
+
+void wp_thread_table_destroy(struct wp_thread_table *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->compiled; i++)
+        regfree(&t->patterns[i]);
+    free(t->patterns);
+    free(t->pattern_texts);
+    wp_cgroups_destroy(t->cgroups);
+    wp_intmap_fini(&t->by_tid);
+    free(t->slots);
+    free(t->free_slots);
+    free(t);
+}
+
+static struct slot *find(struct wp_thread_table *t, uint32_t tid)
+{
+    uint32_t index;
+    return wp_intmap_get(&t->by_tid, (struct wp_intkey){tid, 0}, &index) ? &t->slots[index] : NULL;
+}
+
+static struct slot *make_slot(struct wp_thread_table *t, uint32_t tid)
+{
+    struct slot *slot = find(t, tid);
+    if (slot)
+        return slot;
+    uint32_t index;
+    if (t->free_count) {
+        index = t->free_slots[--t->free_count];
+    } else {
+        if (t->slot_count == t->slot_room) {
+            uint32_t room = t->slot_room ? t->slot_room * 2 : 1024;
+            struct slot *slots = realloc(t->slots, room * sizeof(*slots));
+            if (!slots)
+                return NULL;
+            t->slots = slots;
+            t->slot_room = room;
+        }
+        index = t->slot_count++;
+    }
+    return wp_intmap_put(&t->by_tid, (struct wp_intkey){tid, 0}, index) ? NULL : &t->slots[index];
+}
+
+/* The thread number `entry->tid` has this identity from now on. */
+static uint32_t enter(struct wp_thread_table *t, const struct wp_thread_entry *entry)
+{
+    struct slot *slot = make_slot(t, entry->tid);
+    if (!slot)
+        return 0;
+    slot->entry = *entry;
+    slot->comm_before = 0;
+    slot->id = wp_delta_thread(t->options.delta, entry);
+    return slot->id;
+}
+
+void wp_thread_table_dead(struct wp_thread_table *t, uint32_t tid)
+{
+    uint32_t index;
+    if (!wp_intmap_get(&t->by_tid, (struct wp_intkey){tid, 0}, &index))
+        return;
+    if (t->free_count == t->free_room) {
+        uint32_t room = t->free_room ? t->free_room * 2 : 256;
+        uint32_t *free_slots = realloc(t->free_slots, room * sizeof(*free_slots));
+        if (!free_slots)
+            return; /* it stays until the number is used again */
+        t->free_slots = free_slots;
+        t->free_room = room;
+    }
+    wp_intmap_remove(&t->by_tid, (struct wp_intkey){tid, 0});
+    t->free_slots[t->free_count++] = index;
+}
+
+static void judge_cmdline(struct wp_thread_table *t, struct wp_thread_entry *entry, const char *cmdline)
+{
+    size_t matches = 0;
+    memset(entry->cmdline_matches, 0, sizeof(entry->cmdline_matches));
+    for (size_t i = 0; i < t->compiled && matches < MATCHES; i++)
+        if (!regexec(&t->patterns[i], cmdline, 0, NULL, 0))
+            entry->cmdline_matches[matches++] = t->pattern_texts[i];
+}
+
+/* Up to room - 1 bytes of /proc/ID/name, its NULs as blanks; the size, or 0. */
+static size_t read_proc(uint32_t id, const char *name, char *text, size_t room)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%u/%s", id, name);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, room - 1);
+    if (fd >= 0)
+        close(fd);
+    if (size < 0)
+        size = 0;
+    for (ssize_t i = 0; i < size; i++)
+        if (!text[i] || text[i] == '\n')
+            text[i] = ' ';
+    while (size && text[size - 1] == ' ')
+        size--;
+    text[size] = 0;
+    return (size_t)size;
+}
+
+static uint32_t read_exe(struct wp_thread_table *t, uint32_t pid)
+{
+    char path[64], target[PATH_MAX];
+    snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+    ssize_t size = readlink(path, target, sizeof(target) - 1);
+    if (size <= 0)
+        return 0;
+    target[size] = 0;
+    char *deleted = strstr(target, " (deleted)");
+    if (deleted && !deleted[10])
+        *deleted = 0;
+    return wp_delta_string(t->options.delta, target);
+}
+
+/* What belongs to a process: from another thread of it that is known, else from /proc. */
+static void fill_process(struct wp_thread_table *t, struct wp_thread_entry *entry)
+{
+    const struct slot *leader = entry->pid != entry->tid ? find(t, entry->pid) : NULL;
+    if (entry->pid == t->options.self_pid && entry->pid)
+        entry->flags |= WP_THREAD_SELF;
+    if (leader) {
+        entry->exe = leader->entry.exe;
+        entry->flags |= leader->entry.flags & WP_THREAD_COMMAND;
+        memcpy(entry->cmdline_matches, leader->entry.cmdline_matches, sizeof(entry->cmdline_matches));
+        if (!entry->cgroup)
+            entry->cgroup = leader->entry.cgroup;
+        return;
+    }
+    if (entry->flags & WP_THREAD_KERNEL || !t->options.reads_proc || !entry->pid)
+        return;
+    entry->exe = read_exe(t, entry->pid);
+    char cmdline[4096];
+    if (t->compiled && read_proc(entry->pid, "cmdline", cmdline, sizeof(cmdline)))
+        judge_cmdline(t, entry, cmdline);
+}
+
+static uint32_t cgroup_text(struct wp_thread_table *t, uint64_t id)
+{
+    return id ? wp_delta_string(t->options.delta, wp_cgroups_path(t->cgroups, id)) : 0;
+}
+
+/* The thread group of a thread that no fact has named. */
+static uint32_t read_pid(uint32_t tid)
+{
+    char text[1024];
+    if (!read_proc(tid, "status", text, sizeof(text)))
+        return 0;
+    const char *line = strstr(text, "Tgid:");
+    return line ? (uint32_t)strtoul(line + 5, NULL, 10) : 0;
+}
+
+uint32_t wp_thread_table_id(struct wp_thread_table *t, uint32_t tid, uint32_t pid, const char *comm)
+{
+    if (!tid)
+        return 0;
+    const struct slot *slot = find(t, tid);
+    if (slot && (!pid || !slot->entry.pid || slot->entry.pid == pid)) /* else: its birth was dropped */
+        return slot->id;
+    struct wp_thread_entry entry = {.tid = tid, .pid = pid};
+    char read[64] = "";
+    if ((!comm || !*comm) && t->options.reads_proc && read_proc(tid, "comm", read, sizeof(read)))
+        comm = read;
+    if (!pid && t->options.reads_proc)
+        entry.pid = read_pid(tid);
+    entry.comm = wp_delta_string(t->options.delta, comm);
+    fill_process(t, &entry);
+    return enter(t, &entry);
+}
+
+uint32_t wp_thread_table_existing(struct wp_thread_table *t, const struct wp_fact *fact)
+{
+    const struct slot *slot = find(t, fact->tid);
+    if (slot && slot->entry.start_ns && slot->entry.start_ns == fact->start_ns)
+        return slot->id; /* born after the source had begun to watch */
+    struct wp_thread_entry entry = {.tid = fact->tid, .pid = fact->pid, .start_ns = fact->start_ns,
+        .comm = wp_delta_string(t->options.delta, fact->comm), .cgroup = cgroup_text(t, fact->cgroup_id),
+        .flags = fact->thread_flags};
+    fill_process(t, &entry);
+    return enter(t, &entry);
+}
+
+uint32_t wp_thread_table_born(struct wp_thread_table *t, const struct wp_fact *fact)
+{
+    struct wp_thread_entry entry = {.tid = fact->other_tid, .pid = fact->other_pid, .start_ns = fact->start_ns,
+        .comm = wp_delta_string(t->options.delta, fact->other_comm), .flags = fact->thread_flags};
+    entry.parent = wp_thread_table_id(t, fact->tid, fact->pid, fact->comm);
+    const struct slot *parent = find(t, fact->tid);
+    bool is_thread = fact->event.flags & WP_FORK_THREAD;
+    if (parent) {
+        entry.exe = parent->entry.exe;
+        memcpy(entry.cmdline_matches, parent->entry.cmdline_matches, sizeof(entry.cmdline_matches));
+        entry.flags |= parent->entry.flags & (is_thread ? WP_THREAD_COMMAND | WP_THREAD_SELF : 0);
+        entry.cgroup = parent->entry.cgroup;
+    }
+    if (fact->cgroup_id)
+        entry.cgroup = cgroup_text(t, fact->cgroup_id);
+    return enter(t, &entry);
+}
+
+uint32_t wp_thread_table_exec(struct wp_thread_table *t, const struct wp_fact *fact, const char *exe, uint32_t *before)
+{
+    uint32_t caller = fact->other_tid ? fact->other_tid : fact->tid;
+    *before = wp_thread_table_id(t, caller, fact->pid, NULL);
+    const struct slot *old = find(t, caller);
+    struct wp_thread_entry entry = old ? old->entry : (struct wp_thread_entry){0};
+    entry.tid = fact->tid;
+    entry.pid = fact->pid;
+    entry.parent = *before;
+    entry.comm = wp_delta_string(t->options.delta, fact->comm);
+    entry.exe = wp_delta_string(t->options.delta, exe && *exe ? exe : fact->exe);
+    if (fact->start_ns)
+        entry.start_ns = fact->start_ns;
+    if (fact->cgroup_id)
+        entry.cgroup = cgroup_text(t, fact->cgroup_id);
+    entry.flags = fact->thread_flags | (entry.flags & WP_THREAD_SELF);
+    if (t->options.command_pid && fact->pid == t->options.command_pid)
+        entry.flags |= WP_THREAD_COMMAND;
+    judge_cmdline(t, &entry, fact->cmdline ? fact->cmdline : "");
+    if (caller != fact->tid)
+        wp_thread_table_dead(t, caller);
+    return enter(t, &entry);
+}
+
+uint32_t wp_thread_table_rename(struct wp_thread_table *t, uint32_t tid, const char *comm)
+{
+    uint32_t text = wp_delta_string(t->options.delta, comm);
+    struct slot *slot = find(t, tid);
+    if (slot) {
+        slot->comm_before = slot->entry.comm;
+        slot->entry.comm = text;
+    }
+    return text;
+}
+
+uint32_t wp_thread_table_comm_before(const struct wp_thread_table *t, uint32_t tid)
+{
+    uint32_t index;
+    return wp_intmap_get(&t->by_tid, (struct wp_intkey){tid, 0}, &index) ? t->slots[index].comm_before : 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_THREAD_TABLE_H
+#define WP_COLLECTOR_THREAD_TABLE_H
+/*
+ * Which thread of the dictionary a thread number of the host means now. A number gets a new identity when a thread is
+ * born with it and when its process starts another program. What a fact does not say is read from /proc, if the thread
+ * is still there. Command lines are judged here and go no further.
+ */
+#include "collector/cgroups.h"
+#include "collector/delta.h"
+#include "collector/source.h"
+
+struct wp_thread_table;
+
+struct wp_thread_table_options {
+    struct wp_delta *delta;         /* borrowed */
+    uint32_t command_pid;           /* its program, from its exec on, is the recorded command; 0: none */
+    uint32_t self_pid;              /* Wakepath's own; 0: none */
+    bool reads_proc;                /* the host that is looked at is this one */
+    const char *const *patterns;    /* of command lines, extended regular expressions; at most 4 match a thread */
+    size_t pattern_count;
+};
+
+/* -EINVAL: a pattern is none. */
+int wp_thread_table_create(struct wp_thread_table **table, const struct wp_thread_table_options *options, struct wp_error *err);
+void wp_thread_table_destroy(struct wp_thread_table *table);
+
+/* The id of thread number tid; 0 for 0. pid and comm may be unknown (0, NULL). */
+uint32_t wp_thread_table_id(struct wp_thread_table *table, uint32_t tid, uint32_t pid, const char *comm);
+/* A thread that existed before the source did (a STATE fact). */
+uint32_t wp_thread_table_existing(struct wp_thread_table *table, const struct wp_fact *fact);
+/* The child of a FORK fact. */
+uint32_t wp_thread_table_born(struct wp_thread_table *table, const struct wp_fact *fact);
+/* An EXEC fact; exe: the file that runs, or NULL for what the fact says. *before gets the identity that ended. */
+uint32_t wp_thread_table_exec(struct wp_thread_table *table, const struct wp_fact *fact, const char *exe, uint32_t *before);
+/* A new comm; its string id. */
+uint32_t wp_thread_table_rename(struct wp_thread_table *table, uint32_t tid, const char *comm);
+/* The comm (string id) that the last renaming of this identity replaced; 0: none. */
+uint32_t wp_thread_table_comm_before(const struct wp_thread_table *table, uint32_t tid);
+/* It has left the CPU for the last time. */
+void wp_thread_table_dead(struct wp_thread_table *table, uint32_t tid);
+
+#endif
