@@ -37,25 +37,28 @@ static uint32_t report_node(struct wp_aggregate *aggregate, uint32_t node)
     return aggregate->report_nodes[node];
 }
 
+/* A process that takes another name gets another row: which delta it falls into must not matter. */
 static uint32_t process_row(struct wp_aggregate *aggregate, uint32_t process)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
     if (process >= aggregate->process_row_room) {
         uint32_t room = timeline->process_room;
-        uint32_t *rows = realloc(aggregate->process_rows, room * sizeof(*rows));
+        struct wp_process_row *rows = realloc(aggregate->process_rows, room * sizeof(*rows));
         if (!rows)
             return UINT32_MAX;
         memset(rows + aggregate->process_row_room, 0, (room - aggregate->process_row_room) * sizeof(*rows));
         aggregate->process_rows = rows;
         aggregate->process_row_room = room;
     }
-    if (!aggregate->process_rows[process]) {
-        const struct wp_process *p = &timeline->processes[process];
-        aggregate->process_rows[process] = 1 + wp_report_process(aggregate->report, aggregate->hostname,
+    struct wp_process_row *row = &aggregate->process_rows[process];
+    const struct wp_process *p = &timeline->processes[process];
+    if (!row->row || row->comm != p->comm) {
+        row->comm = p->comm;
+        row->row = 1 + wp_report_process(aggregate->report, aggregate->hostname,
             wp_dictionary_string(timeline->dictionary, p->comm), p->pid,
             p->start_ns ? p->start_ns + (uint64_t)aggregate->real_offset_ns : 0);
     }
-    return aggregate->process_rows[process] - 1;
+    return row->row - 1;
 }
 
 static void count_processes(struct wp_aggregate *aggregate, const struct wp_piece *piece, uint64_t ns)

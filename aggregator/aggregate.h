@@ -20,6 +20,11 @@ struct wp_stretches {
     uint32_t count, room;
 };
 
+struct wp_process_row {
+    uint32_t row;            /* + 1 in this delta, 0: none */
+    uint32_t comm;           /* dictionary string id that it stands under */
+};
+
 struct wp_aggregate {
     char name[129];
     uint64_t bit;
@@ -32,7 +37,7 @@ struct wp_aggregate {
     int64_t real_offset_ns;          /* realtime - host time, one a session */
     uint32_t *report_nodes;          /* tree node -> report node, 0: not in this delta */
     uint32_t report_node_room;
-    uint32_t *process_rows;          /* process -> row + 1 of this delta */
+    struct wp_process_row *process_rows; /* by process */
     uint32_t process_row_room;
     struct { uint32_t thread; uint64_t until_ns; } *base; /* accounted for up to here */
     uint32_t base_count, base_room;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/engine.h"
 
+#include "common/intmap.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -8,13 +9,15 @@
 #include <string.h>
 
 #define CREDIT 256u
-#define SESSIONS 4096u
+#define SESSIONS 4096u       /* live ones */
+#define FINISHED 65536u      /* remembered ones; of those before them the store knows */
 
+/* A peer's place. Of a session that is finished only what tells it so again is kept. */
 struct seat {
-    struct wp_host_session *session; /* owned */
+    struct wp_host_session *session; /* owned; NULL: finished, its last commit is done */
     uint32_t peer;
+    uint64_t last_seq;          /* of a finished session */
     uint64_t told_seq;          /* acknowledged to the peer */
-    bool is_finished;           /* its last commit is done */
 };
 
 struct wp_engine {
@@ -22,7 +25,8 @@ struct wp_engine {
     const struct wp_logger *logger;
     struct wp_store *store;
     struct seat *seats;
-    uint32_t count, room, ended;
+    uint32_t count, room, live, ended;
+    struct wp_intmap by_peer;   /* peer -> index of its seat */
     struct wp_batch batch;      /* decoded in place, kept for its storage */
     uint64_t last_commit_ns;
 };
@@ -53,21 +57,62 @@ void wp_engine_destroy(struct wp_engine *engine)
     for (uint32_t i = 0; i < engine->count; i++)
         wp_host_session_destroy(engine->seats[i].session);
     free(engine->seats);
+    wp_intmap_fini(&engine->by_peer);
     wp_batch_fini(&engine->batch);
     wp_store_close(engine->store);
     free(engine);
 }
 
+/* --- seats --- */
+
 static struct seat *seat_of(struct wp_engine *engine, uint32_t peer)
 {
-    for (uint32_t i = 0; i < engine->count; i++)
-        if (engine->seats[i].peer == peer && engine->seats[i].session)
-            return &engine->seats[i];
-    return NULL;
+    uint32_t index;
+    return wp_intmap_get(&engine->by_peer, (struct wp_intkey){peer, 0}, &index) ? &engine->seats[index] : NULL;
 }
 
-/* A session that an aggregator before this one has finished has nothing more to say. */
-static bool is_known_ended(struct wp_engine *engine, const struct wp_hello *hello, const char *release)
+/* Forgets the older half of the finished sessions. */
+static void forget_finished(struct wp_engine *engine)
+{
+    uint32_t kept = 0, drop = (engine->count - engine->live) / 2;
+    wp_intmap_clear(&engine->by_peer);
+    for (uint32_t i = 0; i < engine->count; i++) {
+        if (!engine->seats[i].session && drop) {
+            drop--;
+            continue;
+        }
+        engine->seats[kept] = engine->seats[i];
+        wp_intmap_put(&engine->by_peer, (struct wp_intkey){engine->seats[kept].peer, 0}, kept); /* smaller than before */
+        kept++;
+    }
+    engine->count = kept;
+}
+
+static struct seat *add_seat(struct wp_engine *engine, uint32_t peer, struct wp_error *err)
+{
+    if (engine->count - engine->live >= FINISHED)
+        forget_finished(engine);
+    if (engine->count == engine->room) {
+        uint32_t room = engine->room ? engine->room * 2 : 8;
+        struct seat *seats = realloc(engine->seats, room * sizeof(*seats));
+        if (!seats) {
+            wp_error_set(err, -ENOMEM, "out of memory for a session");
+            return NULL;
+        }
+        engine->seats = seats;
+        engine->room = room;
+    }
+    if (wp_intmap_put(&engine->by_peer, (struct wp_intkey){peer, 0}, engine->count)) {
+        wp_error_set(err, -ENOMEM, "out of memory for a session");
+        return NULL;
+    }
+    struct seat *seat = &engine->seats[engine->count++];
+    *seat = (struct seat){.peer = peer};
+    return seat;
+}
+
+/* A session that has ended, here or under an aggregator before this one: *last_seq is its last batch. */
+static bool is_known_ended(struct wp_engine *engine, const struct wp_hello *hello, const char *release, uint64_t *last_seq)
 {
     struct wp_txn *txn;
     struct wp_resume resume;
@@ -75,40 +120,51 @@ static bool is_known_ended(struct wp_engine *engine, const struct wp_hello *hell
         return false;
     bool ended = !wp_txn_get_resume(txn, engine->options.shard, hello->session, &resume, NULL) && resume.ended;
     wp_txn_abort(txn);
+    *last_seq = ended ? resume.seq : 0;
     return ended;
 }
+
+static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct seat **out,
+    struct wp_error *err)
+{
+    struct wp_host_session *session;
+    uint64_t last_seq;
+    if (engine->live == SESSIONS)
+        return wp_error_set(err, -EACCES, "this aggregator already has %u sessions", SESSIONS);
+    int rc = wp_host_session_create(&session, hello, engine->options.default_release, &engine->options.session,
+        engine->logger, err);
+    if (rc)
+        return rc;
+    struct seat *seat = add_seat(engine, peer, err);
+    if (!seat) {
+        wp_host_session_destroy(session);
+        return -ENOMEM;
+    }
+    if (is_known_ended(engine, hello, session->release, &last_seq)) {
+        seat->last_seq = last_seq;
+        wp_host_session_destroy(session);
+    } else {
+        seat->session = session;
+        engine->live++;
+        wp_log(engine->logger, WP_LOG_INFO, "session begins host=%s source=%s release=%s", session->hostname,
+            session->source, session->release);
+    }
+    *out = seat;
+    return 0;
+}
+
+/* --- what a peer says --- */
 
 int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_welcome *welcome,
     struct wp_error *err)
 {
     *welcome = (struct wp_welcome){.wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .credit = CREDIT};
     struct seat *seat = seat_of(engine, peer);
-    if (!seat) {
-        if (engine->count == SESSIONS)
-            return wp_error_set(err, -EACCES, "this aggregator already has %u sessions", SESSIONS);
-        if (engine->count == engine->room) {
-            uint32_t room = engine->room ? engine->room * 2 : 8;
-            struct seat *seats = realloc(engine->seats, room * sizeof(*seats));
-            if (!seats)
-                return wp_error_set(err, -ENOMEM, "out of memory for a session");
-            engine->seats = seats;
-            engine->room = room;
-        }
-        struct wp_host_session *session;
-        int rc = wp_host_session_create(&session, hello, engine->options.default_release, &engine->options.session,
-            engine->logger, err);
-        if (rc)
-            return rc;
-        if (is_known_ended(engine, hello, session->release)) {
-            wp_host_session_destroy(session);
-            return wp_error_set(err, -EACCES, "this session has ended and is in the store");
-        }
-        seat = &engine->seats[engine->count++];
-        *seat = (struct seat){.session = session, .peer = peer};
-        wp_log(engine->logger, WP_LOG_INFO, "session begins host=%s source=%s release=%s", session->hostname,
-            session->source, session->release);
-    }
-    welcome->resume_seq = seat->session->next_seq;
+    int rc = seat ? 0 : seat_session(engine, peer, hello, &seat, err);
+    if (rc)
+        return rc;
+    seat->told_seq = 0; /* what was said to it before may be lost */
+    welcome->resume_seq = seat->session ? seat->session->next_seq : seat->last_seq + 1;
     return 0;
 }
 
@@ -117,7 +173,7 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
     struct seat *seat = seat_of(engine, peer);
     if (!seat)
         return wp_error_set(err, -ENOTCONN, "a batch before Hello");
-    if (seat->is_finished)
+    if (!seat->session)
         return 0;
     int rc = wp_batch_decode(&engine->batch, bytes, size, err);
     if (rc)
@@ -136,20 +192,31 @@ int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err)
     struct seat *seat = seat_of(engine, peer);
     if (!seat)
         return wp_error_set(err, -ENOTCONN, "Bye before Hello");
-    if (seat->session->is_ended)
+    if (!seat->session || seat->session->is_ended)
         return 0;
-    wp_host_session_resolve(seat->session, true);
-    seat->session->is_ended = true;
-    wp_log(engine->logger, WP_LOG_INFO, "session ends host=%s batches=%llu breaks=%llu healed=%llu", seat->session->hostname,
-        (unsigned long long)seat->session->last_seq, (unsigned long long)seat->session->timeline.counts.chain_breaks,
-        (unsigned long long)(seat->session->timeline.counts.healed_in + seat->session->timeline.counts.healed_out));
+    struct wp_host_session *session = seat->session;
+    wp_host_session_resolve(session, true);
+    session->is_ended = true;
+    wp_log(engine->logger, WP_LOG_INFO, "session ends host=%s batches=%llu breaks=%llu healed=%llu", session->hostname,
+        (unsigned long long)session->last_seq, (unsigned long long)session->timeline.counts.chain_breaks,
+        (unsigned long long)(session->timeline.counts.healed_in + session->timeline.counts.healed_out));
     return 0;
 }
 
-static bool wants_commit(const struct seat *seat)
+/* --- what is durable --- */
+
+static bool wants_commit(const struct wp_host_session *session)
 {
-    const struct wp_host_session *session = seat->session;
-    return session && !seat->is_finished && (session->is_ended || session->resolved_ns > session->committed_ns);
+    return session && (session->is_ended || session->resolved_ns > session->committed_ns);
+}
+
+static void finish(struct wp_engine *engine, struct seat *seat)
+{
+    seat->last_seq = seat->session->last_seq;
+    wp_host_session_destroy(seat->session);
+    seat->session = NULL;
+    engine->live--;
+    engine->ended++;
 }
 
 int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_now_s, bool force, struct wp_error *err)
@@ -160,15 +227,13 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
     struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s};
     for (uint32_t i = 0; i < engine->count; i++) {
         struct seat *seat = &engine->seats[i];
-        if (!wants_commit(seat))
+        if (!wants_commit(seat->session))
             continue;
         int rc = wp_commit_session(engine->store, seat->session, &options, err);
         if (rc)
             return rc;
-        if (seat->session->is_ended) {
-            seat->is_finished = true;
-            engine->ended++;
-        }
+        if (seat->session->is_ended)
+            finish(engine, seat);
     }
     return 0;
 }
@@ -177,9 +242,7 @@ void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_
 {
     for (uint32_t i = 0; i < engine->count; i++) {
         struct seat *seat = &engine->seats[i];
-        if (!seat->session)
-            continue;
-        uint64_t seq = seat->is_finished ? seat->session->last_seq : seat->session->acked_seq;
+        uint64_t seq = seat->session ? seat->session->acked_seq : seat->last_seq;
         if (seq > seat->told_seq) {
             ack(context, seat->peer, seq);
             seat->told_seq = seq;

@@ -146,17 +146,28 @@ static void cover_chunk(struct wp_explainer *x, uint32_t parent, uint32_t index,
     }
 }
 
+/* The time of the thread's last sample before `before_ns`, or 0. */
+static uint64_t sample_before(const struct wp_thread *thread, uint64_t before_ns)
+{
+    uint64_t ordinal = wp_thread_find_sample(thread, before_ns);
+    return ordinal == thread->first_sample ? 0 : thread->samples[(ordinal - 1) & thread->sample_mask].time_ns;
+}
+
 static void cover_run(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice, uint64_t from,
     uint64_t to)
 {
+    const struct wp_thread *thread = &x->timeline->threads[index];
     uint64_t grid = x->options.chunk_ns, run_end = slice->end_ns ? slice->end_ns : x->timeline->now_ns + 1;
     while (to > from) {
         uint64_t cell = (to - 1) / grid * grid;
-        uint64_t start = cell > slice->in_ns ? cell : slice->in_ns;
         uint64_t end = cell + grid < run_end ? cell + grid : run_end;
-        uint64_t low = start > from ? start : from;
         if (end < to)
             end = to;
+        uint64_t sampled = sample_before(thread, end);
+        if (sampled < cell) /* none in this cell: as far back as there is none */
+            cell = sampled ? sampled / grid * grid + grid : 0;
+        uint64_t start = cell > slice->in_ns ? cell : slice->in_ns;
+        uint64_t low = start > from ? start : from;
         cover_chunk(x, parent, index, slice, start, end, low, to);
         to = low;
     }

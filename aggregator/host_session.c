@@ -11,6 +11,7 @@
 
 #define DROP_SPANS 4096u
 #define AUTO_CHOICE_NS 5000000000u /* services are picked after this much of the recording */
+#define GAP_EPOCHS 3600u           /* without an event: taken in one step */
 
 /* --- which aggregates a process is of interest to --- */
 
@@ -224,6 +225,44 @@ void wp_host_session_destroy(struct wp_host_session *session)
     free(session);
 }
 
+/* --- epochs --- */
+
+static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bool is_final)
+{
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        wp_aggregate_resolve(session->aggregates[i], until_ns, is_final);
+    session->resolved_ns = until_ns;
+    if (until_ns > session->options->history_ns) {
+        wp_timeline_forget(&session->timeline, until_ns - session->options->history_ns);
+        forget_drops(session, until_ns - session->options->history_ns);
+    }
+}
+
+/*
+ * Resolves the epochs that may be resolved when everything before `known_ns` is in the timeline and nothing after it.
+ * Called before each event: what comes out depends on the events alone, not on how they came in batches.
+ */
+static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
+{
+    const struct wp_host_session_options *options = session->options;
+    uint64_t start_ns = session->timeline.start_ns;
+    if (!start_ns || known_ns < start_ns)
+        return;
+    if (options->auto_aggregates && !session->is_auto_chosen) {
+        if (known_ns - start_ns < AUTO_CHOICE_NS)
+            return;
+        choose_services(session);
+    }
+    if (!session->resolved_ns)
+        session->resolved_ns = start_ns / options->epoch_ns * options->epoch_ns;
+    while (known_ns >= session->resolved_ns + options->epoch_ns + options->lateness_ns) {
+        uint64_t next_ns = session->resolved_ns + options->epoch_ns;
+        if (next_ns > session->timeline.now_ns && known_ns - next_ns > GAP_EPOCHS * options->epoch_ns)
+            next_ns = (known_ns - options->lateness_ns) / options->epoch_ns * options->epoch_ns;
+        resolve_until(session, next_ns, false);
+    }
+}
+
 /* --- batches --- */
 
 static void mark_batch(struct wp_host_session *session, const struct wp_batch *batch)
@@ -250,9 +289,11 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
     int rc = wp_dictionary_apply(session->dictionary, batch, err);
     if (rc)
         return wp_error_wrap(err, rc, "batch %llu", (unsigned long long)batch->seq);
-    for (uint32_t i = 0; i < batch->event_count; i++)
-        wp_timeline_event(&session->timeline, &batch->events[i]);
     take_drops(session, batch);
+    for (uint32_t i = 0; i < batch->event_count; i++) {
+        resolve_before(session, batch->events[i].time_ns);
+        wp_timeline_event(&session->timeline, &batch->events[i]);
+    }
     mark_batch(session, batch);
     session->next_seq = batch->seq + 1;
     session->last_seq = batch->seq;
@@ -272,32 +313,15 @@ uint64_t wp_host_session_durable_seq(struct wp_host_session *session)
     return session->acked_seq;
 }
 
-static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bool is_final)
-{
-    for (uint32_t i = 0; i < session->aggregate_count; i++)
-        wp_aggregate_resolve(session->aggregates[i], until_ns, is_final);
-    session->resolved_ns = until_ns;
-    if (until_ns > session->options->history_ns) {
-        wp_timeline_forget(&session->timeline, until_ns - session->options->history_ns);
-        forget_drops(session, until_ns - session->options->history_ns);
-    }
-}
-
 void wp_host_session_resolve(struct wp_host_session *session, bool is_final)
 {
-    const struct wp_host_session_options *options = session->options;
-    if (options->auto_aggregates && !session->is_auto_chosen) {
-        if (!is_final && session->watermark_ns < session->timeline.start_ns + AUTO_CHOICE_NS)
-            return;
+    if (!session->timeline.start_ns)
+        return;
+    resolve_before(session, session->watermark_ns);
+    if (!is_final)
+        return;
+    if (session->options->auto_aggregates && !session->is_auto_chosen)
         choose_services(session);
-    }
-    if (!session->resolved_ns)
-        session->resolved_ns = session->timeline.start_ns / options->epoch_ns * options->epoch_ns;
-    while (session->timeline.start_ns &&
-           session->resolved_ns + options->epoch_ns + options->lateness_ns <= session->watermark_ns)
-        resolve_until(session, session->resolved_ns + options->epoch_ns, false);
-    if (is_final && session->timeline.start_ns) {
-        resolve_until(session, session->timeline.now_ns, true);
-        session->is_ended = true;
-    }
+    resolve_until(session, session->timeline.now_ns, true);
+    session->is_ended = true;
 }

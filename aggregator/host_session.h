@@ -3,8 +3,8 @@
 #define WP_AGGREGATOR_HOST_SESSION_H
 /*
  * One collector session inside the aggregator: its dictionary, timeline, drops and aggregates, and how far it is resolved.
- * Time is resolved in epochs of the host's own clock once the watermark has passed them by the lateness allowance; what a
- * commit then writes is one transaction (see commit.h).
+ * Time is resolved in epochs of the host's own clock once events or watermark have passed them by the lateness allowance;
+ * what a commit then writes is one transaction (see commit.h).
  */
 #include "aggregator/aggregate.h"
 #include "common/error.h"
@@ -63,7 +63,7 @@ struct wp_host_session {
 int wp_host_session_create(struct wp_host_session **session, const struct wp_hello *hello, const char *default_release,
     const struct wp_host_session_options *options, const struct wp_logger *logger, struct wp_error *err);
 void wp_host_session_destroy(struct wp_host_session *session);
-/* Takes one decoded batch. A batch that was taken before is ignored (0); a gap is -ESTALE; a bad one -EINVAL, and the
+/* Takes one decoded batch and resolves the epochs that its events have passed. A batch that was taken before is ignored (0); a gap is -ESTALE; a bad one -EINVAL, and the
  * session is then in the state before it. */
 int wp_host_session_take(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err);
 /* Resolves the epochs that the watermark allows; at the end of the session all there is. */

@@ -9,7 +9,7 @@ struct ingest {
     struct wp_engine *engine;
     struct wp_server *server;
     const struct wp_logger *logger;
-    struct wp_log_limit refusals;
+    struct wp_log_limit refusals, full;
 };
 
 static uint64_t now(clockid_t clock)
@@ -58,9 +58,18 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
     return 0;
 }
 
-static int commit(struct ingest *ingest, bool force, struct wp_error *err)
+/* A full disk is waited for: nothing is acknowledged meanwhile, so nothing is lost. */
+static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_error *err)
 {
-    int rc = wp_engine_commit(ingest->engine, now(CLOCK_MONOTONIC), now(CLOCK_REALTIME) / 1000000000, force, err);
+    struct wp_error why = {0};
+    int rc = wp_engine_commit(ingest->engine, now(CLOCK_MONOTONIC), now(CLOCK_REALTIME) / 1000000000, force, &why);
+    if (rc == -ENOSPC && !is_last) {
+        if (wp_log_allowed(&ingest->full, now(CLOCK_MONOTONIC), 10000000000u))
+            wp_log(ingest->logger, WP_LOG_WARN, "%s", why.text);
+        return 0;
+    }
+    if (rc)
+        return wp_error_set(err, rc, "%s", why.text);
     if (!rc)
         wp_engine_acks(ingest->engine, acknowledge, ingest);
     return rc;
@@ -76,7 +85,7 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
         int rc = got == 1 ? take(ingest, &message, err) : 0;
         if (!rc)
-            rc = commit(ingest, is_bye || *options->stop, err);
+            rc = commit(ingest, is_bye || *options->stop, *options->stop, err);
         if (rc)
             return rc;
         if (*options->stop)

@@ -314,11 +314,17 @@ static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const str
     thread->is_dead = false;
 }
 
+static bool room_for_cpu(struct wp_timeline *timeline, uint32_t cpu)
+{
+    uint32_t room = timeline->cpu_room;
+    return grow((void **)&timeline->cpu_time, &room, cpu, sizeof(*timeline->cpu_time)) &&
+        TRY_GROW(timeline, cpu_thread, cpu_room, cpu);
+}
+
 static void on_switch(struct wp_timeline *timeline, const struct wp_event *event)
 {
-    uint32_t cpu = event->cpu, room = timeline->cpu_room;
-    if (!TRY_GROW(timeline, cpu_thread, cpu_room, cpu) ||
-        !grow((void **)&timeline->cpu_time, &room, cpu, sizeof(*timeline->cpu_time)))
+    uint32_t cpu = event->cpu;
+    if (!room_for_cpu(timeline, cpu))
         return;
     uint32_t prev = thread_of(timeline, event->thread), next = thread_of(timeline, event->other);
     uint32_t was = timeline->cpu_thread[cpu];
@@ -453,6 +459,8 @@ static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
         slice->in_ns = timeline->start_ns;
         slice->wake_ns = timeline->start_ns;
         thread->cpu = event->cpu;
+        if (room_for_cpu(timeline, event->cpu) && !timeline->cpu_thread[event->cpu])
+            timeline->cpu_thread[event->cpu] = index + 1; /* should its first switch be lost, the next one tells */
     } else if (event->c == WP_STATE_RUNNING) {
         slice->wake_ns = timeline->start_ns;
         slice->flags |= WP_SLICE_PREEMPTED;

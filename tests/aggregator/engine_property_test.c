@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What must hold of every trace, held against traces made at random. WP_SEED=N runs that one only, WP_TRACES=N so many. */
+#include "made_trace.h"
+
+#include "aggregator/host_session.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* cmocka wants the headers above */
+#include <cmocka.h>
+
+#define RULES 3u
+#define NEVER_NS ((uint64_t)1 << 60)
+
+struct engine {
+    struct wp_aggregate_rule rules[RULES];
+    struct wp_host_session_options options;
+};
+
+static void engine_init(struct engine *engine, uint64_t history_ns)
+{
+    static const char *const selectors[RULES] = {"command", "comm=b3", "pid=101"};
+    *engine = (struct engine){.options = {.rule_count = RULES, .epoch_ns = 5000000, .lateness_ns = 10000000,
+        .history_ns = history_ns}};
+    engine->options.rules = engine->rules;
+    for (unsigned i = 0; i < RULES; i++) {
+        snprintf(engine->rules[i].name, sizeof(engine->rules[i].name), "a%u", i);
+        assert_int_equal(wp_selector_parse(&engine->rules[i].selector, selectors[i], NULL), 0);
+    }
+}
+
+static void engine_fini(struct engine *engine)
+{
+    for (unsigned i = 0; i < RULES; i++)
+        wp_selector_fini(&engine->rules[i].selector);
+}
+
+static struct wp_host_session *begin_session(const struct engine *engine)
+{
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .start_real_ns = 5000000000};
+    struct wp_host_session *session;
+    assert_int_equal(wp_host_session_create(&session, &hello, "v1", &engine->options, NULL, NULL), 0);
+    return session;
+}
+
+/* A commit without a store: the delta goes into `sums`, and a new one begins. */
+static void commit(struct wp_host_session *session, struct wp_report **sums)
+{
+    for (uint32_t i = 0; i < RULES; i++) {
+        wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
+        assert_int_equal(wp_report_merge(sums[i], session->aggregates[i]->report, NULL), 0);
+        wp_aggregate_next_delta(session->aggregates[i]);
+    }
+}
+
+/* Cuts the trace into batches of up to `most` events (0: one) and commits now and then; `sums`: RULES empty reports. */
+static struct wp_host_session *run(const struct engine *engine, const struct made_trace *trace, uint32_t most, uint64_t seed,
+    struct wp_report **sums)
+{
+    struct wp_host_session *session = begin_session(engine);
+    struct wp_error err = {0};
+    uint32_t count = trace->whole.event_count;
+    uint64_t seq = 1;
+    for (uint32_t first = 0, end; first < count; first = end, seq++) {
+        end = most ? first + 1 + (uint32_t)(made_random(&seed) % most) : count;
+        end = end < count ? end : count;
+        struct wp_batch batch = made_trace_cut(trace, first, end, seq);
+        if (wp_host_session_take(session, &batch, &err))
+            fail_msg("%s", err.text);
+        wp_host_session_resolve(session, false);
+        if (most && !(made_random(&seed) % 4))
+            commit(session, sums);
+    }
+    wp_host_session_resolve(session, true);
+    commit(session, sums);
+    return session;
+}
+
+static void make_sums(struct wp_report **sums)
+{
+    for (unsigned i = 0; i < RULES; i++)
+        sums[i] = wp_report_create();
+}
+
+static void drop_sums(struct wp_report **sums)
+{
+    for (unsigned i = 0; i < RULES; i++)
+        wp_report_destroy(sums[i]);
+}
+
+/* --- what must hold of a report --- */
+
+static void categories_sum_up(const struct wp_report *report)
+{
+    uint32_t count;
+    uint64_t by_category = 0, by_cell = 0;
+    const struct wp_cell *cells = wp_report_cells(report, &count);
+    for (uint32_t i = 0; i < count; i++)
+        by_cell += cells[i].ns;
+    for (int i = 0; i < WP_CATEGORIES; i++)
+        by_category += wp_report_category(report, (enum wp_category)i);
+    assert_int_equal(by_cell, wp_report_total(report));
+    assert_int_equal(by_category, wp_report_total(report));
+    assert_true(wp_report_uncertain_ns(report) <= wp_report_total(report));
+    uint64_t unexplained = 0;
+    const struct wp_unexplained *rows = wp_report_unexplained_rows(report, &count);
+    for (uint32_t i = 0; i < count; i++)
+        unexplained += rows[i].ns;
+    if (count < WP_REPORT_UNEXPLAINED)
+        assert_int_equal(unexplained, wp_report_category(report, WP_UNACCOUNTED));
+}
+
+/* The time of control paths that begin at a process called "b...", the command's. */
+static uint64_t base_total(const struct wp_report *report)
+{
+    uint32_t count;
+    uint64_t sum = 0;
+    const struct wp_frame_info *frames = wp_report_frames(report, &count);
+    const struct wp_node *nodes = wp_report_nodes(report, &count);
+    const struct wp_cell *cells = wp_report_cells(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t node = cells[i].node;
+        while (nodes[node].parent)
+            node = nodes[node].parent;
+        if (!strncmp(wp_report_text(report, frames[nodes[node].frame].name), "[b", 2))
+            sum += cells[i].ns;
+    }
+    return sum;
+}
+
+/* Slices follow each other without gap; the time of those that can be accounted for is returned, the command's only. */
+static uint64_t slices_follow(const struct wp_host_session *session)
+{
+    const struct wp_timeline *timeline = &session->timeline;
+    uint64_t sum = 0;
+    for (uint32_t i = 1; i < timeline->thread_count; i++) {
+        const struct wp_thread *thread = &timeline->threads[i];
+        for (uint64_t n = thread->first_slice; n < thread->slice_end; n++) {
+            const struct wp_slice *slice = wp_thread_slice(thread, n);
+            bool is_last = n + 1 == thread->slice_end;
+            assert_true(!slice->wake_ns || slice->wake_ns >= slice->out_ns);
+            assert_true(!slice->in_ns || slice->in_ns >= (slice->wake_ns ? slice->wake_ns : slice->out_ns));
+            assert_true(!slice->end_ns || (slice->in_ns && slice->end_ns >= slice->in_ns));
+            assert_true(is_last || (slice->end_ns && slice->end_ns <= wp_thread_slice(thread, n + 1)->out_ns));
+            if (!slice->in_ns || !(timeline->identities[slice->identity].aggregates & 1))
+                continue;
+            sum += (slice->end_ns ? slice->end_ns : timeline->now_ns) - slice->out_ns;
+        }
+    }
+    return sum;
+}
+
+static void same_bytes(const struct wp_report *left, const struct wp_report *right)
+{
+    struct wp_buffer a = {0}, b = {0};
+    assert_int_equal(wp_report_encode(left, &a, NULL), 0);
+    assert_int_equal(wp_report_encode(right, &b, NULL), 0);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.data, b.data, a.size);
+    wp_buffer_fini(&a);
+    wp_buffer_fini(&b);
+}
+
+/* --- one trace --- */
+
+static void hold(const struct made_options *options)
+{
+    struct engine engine, remembering;
+    struct made_trace trace;
+    struct wp_report *whole[RULES], *cut[RULES], *all[RULES];
+    made_trace_init(&trace, options);
+    engine_init(&engine, 50000000);
+    engine_init(&remembering, NEVER_NS);
+    make_sums(whole);
+    make_sums(all);
+    wp_host_session_destroy(run(&engine, &trace, 0, 0, whole));
+    struct wp_host_session *session = run(&remembering, &trace, 0, 0, all);
+    for (unsigned i = 0; i < RULES; i++) {
+        categories_sum_up(whole[i]);
+        categories_sum_up(all[i]);
+    }
+    assert_int_equal(base_total(all[0]), slices_follow(session));
+    if (!options->drop_per_mille) {
+        assert_int_equal(base_total(all[0]), trace.base_ns);
+        assert_int_equal(base_total(whole[0]), trace.base_ns);
+        assert_int_equal(session->timeline.counts.chain_breaks, 0);
+    }
+    wp_host_session_destroy(session);
+    static const uint32_t sizes[] = {1, 40, 3000};
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        make_sums(cut);
+        wp_host_session_destroy(run(&engine, &trace, sizes[i], options->seed + i, cut));
+        for (unsigned j = 0; j < RULES; j++)
+            same_bytes(whole[j], cut[j]);
+        drop_sums(cut);
+    }
+    drop_sums(whole);
+    drop_sums(all);
+    engine_fini(&engine);
+    engine_fini(&remembering);
+    made_trace_fini(&trace);
+}
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static void hold_all(uint32_t drop_per_mille)
+{
+    uint64_t first = number("WP_SEED", 1), count = getenv("WP_SEED") ? 1 : number("WP_TRACES", 40);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        struct made_options options = {.seed = seed, .events = 500 + (uint32_t)(seed * 7919 % 6000),
+            .cpus = 1 + (uint32_t)(seed % 6), .threads = 8 + (uint32_t)(seed % 30), .drop_per_mille = drop_per_mille};
+        print_message("seed %llu\n", (unsigned long long)seed);
+        hold(&options);
+    }
+}
+
+static void whole_traces(void **state)
+{
+    (void)state;
+    hold_all(0);
+}
+
+static void traces_with_few_losses(void **state)
+{
+    (void)state;
+    hold_all(5);
+}
+
+static void traces_with_many_losses(void **state)
+{
+    (void)state;
+    hold_all(200);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(whole_traces), cmocka_unit_test(traces_with_few_losses),
+        cmocka_unit_test(traces_with_many_losses)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
