@@ -26,11 +26,14 @@ static void acknowledge(void *context, uint32_t peer, uint64_t seq)
 }
 
 /* A message that cannot be taken is told to its peer and counted; it never stops the others. */
-static void refuse(struct ingest *ingest, uint32_t peer, const struct wp_error *err)
+static void refuse(struct ingest *ingest, uint32_t peer, int code, const struct wp_error *err)
 {
     if (wp_log_allowed(&ingest->refusals, now(CLOCK_MONOTONIC), 1000000000))
         wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", peer, err->text);
-    wp_server_refuse(ingest->server, peer, err->text);
+    if (code == -ESTALE || code == -ENOTCONN) /* a batch before this one was lost on the way */
+        wp_server_retry(ingest->server, peer, err->text);
+    else
+        wp_server_refuse(ingest->server, peer, err->text);
 }
 
 static int take(struct ingest *ingest, const struct wp_server_message *message, struct wp_error *err)
@@ -54,7 +57,7 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
     if (rc == -ENOMEM)
         return wp_error_set(err, rc, "%s", why.text);
     if (rc)
-        refuse(ingest, message->peer, &why);
+        refuse(ingest, message->peer, rc, &why);
     return 0;
 }
 

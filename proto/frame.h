@@ -32,7 +32,7 @@ void wp_frame_reader_destroy(struct wp_frame_reader *reader);
 
 struct wp_frame {
     enum wp_frame_type type;
-    const uint8_t *payload;  /* raw bytes; the reader's, valid until its next call */
+    const uint8_t *payload;  /* raw bytes: the reader's, valid until its next call, or part of its input */
     size_t size;
     size_t consumed;         /* bytes of the input that the frame took */
 };

@@ -22,6 +22,8 @@ void wp_client_close(struct wp_client *client); /* gives unsent frames one secon
 int wp_client_poll(struct wp_client *client, int timeout_ms, struct wp_error *err);
 bool wp_client_is_welcome(const struct wp_client *client);
 const struct wp_welcome *wp_client_welcome(const struct wp_client *client);
+/* How often it was welcomed: each time, sending goes on at the Welcome's resume_seq. */
+uint64_t wp_client_welcomes(const struct wp_client *client);
 uint64_t wp_client_acked(const struct wp_client *client); /* the highest batch that is durable there */
 /* True when credit allows one more batch. */
 bool wp_client_may_send(const struct wp_client *client, uint64_t seq);
@@ -50,7 +52,10 @@ void wp_server_close(struct wp_server *server);
 int wp_server_poll(struct wp_server *server, int timeout_ms, struct wp_server_message *message, struct wp_error *err);
 int wp_server_welcome(struct wp_server *server, uint32_t peer, const struct wp_welcome *welcome);
 int wp_server_ack(struct wp_server *server, uint32_t peer, uint64_t seq);
+/* The session is over: its client ends with this reason. */
 int wp_server_refuse(struct wp_server *server, uint32_t peer, const char *reason);
+/* Something was lost or damaged on the way: its client says Hello again and goes on where Welcome says. */
+int wp_server_retry(struct wp_server *server, uint32_t peer, const char *reason);
 /* Frames refused so far, by reason: index < wp_server_refusal_count. */
 size_t wp_server_refusal_count(const struct wp_server *server);
 const char *wp_server_refusal(const struct wp_server *server, size_t index, uint64_t *count);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/session.h"
+
+#include "proto/wakepath.pb-c.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_BYTES 256u
+#define MESSAGE_BYTES 65536u
+
+static int bad(struct wp_error *err, const char *message, const char *what)
+{
+    return wp_error_set(err, -EINVAL, "bad %s: %s", message, what);
+}
+
+static char *text_or_empty(const char *text)
+{
+    return (char *)(text ? text : "");
+}
+
+/* Packs into `out`; the size is known before. */
+static int pack(const ProtobufCMessage *message, struct wp_buffer *out, struct wp_error *err)
+{
+    size_t size = protobuf_c_message_get_packed_size(message);
+    if (wp_buffer_reserve(out, size))
+        return wp_error_set(err, -ENOMEM, "out of memory for a message");
+    out->size += protobuf_c_message_pack(message, out->data + out->size);
+    return 0;
+}
+
+int wp_hello_encode(const struct wp_hello *hello, struct wp_buffer *out, struct wp_error *err)
+{
+    Wakepath__Wire__Hello m = WAKEPATH__WIRE__HELLO__INIT;
+    Wakepath__Wire__Label labels[WP_LABELS], *views[WP_LABELS];
+    if (hello->label_count > WP_LABELS)
+        return bad(err, "hello", "too many labels");
+    for (uint32_t i = 0; i < hello->label_count; i++) {
+        wakepath__wire__label__init(&labels[i]);
+        labels[i].key = text_or_empty(hello->labels[i].key);
+        labels[i].value = text_or_empty(hello->labels[i].value);
+        views[i] = &labels[i];
+    }
+    m.wire_major = hello->wire_major;
+    m.wire_minor = hello->wire_minor;
+    m.host = (ProtobufCBinaryData){16, (uint8_t *)hello->host};
+    m.session = (ProtobufCBinaryData){16, (uint8_t *)hello->session};
+    m.hostname = text_or_empty(hello->hostname);
+    m.kernel = text_or_empty(hello->kernel);
+    m.machine = text_or_empty(hello->machine);
+    m.boot_id = text_or_empty(hello->boot_id);
+    m.version = text_or_empty(hello->version);
+    m.source = text_or_empty(hello->source);
+    m.release = text_or_empty(hello->release);
+    m.cpus = hello->cpus;
+    m.start_mono_ns = hello->start_mono_ns;
+    m.start_real_ns = hello->start_real_ns;
+    m.sample_period_ns = hello->sample_period_ns;
+    m.n_labels = hello->label_count;
+    m.labels = views;
+    return pack(&m.base, out, err);
+}
+
+static int copy_text(char **to, const char *from, struct wp_error *err)
+{
+    if (strlen(from) > TEXT_BYTES)
+        return bad(err, "hello", "a text is too long");
+    *to = strdup(from);
+    return *to ? 0 : wp_error_set(err, -ENOMEM, "out of memory for a hello");
+}
+
+static int copy_texts(struct wp_hello *hello, const Wakepath__Wire__Hello *m, struct wp_error *err)
+{
+    char **const to[] = {&hello->hostname, &hello->kernel, &hello->machine, &hello->boot_id, &hello->version, &hello->source,
+        &hello->release};
+    const char *const from[] = {m->hostname, m->kernel, m->machine, m->boot_id, m->version, m->source, m->release};
+    int rc = 0;
+    for (size_t i = 0; !rc && i < sizeof(to) / sizeof(to[0]); i++)
+        rc = copy_text(to[i], from[i], err);
+    if (!rc && m->n_labels > WP_LABELS)
+        return bad(err, "hello", "too many labels");
+    for (size_t i = 0; !rc && i < m->n_labels; i++) {
+        hello->label_count++;
+        rc = copy_text(&hello->labels[i].key, m->labels[i]->key, err);
+        if (!rc)
+            rc = copy_text(&hello->labels[i].value, m->labels[i]->value, err);
+    }
+    return rc;
+}
+
+int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    *hello = (struct wp_hello){0};
+    Wakepath__Wire__Hello *m = size > MESSAGE_BYTES ? NULL : wakepath__wire__hello__unpack(NULL, size, bytes);
+    if (!m)
+        return bad(err, "hello", "not a message");
+    int rc = 0;
+    if (m->wire_major != WP_WIRE_MAJOR)
+        rc = wp_error_set(err, -EPROTONOSUPPORT, "a peer of wire version %u.%u, this side speaks %u.%u", m->wire_major,
+            m->wire_minor, WP_WIRE_MAJOR, WP_WIRE_MINOR);
+    else if (m->host.len != 16 || m->session.len != 16)
+        rc = bad(err, "hello", "no host or no session");
+    if (!rc) {
+        memcpy(hello->host, m->host.data, 16);
+        memcpy(hello->session, m->session.data, 16);
+        hello->wire_major = m->wire_major;
+        hello->wire_minor = m->wire_minor;
+        hello->cpus = m->cpus;
+        hello->start_mono_ns = m->start_mono_ns;
+        hello->start_real_ns = m->start_real_ns;
+        hello->sample_period_ns = m->sample_period_ns;
+        rc = copy_texts(hello, m, err);
+    }
+    wakepath__wire__hello__free_unpacked(m, NULL);
+    if (rc)
+        wp_hello_fini(hello);
+    return rc;
+}
+
+void wp_hello_fini(struct wp_hello *hello)
+{
+    free(hello->hostname);
+    free(hello->kernel);
+    free(hello->machine);
+    free(hello->boot_id);
+    free(hello->version);
+    free(hello->source);
+    free(hello->release);
+    for (uint32_t i = 0; i < hello->label_count; i++) {
+        free(hello->labels[i].key);
+        free(hello->labels[i].value);
+    }
+    *hello = (struct wp_hello){0};
+}
+
+int wp_welcome_encode(const struct wp_welcome *welcome, struct wp_buffer *out, struct wp_error *err)
+{
+    Wakepath__Wire__Welcome m = WAKEPATH__WIRE__WELCOME__INIT;
+    m.wire_major = welcome->wire_major;
+    m.wire_minor = welcome->wire_minor;
+    m.resume_seq = welcome->resume_seq;
+    m.credit = welcome->credit;
+    return pack(&m.base, out, err);
+}
+
+int wp_welcome_decode(struct wp_welcome *welcome, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    Wakepath__Wire__Welcome *m = size > MESSAGE_BYTES ? NULL : wakepath__wire__welcome__unpack(NULL, size, bytes);
+    if (!m)
+        return bad(err, "welcome", "not a message");
+    *welcome = (struct wp_welcome){m->wire_major, m->wire_minor, m->resume_seq, m->credit};
+    wakepath__wire__welcome__free_unpacked(m, NULL);
+    return 0;
+}
+
+int wp_bye_encode(const struct wp_bye *bye, struct wp_buffer *out, struct wp_error *err)
+{
+    Wakepath__Wire__Bye m = WAKEPATH__WIRE__BYE__INIT;
+    m.last_seq = bye->last_seq;
+    m.events = bye->events;
+    m.dropped = bye->dropped;
+    return pack(&m.base, out, err);
+}
+
+int wp_bye_decode(struct wp_bye *bye, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    Wakepath__Wire__Bye *m = size > MESSAGE_BYTES ? NULL : wakepath__wire__bye__unpack(NULL, size, bytes);
+    if (!m)
+        return bad(err, "bye", "not a message");
+    *bye = (struct wp_bye){m->last_seq, m->events, m->dropped};
+    wakepath__wire__bye__free_unpacked(m, NULL);
+    return 0;
+}

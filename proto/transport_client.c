@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/transport.h"
+
+#include "proto/frame.h"
+#include "proto/wakepath.pb-c.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <zmq.h>
+
+#define LINGER_MS 1000
+#define HELLO_NS 1000000000u        /* between two tries to be welcomed */
+#define SILENCE_NS 10000000000u     /* nothing heard for so long while batches are out: say hello again */
+#define SEND_LIMIT 1024             /* messages; credit is less */
+#define REASON_BYTES 512
+
+struct wp_client {
+    void *context, *socket, *monitor;
+    struct wp_frame_reader *reader;
+    struct wp_frame_writer *writer;
+    struct wp_buffer hello;          /* its frame, sent at each connection */
+    struct wp_buffer scratch, raw;
+    struct wp_welcome welcome;
+    uint64_t welcomes, acked, sent, hello_ns, heard_ns;
+    bool is_welcome;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static int zmq_failed(struct wp_error *err, const char *what)
+{
+    int code = zmq_errno();
+    return wp_error_set(err, code > 0 && code < 4096 ? -code : -EIO, "%s: %s", what, zmq_strerror(code));
+}
+
+/* Messages that cannot leave at once are refused here and tried again by the caller. */
+static int send_bytes(struct wp_client *c, const void *bytes, size_t size, struct wp_error *err)
+{
+    if (zmq_send(c->socket, bytes, size, ZMQ_DONTWAIT) >= 0)
+        return 0;
+    return zmq_errno() == EAGAIN ? -EAGAIN : zmq_failed(err, "cannot send");
+}
+
+static int send_hello(struct wp_client *c, struct wp_error *err)
+{
+    c->hello_ns = now_ns();
+    int rc = send_bytes(c, c->hello.data, c->hello.size, err);
+    return rc == -EAGAIN ? 0 : rc;
+}
+
+static void set_int(void *socket, int option, int value)
+{
+    zmq_setsockopt(socket, option, &value, sizeof(value));
+}
+
+/* The same identity for the whole session: a client that comes back is the peer it was. */
+static void set_options(void *socket, const struct wp_hello *hello)
+{
+    uint8_t identity[17] = {'W'};
+    memcpy(identity + 1, hello->session, 16);
+    zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, sizeof(identity));
+    set_int(socket, ZMQ_LINGER, LINGER_MS);
+    set_int(socket, ZMQ_SNDHWM, SEND_LIMIT);
+    set_int(socket, ZMQ_RECONNECT_IVL, 100);
+    set_int(socket, ZMQ_RECONNECT_IVL_MAX, 5000);
+    set_int(socket, ZMQ_HEARTBEAT_IVL, 10000);
+    set_int(socket, ZMQ_HEARTBEAT_TIMEOUT, 30000);
+}
+
+static int open_sockets(struct wp_client *c, const char *endpoint, const struct wp_hello *hello, struct wp_error *err)
+{
+    c->context = zmq_ctx_new();
+    c->socket = c->context ? zmq_socket(c->context, ZMQ_DEALER) : NULL;
+    if (!c->socket)
+        return zmq_failed(err, "cannot make a socket");
+    set_options(c->socket, hello);
+    if (zmq_socket_monitor(c->socket, "inproc://monitor", ZMQ_EVENT_CONNECTED))
+        return zmq_failed(err, "cannot watch a socket");
+    c->monitor = zmq_socket(c->context, ZMQ_PAIR);
+    if (!c->monitor || zmq_connect(c->monitor, "inproc://monitor"))
+        return zmq_failed(err, "cannot watch a socket");
+    set_int(c->monitor, ZMQ_LINGER, 0);
+    if (zmq_connect(c->socket, endpoint)) {
+        int code = zmq_errno();
+        return wp_error_set(err, -code, "cannot connect to '%s': %s (endpoints are ipc:///path or tcp://address:port)", endpoint,
+            zmq_strerror(code));
+    }
+    return 0;
+}
+
+int wp_client_open(struct wp_client **client, const char *endpoint, const struct wp_hello *hello, struct wp_error *err)
+{
+    struct wp_client *c = calloc(1, sizeof(*c));
+    if (!c)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    c->reader = wp_frame_reader_create();
+    c->writer = wp_frame_writer_create(1);
+    int rc = c->reader && c->writer ? wp_hello_encode(hello, &c->raw, err) : wp_error_set(err, -ENOMEM, "out of memory");
+    if (!rc)
+        rc = wp_frame_write(c->writer, WP_FRAME_HELLO, c->raw.data, c->raw.size, &c->hello, err);
+    if (!rc)
+        rc = open_sockets(c, endpoint, hello, err);
+    if (!rc)
+        rc = send_hello(c, err);
+    if (rc) {
+        wp_client_close(c);
+        return rc;
+    }
+    *client = c;
+    return 0;
+}
+
+void wp_client_close(struct wp_client *c)
+{
+    if (!c)
+        return;
+    if (c->monitor)
+        zmq_close(c->monitor);
+    if (c->socket) {
+        zmq_socket_monitor(c->socket, NULL, 0);
+        zmq_close(c->socket);
+    }
+    if (c->context)
+        zmq_ctx_term(c->context);
+    wp_frame_reader_destroy(c->reader);
+    wp_frame_writer_destroy(c->writer);
+    wp_buffer_fini(&c->hello);
+    wp_buffer_fini(&c->scratch);
+    wp_buffer_fini(&c->raw);
+    free(c);
+}
+
+static int take_refused(struct wp_client *c, const struct wp_frame *frame, struct wp_error *err)
+{
+    Wakepath__Wire__Refused *m = wakepath__wire__refused__unpack(NULL, frame->size, frame->payload);
+    int rc = 0;
+    if (!m)
+        return 0;
+    if (m->is_fatal)
+        rc = wp_error_set(err, -ECONNREFUSED, "the aggregator refused this session: %.*s", REASON_BYTES, m->reason);
+    wakepath__wire__refused__free_unpacked(m, NULL);
+    if (rc)
+        return rc;
+    c->is_welcome = false; /* a frame was lost on the way: Welcome says where to go on */
+    return send_hello(c, err);
+}
+
+static int take_frame(struct wp_client *c, const struct wp_frame *frame, struct wp_error *err)
+{
+    if (frame->type == WP_FRAME_WELCOME) {
+        int rc = wp_welcome_decode(&c->welcome, frame->payload, frame->size, err);
+        if (rc)
+            return rc;
+        if (c->welcome.wire_major != WP_WIRE_MAJOR)
+            return wp_error_set(err, -ECONNREFUSED, "the aggregator speaks wire version %u.%u, this collector %u.%u",
+                c->welcome.wire_major, c->welcome.wire_minor, WP_WIRE_MAJOR, WP_WIRE_MINOR);
+        c->is_welcome = true;
+        c->welcomes++;
+    } else if (frame->type == WP_FRAME_ACK) {
+        Wakepath__Wire__Ack *m = wakepath__wire__ack__unpack(NULL, frame->size, frame->payload);
+        if (m && m->seq > c->acked)
+            c->acked = m->seq;
+        if (m)
+            wakepath__wire__ack__free_unpacked(m, NULL);
+    } else if (frame->type == WP_FRAME_REFUSED) {
+        return take_refused(c, frame, err);
+    }
+    return 0;
+}
+
+/* One message, if there is one: 1, 0, -errno. What is no frame is not answered: the server cannot help it. */
+static int receive(struct wp_client *c, struct wp_error *err)
+{
+    zmq_msg_t message;
+    struct wp_frame frame;
+    zmq_msg_init(&message);
+    if (zmq_msg_recv(&message, c->socket, ZMQ_DONTWAIT) < 0) {
+        zmq_msg_close(&message);
+        return zmq_errno() == EAGAIN || zmq_errno() == EINTR ? 0 : zmq_failed(err, "cannot receive");
+    }
+    c->heard_ns = now_ns();
+    int rc = wp_frame_read(c->reader, zmq_msg_data(&message), zmq_msg_size(&message), &frame, NULL);
+    rc = rc ? 0 : take_frame(c, &frame, err);
+    zmq_msg_close(&message);
+    return rc ? rc : 1;
+}
+
+/* The cable was back: a server that is new must hear Hello before anything else. */
+static int take_monitor(struct wp_client *c, struct wp_error *err)
+{
+    bool connected = false;
+    zmq_msg_t part;
+    zmq_msg_init(&part);
+    while (zmq_msg_recv(&part, c->monitor, ZMQ_DONTWAIT) >= 0)
+        connected = true;
+    zmq_msg_close(&part);
+    if (!connected || !c->welcomes) /* the first Hello waits in the socket for its first connection */
+        return 0;
+    c->is_welcome = false;
+    return send_hello(c, err);
+}
+
+int wp_client_poll(struct wp_client *c, int timeout_ms, struct wp_error *err)
+{
+    zmq_pollitem_t items[2] = {{.socket = c->socket, .events = ZMQ_POLLIN}, {.socket = c->monitor, .events = ZMQ_POLLIN}};
+    int rc = zmq_poll(items, 2, timeout_ms);
+    if (rc < 0)
+        return zmq_errno() == EINTR ? 0 : zmq_failed(err, "cannot wait");
+    if (items[1].revents && (rc = take_monitor(c, err)) < 0)
+        return rc;
+    uint64_t now = now_ns();
+    bool is_silent = c->is_welcome && c->sent > c->acked && now - c->heard_ns > SILENCE_NS && now - c->hello_ns > SILENCE_NS;
+    if (((!c->is_welcome && now - c->hello_ns > HELLO_NS) || is_silent) && (rc = send_hello(c, err)) < 0)
+        return rc;
+    return receive(c, err);
+}
+
+bool wp_client_is_welcome(const struct wp_client *c)
+{
+    return c->is_welcome;
+}
+
+const struct wp_welcome *wp_client_welcome(const struct wp_client *c)
+{
+    return &c->welcome;
+}
+
+uint64_t wp_client_welcomes(const struct wp_client *c)
+{
+    return c->welcomes;
+}
+
+uint64_t wp_client_acked(const struct wp_client *c)
+{
+    return c->acked;
+}
+
+bool wp_client_may_send(const struct wp_client *c, uint64_t seq)
+{
+    uint64_t base = c->acked + 1 > c->welcome.resume_seq ? c->acked + 1 : c->welcome.resume_seq;
+    return c->is_welcome && seq < base + c->welcome.credit;
+}
+
+int wp_client_send_batch(struct wp_client *c, uint64_t seq, const uint8_t *frame, size_t size, struct wp_error *err)
+{
+    int rc = send_bytes(c, frame, size, err);
+    if (!rc && seq > c->sent)
+        c->sent = seq;
+    return rc;
+}
+
+int wp_client_bye(struct wp_client *c, const struct wp_bye *bye, struct wp_error *err)
+{
+    wp_buffer_clear(&c->raw);
+    wp_buffer_clear(&c->scratch);
+    int rc = wp_bye_encode(bye, &c->raw, err);
+    if (!rc)
+        rc = wp_frame_write(c->writer, WP_FRAME_BYE, c->raw.data, c->raw.size, &c->scratch, err);
+    return rc ? rc : send_bytes(c, c->scratch.data, c->scratch.size, err);
+}
