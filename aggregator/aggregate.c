@@ -232,7 +232,9 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     for (uint32_t i = 0; i < aggregate->base_count; i++)
         aggregate->base[i].until_ns =
             resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+    aggregate->explainer.is_other_path = true;
     follow_all(aggregate);
+    aggregate->explainer.is_other_path = false;
     wp_exemplar_extend(&aggregate->exemplar, until_ns);
     if (until_ns > aggregate->history_ns)
         forget_followed(aggregate, until_ns - aggregate->history_ns);

@@ -239,6 +239,12 @@ static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index
     x->limit_ns[WP_LIMIT_HISTORY] += to - from;
 }
 
+/* Time in which a thread was of interest (it may have become another by exec or rename) is a base path's own. */
+static bool is_of_interest(const struct wp_explainer *x, const struct wp_slice *slice)
+{
+    return x->timeline->identities[slice->identity].aggregates & x->base_bit;
+}
+
 void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t from, uint64_t to)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
@@ -256,6 +262,14 @@ void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, u
             return;
         }
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        if (is_of_interest(x, slice) && (x->depth || x->is_other_path) && slice->out_ns < to) {
+            uint64_t low = slice->out_ns > from ? slice->out_ns : from;
+            if (x->depth)
+                wp_explain_on_path(x, parent, index, low, to);
+            to = low;
+            ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
+            continue;
+        }
         uint32_t node = wp_explain_process_node(x, parent, slice->identity);
         push_layer(x, slice->identity);
         if (slice->in_ns && slice->in_ns < to) {
@@ -275,10 +289,7 @@ void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, u
             to = low;
         }
         x->depth--;
-        if (ordinal == thread->first_slice)
-            ordinal = thread->slice_end;
-        else
-            ordinal--;
+        ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
     }
 }
 

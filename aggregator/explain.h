@@ -57,6 +57,7 @@ struct wp_explainer {
     uint32_t identity_frame_room;
     uint32_t processes[WP_DEPTH_LIMIT + 2];
     uint32_t depth, visited;
+    bool is_other_path;                /* what is explained is no base path: base time in it is left out */
 };
 
 int wp_explainer_init(struct wp_explainer *explainer, struct wp_timeline *timeline, struct wp_pathtree *tree);
