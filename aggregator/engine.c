@@ -26,6 +26,7 @@ struct wp_engine {
     struct wp_store *store;
     struct seat *seats;
     uint32_t count, room, live, ended;
+    bool has_acks;              /* since the last ones there was a commit, or a Hello again */
     struct wp_intmap by_peer;   /* peer -> index of its seat */
     struct wp_batch batch;      /* decoded in place, kept for its storage */
     uint64_t last_commit_ns;
@@ -164,6 +165,7 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
     if (rc)
         return rc;
     seat->told_seq = 0; /* what was said to it before may be lost */
+    engine->has_acks = true;
     welcome->resume_seq = seat->session ? seat->session->next_seq : seat->last_seq + 1;
     return 0;
 }
@@ -224,6 +226,7 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
     if (!force && now_ns - engine->last_commit_ns < engine->options.commit_interval_ns)
         return 0;
     engine->last_commit_ns = now_ns;
+    engine->has_acks = true;
     struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s};
     for (uint32_t i = 0; i < engine->count; i++) {
         struct seat *seat = &engine->seats[i];
@@ -240,7 +243,7 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
 
 void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_t peer, uint64_t seq), void *context)
 {
-    for (uint32_t i = 0; i < engine->count; i++) {
+    for (uint32_t i = 0; engine->has_acks && i < engine->count; i++) {
         struct seat *seat = &engine->seats[i];
         uint64_t seq = seat->session ? seat->session->acked_seq : seat->last_seq;
         if (seq > seat->told_seq) {
@@ -248,6 +251,7 @@ void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_
             seat->told_seq = seq;
         }
     }
+    engine->has_acks = false;
 }
 
 uint32_t wp_engine_ended(const struct wp_engine *engine)

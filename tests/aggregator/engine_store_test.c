@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine with its store: what is acknowledged is in there, and a session that has ended is known by its number. */
+#include "made_trace.h"
+
+#include "aggregator/engine.h"
+#include "common/path.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* cmocka wants the headers above */
+#include <cmocka.h>
+
+struct place {
+    char root[64];
+    struct wp_aggregate_rule rule;
+    struct wp_engine_options options;
+    struct wp_engine *engine;
+    struct made_trace trace;
+    uint64_t acked[8];          /* by peer */
+    unsigned acks;
+};
+
+static void open_engine(struct place *place)
+{
+    struct wp_error err = {0};
+    if (wp_engine_create(&place->engine, &place->options, NULL, &err))
+        fail_msg("%s", err.text);
+}
+
+static int setup(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+    snprintf(place->root, sizeof(place->root), "/tmp/wp-engine-test-XXXXXX");
+    if (!mkdtemp(place->root) || wp_selector_parse(&place->rule.selector, "command", NULL))
+        return -1;
+    snprintf(place->rule.name, sizeof(place->rule.name), "main");
+    place->options = WP_ENGINE_DEFAULTS;
+    place->options.store = place->root;
+    place->options.session = (struct wp_host_session_options){.rules = &place->rule, .rule_count = 1, .epoch_ns = 5000000,
+        .lateness_ns = 10000000, .history_ns = 50000000};
+    made_trace_init(&place->trace, &(struct made_options){.seed = 7, .events = 5000, .cpus = 3, .threads = 20});
+    open_engine(place);
+    *state = place;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct place *place = *state;
+    wp_engine_destroy(place->engine);
+    wp_selector_fini(&place->rule.selector);
+    made_trace_fini(&place->trace);
+    int rc = wp_path_remove(place->root, NULL);
+    free(place);
+    return rc;
+}
+
+static struct wp_hello hello_of(uint8_t number)
+{
+    return (struct wp_hello){.hostname = (char *)(uintptr_t)"h", .release = (char *)(uintptr_t)"v1", .session = {number},
+        .start_real_ns = 5000000000};
+}
+
+static uint64_t say_hello(struct place *place, uint32_t peer, uint8_t number)
+{
+    struct wp_hello hello = hello_of(number);
+    struct wp_welcome welcome;
+    struct wp_error err = {0};
+    if (wp_engine_hello(place->engine, peer, &hello, &welcome, &err))
+        fail_msg("%s", err.text);
+    return welcome.resume_seq;
+}
+
+static int send_cut(struct place *place, uint32_t peer, uint8_t number, uint32_t first, uint32_t end, uint64_t seq)
+{
+    struct wp_buffer bytes = {0};
+    struct wp_error err = {0};
+    struct wp_batch batch = made_trace_cut(&place->trace, first, end, seq);
+    batch.session[0] = number;
+    if (wp_batch_encode(&batch, &bytes, &err))
+        fail_msg("%s", err.text);
+    int rc = wp_engine_batch(place->engine, peer, bytes.data, bytes.size, &err);
+    wp_buffer_fini(&bytes);
+    return rc;
+}
+
+static void note(void *context, uint32_t peer, uint64_t seq)
+{
+    struct place *place = context;
+    assert_true(seq > place->acked[peer]);
+    place->acked[peer] = seq;
+    place->acks++;
+}
+
+static void commit(struct place *place)
+{
+    struct wp_error err = {0};
+    if (wp_engine_commit(place->engine, 0, 100, true, &err))
+        fail_msg("%s", err.text);
+    wp_engine_acks(place->engine, note, place);
+}
+
+/* The whole trace in batches of `size` events, a commit after every third. */
+static uint64_t send_all(struct place *place, uint32_t peer, uint8_t number, uint32_t size)
+{
+    uint64_t seq = 0;
+    uint32_t count = place->trace.whole.event_count;
+    for (uint32_t first = 0; first < count; first += size) {
+        assert_int_equal(send_cut(place, peer, number, first, first + size < count ? first + size : count, ++seq), 0);
+        if (seq % 3 == 0)
+            commit(place);
+    }
+    assert_int_equal(wp_engine_bye(place->engine, peer, NULL), 0);
+    commit(place);
+    return seq;
+}
+
+static struct wp_report *stored(const struct place *place)
+{
+    struct wp_store *store;
+    struct wp_txn *txn;
+    struct wp_report *report;
+    struct wp_damage *damage;
+    size_t damaged;
+    assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
+    assert_int_equal(wp_txn_begin(&txn, store, "v1", false, NULL), 0);
+    assert_int_equal(wp_txn_read_report(txn, "main", NULL, &report, &damage, &damaged, NULL), 0);
+    assert_int_equal(damaged, 0);
+    wp_txn_abort(txn);
+    wp_store_close(store);
+    return report;
+}
+
+static void whatever_the_batches(void **state)
+{
+    struct place *place = *state;
+    struct wp_buffer bytes[2] = {{0}, {0}};
+    static const uint32_t sizes[] = {37, 100000};
+    for (unsigned i = 0; i < 2; i++) {
+        say_hello(place, 1, 1);
+        uint64_t last = send_all(place, 1, 1, sizes[i]);
+        assert_int_equal(place->acked[1], last);
+        wp_engine_destroy(place->engine); /* a process has a store open once */
+        struct wp_report *report = stored(place);
+        assert_int_equal(wp_report_encode(report, &bytes[i], NULL), 0);
+        wp_report_destroy(report);
+        assert_int_equal(wp_path_remove(place->root, NULL), 0);
+        place->acked[1] = 0;
+        open_engine(place);
+    }
+    assert_int_equal(bytes[0].size, bytes[1].size);
+    assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].size);
+    wp_buffer_fini(&bytes[0]);
+    wp_buffer_fini(&bytes[1]);
+}
+
+static void an_ended_session_is_known(void **state)
+{
+    struct place *place = *state;
+    assert_int_equal(say_hello(place, 1, 1), 1);
+    assert_int_equal(send_cut(place, 1, 1, 0, 100, 1), 0);
+    assert_int_equal(say_hello(place, 1, 1), 2); /* while it lives */
+    wp_engine_destroy(place->engine);
+    open_engine(place);
+    assert_int_equal(say_hello(place, 1, 1), 1); /* nothing was durable */
+    uint64_t last = send_all(place, 1, 1, 500);
+    assert_int_equal(place->acked[1], last);
+    assert_int_equal(wp_engine_ended(place->engine), 1);
+    for (int again = 0; again < 2; again++) { /* in this process, then in the next */
+        place->acked[1] = 0;
+        assert_int_equal(say_hello(place, 1, 1), last + 1);
+        assert_int_equal(send_cut(place, 1, 1, 0, 100, 1), 0); /* taken, without effect */
+        assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+        commit(place);
+        assert_int_equal(place->acked[1], last);
+        wp_engine_destroy(place->engine);
+        struct wp_report *report = stored(place);
+        uint32_t hosts;
+        assert_int_equal(wp_report_category(report, WP_OTHER_PATH) > 0, 1);
+        wp_report_hosts(report, &hosts);
+        assert_int_equal(hosts, 1);
+        wp_report_destroy(report);
+        open_engine(place);
+    }
+}
+
+static void acks_are_said_once(void **state)
+{
+    struct place *place = *state;
+    say_hello(place, 1, 1);
+    say_hello(place, 2, 2);
+    send_all(place, 1, 1, 100);
+    unsigned before = place->acks;
+    wp_engine_acks(place->engine, note, place);
+    commit(place);
+    assert_int_equal(place->acks, before);
+    assert_int_equal(place->acked[2], 0);
+}
+
+static void strangers_are_refused(void **state)
+{
+    struct place *place = *state;
+    struct wp_error err = {0};
+    assert_int_equal(send_cut(place, 1, 1, 0, 10, 1), -ENOTCONN);
+    assert_int_equal(wp_engine_bye(place->engine, 1, &err), -ENOTCONN);
+    say_hello(place, 1, 1);
+    assert_int_equal(send_cut(place, 1, 9, 0, 10, 1), -EINVAL);
+    assert_int_equal(send_cut(place, 1, 1, 10, 20, 2), -ESTALE);
+    assert_true(wp_engine_batch(place->engine, 1, (const uint8_t *)"\xff\xff\xff", 3, &err) < 0);
+    assert_int_equal(send_cut(place, 1, 1, 0, 10, 1), 0);
+}
+
+static size_t in_use(void)
+{
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+static void ended_sessions_take_no_memory(void **state)
+{
+    struct place *place = *state;
+    size_t alive = 0, before = 0;
+    for (uint32_t i = 0; i < 30; i++) {
+        uint8_t number = (uint8_t)(1 + i);
+        if (i == 10)
+            before = in_use();
+        assert_int_equal(say_hello(place, 10 + i, number), 1);
+        assert_int_equal(send_cut(place, 10 + i, number, 0, place->trace.whole.event_count, 1), 0);
+        alive = in_use() - before;
+        assert_int_equal(wp_engine_bye(place->engine, 10 + i, NULL), 0);
+        assert_int_equal(wp_engine_commit(place->engine, 0, 100, true, NULL), 0);
+    }
+    assert_int_equal(wp_engine_ended(place->engine), 30);
+    if (before) /* the sanitizers' allocator does not say */
+        assert_true(in_use() - before < alive / 2 || in_use() <= before);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST(whatever_the_batches), TEST(an_ended_session_is_known),
+        TEST(acks_are_said_once), TEST(strangers_are_refused), TEST(ended_sessions_take_no_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
