@@ -63,8 +63,8 @@ struct wp_host_session {
 int wp_host_session_create(struct wp_host_session **session, const struct wp_hello *hello, const char *default_release,
     const struct wp_host_session_options *options, const struct wp_logger *logger, struct wp_error *err);
 void wp_host_session_destroy(struct wp_host_session *session);
-/* Takes one decoded batch and resolves the epochs that its events have passed. A batch that was taken before is ignored (0); a gap is -ESTALE; a bad one -EINVAL, and the
- * session is then in the state before it. */
+/* Takes one decoded batch and resolves the epochs that its events have passed. A batch that was taken before is ignored
+ * (0); a gap is -ESTALE; a bad one -EINVAL, and the session is then in the state before it. */
 int wp_host_session_take(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err);
 /* Resolves the epochs that the watermark allows; at the end of the session all there is. */
 void wp_host_session_resolve(struct wp_host_session *session, bool is_final);
