@@ -14,7 +14,7 @@ struct list {
     struct wp_txn *txn;
     const char *release;
     size_t base;               /* length of the prefix up to its last slash */
-    char last[WP_KEY_ROOM];    /* the folder printed last, when not recursive */
+    char last[WP_KEY_ROOM * 4 + 256]; /* the folder printed last, when not recursive */
     struct json_object *rows;  /* --json */
     size_t count;
 };
