@@ -2,7 +2,7 @@
 #ifndef WP_COLLECTOR_BPF_PROGRAMS_H
 #define WP_COLLECTOR_BPF_PROGRAMS_H
 /* The BPF object: which programs this kernel can have, loading, attaching, the snapshot of tasks, drops. */
-#include "collector/bpf/record.h"
+#include "collector/bpf/ring_record.h"
 #include "collector/source_bpf.h"
 
 #include <bpf/libbpf.h>

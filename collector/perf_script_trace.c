@@ -329,8 +329,9 @@ static bool parse_block(enum wp_perf_kind kind, struct wp_text text, struct wp_p
         return false;
     trace->block_flags = block_flags(letters);
     trace->bytes = has_bytes && bytes ? bytes : sectors * SECTOR_BYTES;
-    /* A flush without data is issued at sector 0 and completes at 2^64 - 1; the block layer has one in flight. */
-    if (!sectors && trace->block_flags & WP_BLOCK_FLUSH)
+    /* A flush has no data; it is issued at sector 0 and completes at 2^64 - 1, and with it ends, as an empty write, the
+     * request that asked for it. The block layer has one in flight. N: a command of a driver. */
+    if (!sectors && !wp_text_starts(letters, "N"))
         trace->sector = NO_SECTOR;
     trace->request = request_key(trace->device, trace->sector);
     if (kind == WP_PERF_BLOCK_COMPLETE && wp_text_ends(text, "]") && !wp_text_ends(text, "[0]"))

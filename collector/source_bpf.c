@@ -110,7 +110,7 @@ static int deliver(const struct wp_record *r, const uint8_t *tail, size_t tail_s
         .b = r->b, .c = r->c, .d = (uint32_t)r->d}, .tid = r->tid, .pid = r->pid, .other_tid = r->other_tid,
         .other_pid = r->other_pid, .stack_key = r->stack_key};
     if (tail_size < tail_wanted(r->kind) || ((size_t)r->kernel_ips + r->user_ips) * 8 > tail_size)
-        return 0; /* cannot be: both sides share record.h */
+        return 0; /* cannot be: both sides share ring_record.h */
     const struct wp_record_task *task = (const void *)tail;
     if (r->kernel_ips || r->user_ips) {
         fact.kernel_ips = (const uint64_t *)(const void *)tail;

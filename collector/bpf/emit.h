@@ -3,7 +3,7 @@
 #define WP_COLLECTOR_BPF_EMIT_H
 /* The ring buffer, the filters, and the heads of records. */
 #include "kernel_types.h"
-#include "record.h"
+#include "ring_record.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

@@ -18,6 +18,7 @@
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
 #define TCP_CLOSE 7
+#define TCP_CLOSE_WAIT 8
 #define TCP_LISTEN 10
 #define TCP_NEW_SYN_RECV 12
 
@@ -239,7 +240,10 @@ int BPF_PROG(wp_sock_state, struct sock *sk, int before, int after)
         s->sent_end = BPF_CORE_READ(tcp, write_seq);
         s->has_sent_end = 1;
     }
-    mark_message(s->key, received);
+    /* A task that closes its own socket gets no message by it; one that works off its backlog may. */
+    struct cpu_context *context = cpu_context();
+    if (context && (level_now(context) != LEVEL_TASK || after == TCP_ESTABLISHED || after == TCP_CLOSE_WAIT))
+        set_mark(context, level_now(context), CAUSE_MESSAGE, received, s->key);
     send_sock(KIND_SOCK_STATE, 0, s->key, first, (__u32)before, (__u32)after);
     return 0;
 }

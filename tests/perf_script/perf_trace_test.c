@@ -183,6 +183,8 @@ static void requests_are_read(void **state)
     struct wp_perf_trace flush = parsed(WP_PERF_BLOCK_ISSUE, "254,0 FF 0 () 0 + 0 [kworker/0:1H]");
     struct wp_perf_trace flushed = parsed(WP_PERF_BLOCK_COMPLETE, "254,0 FF () 18446744073709551615 + 0 [0]");
     assert_true(flush.request == flushed.request);
+    assert_true(flush.request == parsed(WP_PERF_BLOCK_COMPLETE, "254,0 WS () 0 + 0 0x2,0,4 [0]").request);
+    assert_true(flush.request != parsed(WP_PERF_BLOCK_ISSUE, "254,0 N 36 (12 00) 0 + 0 [x]").request);
     assert_true(flush.request != parsed(WP_PERF_BLOCK_ISSUE, "254,0 R 512 () 0 + 1 [x]").request);
     refused(WP_PERF_BLOCK_ISSUE, "254 R 512 () 0 + 1 [x]");
     refused(WP_PERF_BLOCK_ISSUE, "99999,0 R 512 () 0 + 1 [x]");
@@ -228,6 +230,8 @@ static void calls_have_numbers(void **state)
     assert_int_equal(wp_perf_syscall("__do_sys_vfork"), WP_PERF_VFORK + 1);
     assert_int_equal(wp_perf_syscall("__ia32_sys_sched_yield"), WP_PERF_SCHED_YIELD + 1);
     assert_int_equal(wp_perf_syscall("do_sys_poll"), 8);
+    assert_int_equal(wp_perf_syscall("kernel_wait4"), 62);
+    assert_int_equal(wp_perf_syscall("__sys_recvfrom"), 46);
     assert_int_equal(wp_perf_syscall("__x64_sys_newfstatat"), 263);
     /* both ends of the table, which a search in a list out of order would miss */
     assert_int_equal(wp_perf_syscall("__x64_sys__sysctl"), 157);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-#ifndef WP_COLLECTOR_BPF_RECORD_H
-#define WP_COLLECTOR_BPF_RECORD_H
+#ifndef WP_COLLECTOR_BPF_RING_RECORD_H
+#define WP_COLLECTOR_BPF_RING_RECORD_H
 /*
  * What the BPF programs write into the ring buffer and collector/source_bpf.c reads: a fixed head, then a tail that the
  * kind names. Shared by both sides, fixed-width types only. Kinds below WP_RECORD_SOCKET are enum wp_event_kind
