@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/capture_writer.h"
+
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct wp_capture_writer {
+    int fd;
+    char path[PATH_MAX], partial[PATH_MAX];
+    struct wp_frame_writer *frames;
+    struct wp_buffer raw, frame;
+};
+
+static void destroy(struct wp_capture_writer *w)
+{
+    if (w->fd >= 0)
+        close(w->fd);
+    wp_frame_writer_destroy(w->frames);
+    wp_buffer_fini(&w->raw);
+    wp_buffer_fini(&w->frame);
+    free(w);
+}
+
+void wp_capture_writer_abort(struct wp_capture_writer *w)
+{
+    if (!w)
+        return;
+    if (w->fd >= 0)
+        unlink(w->partial);
+    destroy(w);
+}
+
+static int write_all(struct wp_capture_writer *w, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    while (size) {
+        ssize_t done = write(w->fd, bytes, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return wp_error_errno(err, -errno, "cannot write the capture '%s'", w->partial);
+        bytes += done;
+        size -= (size_t)done;
+    }
+    return 0;
+}
+
+static int write_message(struct wp_capture_writer *w, enum wp_frame_type type, struct wp_error *err)
+{
+    wp_buffer_clear(&w->frame);
+    int rc = wp_frame_write(w->frames, type, w->raw.data, w->raw.size, &w->frame, err);
+    return rc ? rc : write_all(w, w->frame.data, w->frame.size, err);
+}
+
+int wp_capture_writer_open(struct wp_capture_writer **writer, const char *path, const struct wp_hello *hello, struct wp_error *err)
+{
+    struct wp_capture_writer *w = calloc(1, sizeof(*w));
+    if (!w)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    w->fd = -1;
+    w->frames = wp_frame_writer_create(1);
+    int rc = w->frames ? 0 : wp_error_set(err, -ENOMEM, "out of memory");
+    if (!rc && (snprintf(w->path, sizeof(w->path), "%s", path) >= (int)sizeof(w->path) ||
+                snprintf(w->partial, sizeof(w->partial), "%s.partial", path) >= (int)sizeof(w->partial)))
+        rc = wp_error_set(err, -ENAMETOOLONG, "the name of the capture is too long");
+    if (!rc && (w->fd = open(w->partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0)
+        rc = wp_error_errno(err, -errno, "cannot write the capture '%s'", w->partial);
+    if (!rc)
+        rc = wp_hello_encode(hello, &w->raw, err);
+    if (!rc)
+        rc = write_message(w, WP_FRAME_HELLO, err);
+    if (rc) {
+        wp_capture_writer_abort(w);
+        return rc;
+    }
+    *writer = w;
+    return 0;
+}
+
+int wp_capture_writer_batch(struct wp_capture_writer *w, const uint8_t *frame, size_t size, struct wp_error *err)
+{
+    return write_all(w, frame, size, err);
+}
+
+int wp_capture_writer_finish(struct wp_capture_writer *w, const struct wp_bye *bye, struct wp_error *err)
+{
+    wp_buffer_clear(&w->raw);
+    int rc = wp_bye_encode(bye, &w->raw, err);
+    if (!rc)
+        rc = write_message(w, WP_FRAME_BYE, err);
+    if (!rc && fsync(w->fd))
+        rc = wp_error_errno(err, -errno, "cannot write the capture '%s'", w->partial);
+    if (!rc && rename(w->partial, w->path))
+        rc = wp_error_errno(err, -errno, "cannot name the capture '%s'", w->path);
+    if (rc)
+        unlink(w->partial);
+    destroy(w);
+    return rc;
+}

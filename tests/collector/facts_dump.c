@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* facts_dump SECONDS: what the live source says, one JSON object a line; "ready" on stderr when it is attached. */
+#include "collector/source_bpf.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static void print_text(const char *name, const char *text)
+{
+    if (!text || !*text)
+        return;
+    printf(",\"%s\":\"", name);
+    for (; *text; text++)
+        if (*text == '"' || *text == '\\' || (unsigned char)*text < 32)
+            printf("\\u%04x", (unsigned char)*text);
+        else
+            putchar(*text);
+    putchar('"');
+}
+
+static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
+{
+    const struct wp_event *e = &f->event;
+    (void)context, (void)err;
+    if (!e->kind) {
+        printf("{\"kind\":\"socket\",\"key\":%" PRIu64 ",\"protocol\":%u,\"local\":%u,\"remote\":%u,\"netns\":%u}\n", f->socket.key,
+            f->socket.entry.protocol, f->socket.entry.local_port, f->socket.entry.remote_port, f->socket.entry.netns);
+        return 0;
+    }
+    printf("{\"t\":%" PRIu64 ",\"kind\":\"%s\",\"cpu\":%u,\"tid\":%u,\"pid\":%u,\"other_tid\":%u,\"other_pid\":%u,\"flags\":%u,"
+           "\"a\":%" PRIu64 ",\"b\":%" PRIu64 ",\"c\":%u,\"d\":%u,\"key\":%" PRIu64 ",\"stack\":%u,\"kernel_ips\":%u,\"user_ips\":%u",
+        e->time_ns, wp_event_kind_name(e->kind), e->cpu, f->tid, f->pid, f->other_tid, f->other_pid, e->flags, e->a, e->b, e->c,
+        e->d, f->socket.key, f->stack_key != 0, f->kernel_ip_count, f->user_ip_count);
+    print_text("comm", f->comm);
+    print_text("other_comm", f->other_comm);
+    print_text("exe", f->exe);
+    print_text("cmdline", f->cmdline);
+    puts("}");
+    return 0;
+}
+
+static int on_drops(void *context, const struct wp_drop *d, struct wp_error *err)
+{
+    (void)context, (void)err;
+    printf("{\"kind\":\"drop\",\"of\":%u,\"count\":%" PRIu64 ",\"from\":%" PRIu64 ",\"to\":%" PRIu64 "}\n", d->kind, d->count,
+        d->from_ns, d->to_ns);
+    return 0;
+}
+
+static int on_watermark(void *context, uint64_t time_ns, struct wp_error *err)
+{
+    (void)context, (void)err;
+    printf("{\"kind\":\"watermark\",\"t\":%" PRIu64 "}\n", time_ns);
+    return 0;
+}
+
+static int on_mapped(void *context, uint64_t time_ns, uint32_t pid, bool clears, uint64_t start, uint64_t size,
+    uint64_t file_offset, const char *path, const uint8_t *build_id, uint32_t build_id_size, struct wp_error *err)
+{
+    (void)context, (void)build_id, (void)err;
+    printf("{\"t\":%" PRIu64 ",\"kind\":\"mapped\",\"pid\":%u,\"clears\":%u,\"start\":%" PRIu64 ",\"size\":%" PRIu64
+           ",\"offset\":%" PRIu64 ",\"build_id\":%u", time_ns, pid, clears, start, size, file_offset, build_id_size);
+    print_text("path", path);
+    puts("}");
+    return 0;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+    struct wp_source *source;
+    struct wp_error err = {0};
+    struct wp_logger logger = {"facts_dump", WP_LOG_WARN, 2};
+    struct wp_source_bpf_options options = {.frequency_hz = 199, .wants_cmdline = true,
+        .ring_bytes = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0};
+    struct wp_sink sink = {on_fact, on_drops, on_watermark, on_mapped, NULL};
+    if (argc < 2 || wp_source_bpf_create(&source, &options, &logger, &err)) {
+        fprintf(stderr, "%s\n", argc < 2 ? "usage: facts_dump SECONDS [RING-BYTES]" : err.text);
+        return 1;
+    }
+    fputs("ready\n", stderr);
+    uint64_t end = now_ns() + (uint64_t)(strtod(argv[1], NULL) * 1e9);
+    bool is_stopped = false;
+    int more = 1;
+    while (more > 0) {
+        if (!is_stopped && now_ns() > end) {
+            source->ops->stop(source);
+            is_stopped = true;
+        }
+        more = source->ops->poll(source, 20, &sink, &err);
+    }
+    source->ops->destroy(source);
+    if (more < 0)
+        fprintf(stderr, "%s\n", err.text);
+    return more < 0;
+}

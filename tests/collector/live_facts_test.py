@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the live source says of workloads whose truth is known: live_facts_test.py FACTS_DUMP FOLDER."""
+import ctypes, json, mmap, os, select, signal, socket, subprocess, sys, threading, time, unittest
+
+DUMP, FOLDER = sys.argv[1], sys.argv[2]
+TASK, TIMER, MESSAGE, BLOCK = 1, 2, 3, 4
+RUNNING, INTERRUPTIBLE, UNINTERRUPTIBLE, DEAD = 0, 1, 2, 5
+
+
+def record(work, seconds=1.0, ring=None, is_held=False):
+    """Runs work() under the source (its reader held still meanwhile); its result and the facts as they came."""
+    dump = subprocess.Popen([DUMP, str(seconds)] + ([str(ring)] if ring else []), stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
+    lines = []
+    reader = threading.Thread(target=lambda: lines.extend(dump.stdout))
+    first = dump.stderr.readline()
+    assert first == "ready\n", first + dump.stderr.read()
+    reader.start()
+    if is_held:
+        dump.send_signal(signal.SIGSTOP)
+    result = work()
+    dump.send_signal(signal.SIGCONT)
+    rest = dump.stderr.read()
+    reader.join()
+    assert dump.wait() == 0, rest
+    return result, [json.loads(line) for line in lines]
+
+
+def of(facts, kind, **members):
+    return [f for f in facts if f["kind"] == kind and all(f.get(k) == v for k, v in members.items())]
+
+
+def wakings_of(facts, tid, out):
+    """The wakings that ended the sleep which began at the switch `out` (a page fault before or after it is another)."""
+    end = min((f["t"] for f in of(facts, "switch", other_tid=tid) if f["t"] > out["t"]), default=1 << 63)
+    return [f for f in of(facts, "waking", other_tid=tid) if out["t"] <= f["t"] <= end]
+
+
+def in_order(facts):
+    return sorted((f for f in facts if "t" in f and f["kind"] != "watermark"), key=lambda f: f["t"])
+
+
+class Facts(unittest.TestCase):
+    def test_sleep(self):
+        def work():
+            tid = threading.get_native_id()
+            begin = time.monotonic_ns()
+            time.sleep(0.05)
+            return tid, begin, time.monotonic_ns()
+        (tid, begin, end), facts = record(work, 0.4)
+        outs = [f for f in of(facts, "switch", tid=tid) if begin <= f["t"] <= end and f["c"] == INTERRUPTIBLE]
+        self.assertEqual(len(outs), 1)
+        self.assertEqual(outs[0]["flags"] & 2, 2, "a call that only sleeps is deliberate")
+        self.assertEqual(outs[0]["d"], 231, "clock_nanosleep is system call 230")
+        self.assertEqual(outs[0]["stack"], 1)
+        wakings = wakings_of(facts, tid, outs[0])
+        self.assertEqual([f["c"] for f in wakings], [TIMER])
+        self.assertGreaterEqual(wakings[0]["t"] - outs[0]["t"], 49_000_000)
+
+    def test_poll_that_times_out_is_not_deliberate(self):
+        def work():
+            r, _w = os.pipe()
+            tid, begin = threading.get_native_id(), time.monotonic_ns()
+            select.select([r], [], [], 0.03)
+            return tid, begin, time.monotonic_ns()
+        (tid, begin, end), facts = record(work, 0.4)
+        outs = [f for f in of(facts, "switch", tid=tid) if begin <= f["t"] <= end and f["c"] == INTERRUPTIBLE]
+        self.assertEqual([f["flags"] & 2 for f in outs], [0])
+        self.assertEqual([f["c"] for f in wakings_of(facts, tid, outs[0])], [TIMER])
+
+    def test_pipe_wakes_by_its_writer(self):
+        def work():
+            r, w = os.pipe()
+            tids = {}
+            def read():
+                tids["reader"] = threading.get_native_id()
+                os.read(r, 1)
+            thread = threading.Thread(target=read)
+            thread.start()
+            time.sleep(0.05)
+            tids["writer"] = threading.get_native_id()
+            tids["begin"] = time.monotonic_ns()
+            os.write(w, b"x")
+            tids["end"] = time.monotonic_ns()
+            thread.join()
+            return tids
+        tids, facts = record(work, 0.4)
+        wakings = [f for f in of(facts, "waking", other_tid=tids["reader"]) if tids["begin"] <= f["t"] <= tids["end"]]
+        self.assertEqual([(f["c"], f["tid"]) for f in wakings], [(TASK, tids["writer"])])
+
+    def test_tcp(self):
+        def work():
+            listener = socket.create_server(("127.0.0.1", 0))
+            facts = {"port": listener.getsockname()[1]}
+            def serve():
+                facts["server"] = threading.get_native_id()
+                peer, _ = listener.accept()
+                while data := peer.recv(100):
+                    time.sleep(0.01)
+                    peer.sendall(b"y" * 50)
+                peer.close()
+            thread = threading.Thread(target=serve)
+            thread.start()
+            time.sleep(0.03)
+            client = socket.create_connection(listener.getsockname())
+            facts["client"], facts["client_port"] = threading.get_native_id(), client.getsockname()[1]
+            for _ in range(3):
+                client.sendall(b"hello")
+                client.recv(100)
+            client.close()
+            thread.join()
+            return facts
+        truth, facts = record(work, 0.5)
+        ends = {f["local"]: f["key"] for f in of(facts, "socket", protocol=6)
+                if {f["local"], f["remote"]} == {truth["port"], truth["client_port"]}}
+        self.assertEqual(set(ends), {truth["port"], truth["client_port"]}, "each end is told once")
+        client, server = ends[truth["client_port"]], ends[truth["port"]]
+        sends = of(facts, "sock_send", key=client)
+        self.assertEqual([f["c"] for f in sends], [5, 5, 5])
+        self.assertEqual([f["a"] for f in of(facts, "sock_recv", key=server)], [f["a"] for f in sends])
+        self.assertEqual([f["a"] for f in of(facts, "sock_arrive", key=server)][:3], [f["a"] for f in sends])
+        answers = of(facts, "sock_send", key=server)
+        self.assertEqual([(f["c"], f["tid"]) for f in answers], [(50, truth["server"])] * 3)
+        woken = [f for f in of(facts, "waking", other_tid=truth["client"], c=MESSAGE)]
+        self.assertEqual([(f["key"], f["a"]) for f in woken], [(client, f["a"]) for f in answers])
+        self.assertTrue(all(f["flags"] & 2 for f in woken), "over loopback it is the sender's soft interrupt")
+        accepted = [f for f in of(facts, "waking", other_tid=truth["server"], c=MESSAGE) if f["key"] == server]
+        self.assertGreaterEqual(len(accepted), 4, "accept, three requests, the end of the stream")
+        connects = of(facts, "sock_state", key=client, c=2)
+        self.assertEqual([f["tid"] for f in connects], [truth["client"]])
+        begun = {f["key"]: f["a"] for f in of(facts, "sock_state", c=1) if f["key"] in (client, server)}
+        self.assertEqual(begun[client] >> 32, begun[server] & 0xffffffff, "both ends know both first numbers")
+        self.assertEqual(begun[client] & 0xffffffff, begun[server] >> 32)
+        self.assertEqual((begun[client] + 1 + 5) & 0xffffffff, sends[0]["a"])
+
+    def test_udp(self):
+        def work():
+            here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            here.bind(("127.0.0.1", 0))
+            facts = {"receiver": threading.get_native_id()}
+            def send():
+                facts["sender"] = threading.get_native_id()
+                time.sleep(0.03)
+                there = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                there.sendto(b"abc", here.getsockname())
+            thread = threading.Thread(target=send)
+            thread.start()
+            here.recv(100)
+            thread.join()
+            return facts
+        truth, facts = record(work, 0.4)
+        sends = [f for f in of(facts, "sock_send", tid=truth["sender"]) if f["flags"] & 1]
+        self.assertEqual(len(sends), 1)
+        woken = of(facts, "waking", other_tid=truth["receiver"], c=MESSAGE)
+        self.assertEqual([f["a"] for f in woken], [sends[0]["a"]])
+
+    def test_block(self):
+        def work():
+            path = os.path.join(FOLDER, "live_facts.bin")
+            with open(path, "wb") as file:
+                file.write(os.urandom(1 << 20))
+                file.flush()
+                os.fsync(file.fileno())
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+            buffer = mmap.mmap(-1, 1 << 16)
+            tid, begin = threading.get_native_id(), time.monotonic_ns()
+            for i in range(8):
+                os.preadv(fd, [buffer], i << 16)
+            end = time.monotonic_ns()
+            os.close(fd)
+            os.unlink(path)
+            return tid, begin, end
+        (tid, begin, end), facts = record(work, 0.6)
+        issued = {f["b"]: f for f in of(facts, "block_issue", tid=tid) if begin <= f["t"] <= end}
+        woken = [f for f in of(facts, "waking", other_tid=tid, c=BLOCK) if begin <= f["t"] <= end]
+        self.assertGreaterEqual(len(woken), 1)
+        for waking in woken:
+            self.assertIn(waking["a"], issued, "the request that woke is one that the thread issued")
+            self.assertEqual(waking["d"], issued[waking["a"]]["d"])
+        self.assertEqual(sum(f["c"] for f in issued.values()) if len(issued) == 8 else 8 << 16, 8 << 16)
+        done = [f["b"] for f in of(facts, "block_complete") if begin <= f["t"] <= end]
+        self.assertTrue(set(issued) <= set(done))
+
+    def test_lives(self):
+        def work():
+            shell = subprocess.Popen(["/bin/sh", "-c", "true; /bin/sleep 0.02; exit 3"])
+            return shell.pid if shell.wait() == 3 else 0
+        pid, facts = record(work, 0.5)
+        ordered = in_order(facts)
+        self.assertTrue(of(facts, "fork", other_tid=pid))
+        execs = of(ordered, "exec", tid=pid)
+        self.assertEqual(execs[0]["exe"], "/bin/sh")
+        self.assertEqual(execs[0]["cmdline"], "/bin/sh -c true; /bin/sleep 0.02; exit 3")
+        child = [f for f in of(ordered, "fork", tid=pid)][0]["other_tid"]
+        self.assertEqual(of(ordered, "exec", tid=child)[0]["exe"], "/bin/sleep")
+        self.assertEqual(of(ordered, "exec", tid=child)[0]["comm"], "sleep")
+        exits = of(ordered, "exit", tid=child)
+        last = [f for f in of(ordered, "switch", tid=child)][-1]
+        self.assertEqual((len(exits), last["c"]), (1, DEAD))
+        self.assertLess(exits[0]["t"], last["t"])
+        woken = [f for f in of(ordered, "waking", other_tid=pid) if f["t"] > exits[0]["t"]]
+        self.assertEqual((woken[0]["c"], woken[0]["tid"]), (TASK, child), "who waits for a child is woken by it")
+        maps = of(ordered, "mapped", pid=child)
+        cleared = next(i for i, f in enumerate(maps) if f["clears"])
+        self.assertRegex(maps[cleared + 1]["path"], r"/sleep$", "the first file behind an exec is the program")
+        self.assertIn("[vdso]", [f.get("path") for f in maps])
+        self.assertLess(maps[cleared + 1]["t"], of(ordered, "exec", tid=child)[0]["t"])
+
+    def test_renames(self):
+        def work():
+            def rename():
+                ctypes.CDLL(None).prctl(15, b"new name", 0, 0, 0)
+                work.tid = threading.get_native_id()
+            thread = threading.Thread(target=rename)
+            thread.start()
+            thread.join()
+            return work.tid
+        tid, facts = record(work, 0.3)
+        self.assertEqual([f["comm"] for f in of(facts, "rename", tid=tid)], ["new name"])
+
+    def test_preemption_and_samples(self):
+        def work():
+            spin = ["taskset", "-c", "0", "/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"]
+            return [p.pid for p in [subprocess.Popen(spin), subprocess.Popen(spin)] if p.wait() == 0]
+        pids, facts = record(work, 2.0)
+        for pid in pids:
+            pressed = [f for f in of(facts, "switch", tid=pid) if f["flags"] & 1]
+            self.assertGreater(len(pressed), 3)
+            self.assertTrue(all(f["c"] == RUNNING for f in pressed))
+            self.assertGreater(len(of(facts, "sample", tid=pid)), 10)
+        self.assertEqual([f for f in of(facts, "sample") if not f["tid"]], [], "the idle task is not sampled")
+
+    def test_chains_are_whole(self):
+        def work():
+            subprocess.run(["/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8; do head -c 300000 /dev/urandom | gzip | md5sum; done"],
+                           stdout=subprocess.DEVNULL, check=True)
+            return {int(tid) for tid in os.listdir("/proc/1/task")}
+        hidden, facts = record(work, 1.5)  # some sandboxes show no switch of the threads of their init
+        self.assertEqual(of(facts, "drop"), [])
+        last, breaks, seen = {}, 0, 0
+        for f in of(in_order(facts), "switch"):
+            before = last.get(f["cpu"])
+            if before is not None and before != f["tid"] and before not in hidden and f["tid"] not in hidden:
+                breaks += 1
+            last[f["cpu"]], seen = f["other_tid"], seen + 1
+        self.assertGreater(seen, 100)
+        self.assertEqual(breaks, 0)
+
+    def test_watermarks_hold(self):
+        _, facts = record(lambda: subprocess.run(["ls", "-R", "/usr/share/doc"], stdout=subprocess.DEVNULL), 0.8)
+        mark = 0
+        for f in facts:
+            if f["kind"] == "watermark":
+                self.assertGreaterEqual(f["t"], mark)
+                mark = f["t"]
+            elif "t" in f and f["kind"] != "mapped":
+                self.assertGreaterEqual(f["t"], mark)
+
+    def test_a_full_ring_is_counted(self):
+        def work():
+            subprocess.run(["/bin/sh", "-c", "find /usr -xdev | head -c 3000000 | cat | cat | cat | cat > /dev/null"], check=True)
+        _, facts = record(work, 0.2, 65536, is_held=True)
+        drops = of(facts, "drop")
+        self.assertGreater(sum(drop["count"] for drop in drops), 1000)
+        for drop in drops:
+            self.assertLessEqual(drop["from"], drop["to"])
+        self.assertTrue({drop["of"] for drop in drops} >= {1, 2}, "switches and wakings by their own names")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2, warnings="ignore")
