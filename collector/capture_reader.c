@@ -18,7 +18,7 @@ struct wp_capture_reader {
     struct wp_buffer bytes;    /* read, from `at` on not yet given out */
     size_t at;
     uint64_t offset;           /* of bytes.data[at] in the file */
-    uint64_t batches;
+    uint64_t batches, last_seq;
     struct wp_batch batch;
     struct wp_hello hello;
     struct wp_bye bye;
@@ -126,14 +126,37 @@ static int take_batch(struct wp_capture_reader *r, const struct wp_frame *frame,
     uint64_t *seq, struct wp_error *err)
 {
     int rc = wp_batch_decode(&r->batch, frame->payload, frame->size, err);
+    if (!rc && r->batch.seq <= r->last_seq)
+        rc = wp_error_set(err, -EBADMSG, "batch %llu stands behind batch %llu", (unsigned long long)r->batch.seq,
+            (unsigned long long)r->last_seq);
     if (rc)
         return where(r, rc, err);
     *bytes = r->bytes.data + r->at;
     *size = frame->consumed;
-    *seq = r->batch.seq;
+    *seq = r->last_seq = r->batch.seq;
     r->batches++;
     take(r, frame);
     return 1;
+}
+
+/* The last frame: it knows how many there were, and nothing stands behind it. */
+static int take_bye(struct wp_capture_reader *r, const struct wp_frame *frame, struct wp_error *err)
+{
+    struct wp_frame behind;
+    struct wp_bye bye;
+    int rc = wp_bye_decode(&bye, frame->payload, frame->size, err);
+    if (!rc && bye.last_seq != r->last_seq)
+        rc = wp_error_set(err, -EBADMSG, "its last batch is %llu, it says %llu", (unsigned long long)r->last_seq,
+            (unsigned long long)bye.last_seq);
+    if (rc)
+        return where(r, rc, err);
+    take(r, frame);
+    rc = look(r, &behind, err);
+    if (rc)
+        return where(r, rc < 0 ? rc : wp_error_set(err, -EBADMSG, "a frame behind the last one"), err);
+    r->bye = bye;
+    r->has_bye = true;
+    return 0;
 }
 
 int wp_capture_reader_next(struct wp_capture_reader *r, const uint8_t **bytes, size_t *size, uint64_t *seq, struct wp_error *err)
@@ -148,11 +171,7 @@ int wp_capture_reader_next(struct wp_capture_reader *r, const uint8_t **bytes, s
         return where(r, rc, err);
     if (frame.type == WP_FRAME_BATCH)
         return take_batch(r, &frame, bytes, size, seq, err);
-    if (frame.type != WP_FRAME_BYE)
-        return where(r, wp_error_set(err, -EBADMSG, "a frame that does not belong there"), err);
-    rc = wp_bye_decode(&r->bye, frame.payload, frame.size, err);
-    if (rc)
-        return where(r, rc, err);
-    r->has_bye = true;
-    return take(r, &frame);
+    if (frame.type == WP_FRAME_BYE)
+        return take_bye(r, &frame, err);
+    return where(r, wp_error_set(err, -EBADMSG, "a frame that does not belong there"), err);
 }

@@ -16,6 +16,7 @@ struct wp_capture_writer {
     char path[PATH_MAX], partial[PATH_MAX];
     struct wp_frame_writer *frames;
     struct wp_buffer raw, frame;
+    int failed;                /* the first error: what is behind it would not be a capture */
 };
 
 static void destroy(struct wp_capture_writer *w)
@@ -37,14 +38,24 @@ void wp_capture_writer_abort(struct wp_capture_writer *w)
     destroy(w);
 }
 
+static int write_failed(struct wp_capture_writer *w, int code, struct wp_error *err)
+{
+    w->failed = code;
+    if (code == -ENOSPC || code == -EDQUOT)
+        return wp_error_errno(err, code, "the disk is full: the capture '%s' cannot be written", w->partial);
+    return wp_error_errno(err, code, "cannot write the capture '%s'", w->partial);
+}
+
 static int write_all(struct wp_capture_writer *w, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
+    if (w->failed)
+        return wp_error_errno(err, w->failed, "the capture '%s' could not be written before", w->partial);
     while (size) {
         ssize_t done = write(w->fd, bytes, size);
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0)
-            return wp_error_errno(err, -errno, "cannot write the capture '%s'", w->partial);
+            return write_failed(w, -errno, err);
         bytes += done;
         size -= (size_t)done;
     }
@@ -95,7 +106,7 @@ int wp_capture_writer_finish(struct wp_capture_writer *w, const struct wp_bye *b
     if (!rc)
         rc = write_message(w, WP_FRAME_BYE, err);
     if (!rc && fsync(w->fd))
-        rc = wp_error_errno(err, -errno, "cannot write the capture '%s'", w->partial);
+        rc = write_failed(w, -errno, err);
     if (!rc && rename(w->partial, w->path))
         rc = wp_error_errno(err, -errno, "cannot name the capture '%s'", w->path);
     if (rc)

@@ -12,7 +12,7 @@
 struct wp_capture_writer;
 
 int wp_capture_writer_open(struct wp_capture_writer **writer, const char *path, const struct wp_hello *hello, struct wp_error *err);
-/* A whole BATCH frame. -ENOSPC and the like: the capture cannot be finished any more. */
+/* A whole BATCH frame. -ENOSPC and the like: the capture cannot be finished any more, each later call fails as well. */
 int wp_capture_writer_batch(struct wp_capture_writer *writer, const uint8_t *frame, size_t size, struct wp_error *err);
 /* On disk and named when it returns 0; frees the writer either way. */
 int wp_capture_writer_finish(struct wp_capture_writer *writer, const struct wp_bye *bye, struct wp_error *err);
