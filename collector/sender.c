@@ -8,6 +8,7 @@
 
 #define LIMIT_BYTES ((size_t)256 << 20)
 #define LIMIT_FRAMES 65536u
+#define GONE_MS 20000u /* an aggregator that restarts is back sooner */
 
 struct frame {
     uint8_t *bytes; /* owned */
@@ -144,7 +145,7 @@ static uint64_t now_ms(void)
 
 int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t timeout_ms, struct wp_error *err)
 {
-    uint64_t deadline = now_ms() + timeout_ms, told = 0;
+    uint64_t deadline = now_ms() + timeout_ms, told = 0, heard = now_ms();
     while (wp_client_acked(s->client) < bye->last_seq) {
         int rc = wp_sender_pump(s, 50, err);
         if (rc)
@@ -155,6 +156,10 @@ int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t tim
                 return rc;
             told = rc ? told : wp_client_welcomes(s->client);
         }
+        if (wp_client_is_welcome(s->client))
+            heard = now_ms();
+        if (now_ms() - heard > GONE_MS)
+            return wp_error_set(err, -ETIMEDOUT, "the aggregator is gone: %u batches are lost", s->count);
         if (now_ms() > deadline)
             return wp_error_set(err, -ETIMEDOUT, "the aggregator did not acknowledge the last batches in %llu s: %u are lost",
                 (unsigned long long)timeout_ms / 1000, s->count);

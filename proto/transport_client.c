@@ -81,7 +81,7 @@ static int open_sockets(struct wp_client *c, const char *endpoint, const struct 
     if (!c->socket)
         return zmq_failed(err, "cannot make a socket");
     set_options(c->socket, hello);
-    if (zmq_socket_monitor(c->socket, "inproc://monitor", ZMQ_EVENT_CONNECTED))
+    if (zmq_socket_monitor(c->socket, "inproc://monitor", ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED))
         return zmq_failed(err, "cannot watch a socket");
     c->monitor = zmq_socket(c->context, ZMQ_PAIR);
     if (!c->monitor || zmq_connect(c->monitor, "inproc://monitor"))
@@ -192,19 +192,22 @@ static int receive(struct wp_client *c, struct wp_error *err)
     return rc ? rc : 1;
 }
 
-/* The cable was back: a server that is new must hear Hello before anything else. */
+/* The cable: while it is cut nothing is sent; when it is back a server that is new must hear Hello before anything else. */
 static int take_monitor(struct wp_client *c, struct wp_error *err)
 {
     bool connected = false;
     zmq_msg_t part;
     zmq_msg_init(&part);
-    while (zmq_msg_recv(&part, c->monitor, ZMQ_DONTWAIT) >= 0)
-        connected = true;
+    while (zmq_msg_recv(&part, c->monitor, ZMQ_DONTWAIT) >= 0) { /* two parts: event and value, then the address */
+        uint16_t event = 0;
+        if (zmq_msg_more(&part) && zmq_msg_size(&part) >= sizeof(event)) {
+            memcpy(&event, zmq_msg_data(&part), sizeof(event));
+            connected = event == ZMQ_EVENT_CONNECTED;
+            c->is_welcome = false;
+        }
+    }
     zmq_msg_close(&part);
-    if (!connected || !c->welcomes) /* the first Hello waits in the socket for its first connection */
-        return 0;
-    c->is_welcome = false;
-    return send_hello(c, err);
+    return connected && c->welcomes ? send_hello(c, err) : 0; /* the first Hello waits for its connection by itself */
 }
 
 int wp_client_poll(struct wp_client *c, int timeout_ms, struct wp_error *err)

@@ -41,7 +41,9 @@ class Workloads(RecordTest):
         self.keep("pipeline")
         rows = self.assert_sound(summary)
         self.assert_processes(summary, "sh", "gzip")
-        self.assertGreater(under(rows, "[sh]", "[gzip]"), 0.5 * summary["total_ns"])
+        waited = under(rows, "[sh]", "[gzip]") + under(rows, "[sh]", "path:[gzip]")
+        self.assertGreater(waited, 0.3 * summary["total_ns"], "whoever fills the pipe waits for gzip, which was busy before")
+        self.assertGreater(sum(ns for stack, ns in rows if "[gzip]" in stack), 0.3 * summary["total_ns"])
 
     def test_sleep_is_deliberate(self):
         self.record(["sleep", "0.7"])
@@ -116,7 +118,8 @@ http {{
         self.keep("xz")
         self.assert_sound(summary)
         self.assert_processes(summary, "xz")
-        self.assertGreater(summary["categories"]["understood_functions"], 0.4 * summary["total_ns"])
+        spent = summary["total_ns"] - summary["categories"]["other_path"]
+        self.assertGreater(summary["categories"]["understood_functions"], 0.4 * spent)
 
     def test_zstd_with_threads(self):
         self.record(["zstd", "-T2", "-15", "-qc", self.text_file("data", 12000000)], stdout=subprocess.DEVNULL)
