@@ -218,18 +218,37 @@ uint32_t wp_perf_stack_syscall(const struct wp_named_frame *frames, uint32_t cou
     return 0;
 }
 
+static bool is_among(const char *function, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(function, names[i]))
+            return true;
+    return false;
+}
+
+/* The system call's own wrapper, innermost of the user's frames: forks have another (_Fork, __libc_fork). */
+static bool is_clone_wrapper(const char *function)
+{
+    static const char *const names[] = {"clone", "__clone", "clone3", "__clone3"};
+    return is_among(function, names, sizeof(names) / sizeof(names[0]));
+}
+
 uint8_t wp_perf_stack_fork(const struct wp_named_frame *frames, uint32_t count)
 {
     static const char *const threads[] = {"pthread_create", "__pthread_create", "create_thread", "runtime.newosproc"};
     static const char *const waits[] = {"vfork", "__vfork", "posix_spawn", "__posix_spawn", "__spawni", "__spawnix"};
-    uint8_t flags = wp_perf_stack_syscall(frames, count) == WP_PERF_VFORK + 1 ? WP_FORK_VFORK : 0;
-    for (uint32_t i = 0; i < count && !frames[i].is_kernel; i++) {
+    uint32_t users = 0;
+    while (users < count && !frames[users].is_kernel)
+        users++;
+    if (wp_perf_stack_syscall(frames, count) == WP_PERF_VFORK + 1)
+        return WP_FORK_VFORK;
+    for (uint32_t i = 0; i < users; i++)
+        if (is_among(frames[i].function, waits, sizeof(waits) / sizeof(waits[0])))
+            return WP_FORK_VFORK;
+    for (uint32_t i = 0; i < users; i++)
         for (size_t n = 0; n < sizeof(threads) / sizeof(threads[0]); n++)
             if (!strncmp(frames[i].function, threads[n], strlen(threads[n])))
-                flags |= WP_FORK_THREAD;
-        for (size_t n = 0; n < sizeof(waits) / sizeof(waits[0]); n++)
-            if (!strcmp(frames[i].function, waits[n]))
-                flags |= WP_FORK_VFORK;
-    }
-    return flags;
+                return WP_FORK_THREAD;
+    /* Without frame pointers nothing else can be seen of pthread_create. */
+    return users && is_clone_wrapper(frames[users - 1].function) ? WP_FORK_THREAD : 0;
 }

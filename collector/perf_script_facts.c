@@ -54,17 +54,19 @@ bool wp_perf_event_wants_stack(const struct wp_perf_event *event)
 
 /* --- who --- */
 
+/* A thread whose group was not said yet counts as a process of its own: better than all of them as one. */
 static uint32_t pid_of(const struct wp_perf_state *state, uint32_t tid)
 {
-    uint32_t pid = 0;
-    return tid && wp_intmap_get(&state->pids, (struct wp_intkey){tid, 0}, &pid) ? pid : 0;
+    uint32_t pid;
+    return tid && wp_intmap_get(&state->pids, (struct wp_intkey){tid, 0}, &pid) ? pid : tid;
 }
 
 static int set_pid(struct wp_perf_state *state, uint32_t tid, uint32_t pid)
 {
-    if (pid)
-        return wp_intmap_put(&state->pids, (struct wp_intkey){tid, 0}, pid);
-    wp_intmap_remove(&state->pids, (struct wp_intkey){tid, 0});
+    struct wp_intkey key = {tid, 0};
+    if (pid != tid)
+        return wp_intmap_put(&state->pids, key, pid);
+    wp_intmap_remove(&state->pids, key);
     return 0;
 }
 
@@ -154,32 +156,41 @@ static int fill_fork(struct wp_perf_event *event, struct wp_perf_state *state, s
     fact->pid = pid_of(state, fact->tid);
     fact->other_tid = event->trace.other_tid;
     fact->other_comm = event->other_comm;
-    if (fact->event.flags & WP_FORK_THREAD)
-        fact->other_pid = fact->pid;
-    else if (fact->event.flags & WP_FORK_VFORK || fact->tid == KTHREADD)
-        fact->other_pid = fact->other_tid;
+    fact->other_pid = fact->event.flags & WP_FORK_THREAD ? fact->pid : fact->other_tid;
     fact->thread_flags = fact->tid == KTHREADD ? WP_THREAD_KERNEL : 0;
     fact->start_ns = event->time_ns;
     return set_pid(state, fact->other_tid, fact->other_pid);
 }
 
+/* As sources say it: the thread after the exec, and in other_* the one that called, which may be another of the group. */
 static int fill_exec(struct wp_perf_event *event, struct wp_perf_state *state, struct wp_fact *fact)
 {
     struct wp_perf_cpu *cpu = &state->cpus[event->cpu];
     const char *slash = strrchr(event->file, '/');
-    wp_text_copy(wp_text_of(slash ? slash + 1 : event->file), event->other_comm, COMM_ROOM);
-    memset(event->comm, 0, sizeof(event->comm)); /* the head's may be the new one already */
-    if (cpu->has_tid && cpu->tid == event->trace.tid)
-        memcpy(event->comm, cpu->comm, sizeof(event->comm));
+    wp_text_copy(wp_text_of(slash ? slash + 1 : event->file), event->comm, COMM_ROOM);
     fact->event.kind = WP_EVENT_EXEC;
-    fact->tid = event->trace.tid;
+    fact->tid = fact->pid = fact->other_pid = event->trace.other_tid; /* an exec leaves the leader */
     fact->comm = event->comm;
-    fact->pid = pid_of(state, fact->tid);
-    fact->other_tid = fact->other_pid = event->trace.other_tid; /* an exec leaves the leader */
-    fact->other_comm = event->other_comm;
+    fact->other_tid = event->trace.tid;
+    if (cpu->has_tid && cpu->tid == event->trace.tid) {
+        memcpy(event->other_comm, cpu->comm, sizeof(event->other_comm));
+        fact->other_comm = event->other_comm;
+    }
     fact->exe = event->file;
-    set_current(cpu, fact->other_tid, event->other_comm);
-    return set_pid(state, fact->other_tid, fact->other_tid);
+    set_current(cpu, fact->tid, event->comm);
+    return set_pid(state, fact->tid, fact->pid);
+}
+
+static void fill_rename(struct wp_perf_event *event, struct wp_perf_state *state, struct wp_fact *fact)
+{
+    struct wp_perf_cpu *cpu = &state->cpus[event->cpu];
+    fact->event.kind = WP_EVENT_RENAME;
+    if (event->trace.tid)
+        fact->tid = event->trace.tid;
+    fact->pid = pid_of(state, fact->tid);
+    fact->comm = event->other_comm;
+    if (cpu->has_tid && cpu->tid == fact->tid)
+        set_current(cpu, fact->tid, event->other_comm);
 }
 
 static void fill_exit(struct wp_perf_event *event, struct wp_perf_state *state, struct wp_fact *fact)
@@ -243,6 +254,9 @@ static int fill(struct wp_perf_event *event, struct wp_perf_state *state, struct
         break;
     case WP_PERF_EXIT:
         fill_exit(event, state, fact);
+        break;
+    case WP_PERF_RENAME:
+        fill_rename(event, state, fact);
         break;
     case WP_PERF_BLOCK_INSERT: case WP_PERF_BLOCK_ISSUE: case WP_PERF_BLOCK_COMPLETE:
         fill_block(event, state, fact);

@@ -37,7 +37,7 @@ struct wp_perf_cpu {
 
 struct wp_perf_state {
     struct wp_perf_cpu *cpus;     /* owned, WP_PERF_CPUS of them */
-    struct wp_intmap pids;        /* tid -> pid */
+    struct wp_intmap pids;        /* tid -> pid of threads that are no leaders */
     bool has_waking;              /* a sched_waking was seen: wakeups say nothing new */
 };
 

@@ -14,7 +14,7 @@ static const struct {
 } events[] = {
     {"sched_switch", WP_PERF_SWITCH}, {"sched_waking", WP_PERF_WAKING}, {"sched_wakeup", WP_PERF_WAKEUP},
     {"sched_wakeup_new", WP_PERF_WAKEUP}, {"sched_process_fork", WP_PERF_FORK}, {"sched_process_exec", WP_PERF_EXEC},
-    {"sched_process_exit", WP_PERF_EXIT}, {"sched_migrate_task", WP_PERF_IGNORED},
+    {"sched_process_exit", WP_PERF_EXIT}, {"sched_migrate_task", WP_PERF_IGNORED}, {"task_rename", WP_PERF_RENAME},
     {"block_rq_insert", WP_PERF_BLOCK_INSERT}, {"block_rq_issue", WP_PERF_BLOCK_ISSUE},
     {"block_rq_complete", WP_PERF_BLOCK_COMPLETE}, {"irq_handler_entry", WP_PERF_IRQ_ENTRY},
     {"irq_handler_exit", WP_PERF_IRQ_EXIT}, {"softirq_entry", WP_PERF_SOFTIRQ_ENTRY},
@@ -41,8 +41,8 @@ enum wp_perf_kind wp_perf_kind_of(struct wp_text event)
 {
     if (is_sample(event))
         return WP_PERF_SAMPLE;
-    if (!wp_text_take(&event, "sched:") && !wp_text_take(&event, "block:"))
-        wp_text_take(&event, "irq:");
+    if (!wp_text_take(&event, "sched:") && !wp_text_take(&event, "block:") && !wp_text_take(&event, "irq:"))
+        wp_text_take(&event, "task:");
     for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++)
         if (wp_text_is(event, events[i].name))
             return events[i].kind;
@@ -276,6 +276,23 @@ static bool parse_exit(struct wp_text text, struct wp_perf_trace *trace)
     return true;
 }
 
+/* "[pid=N ]oldcomm=C newcomm=D oom_score_adj=N"; without the number it is the thread of the head (tid 0). */
+static bool parse_rename(struct wp_text text, struct wp_perf_trace *trace)
+{
+    if (wp_text_take(&text, "pid=") && (!wp_text_take_u32(&text, WP_PERF_TIDS, &trace->tid) || !wp_text_take(&text, " ")))
+        return false;
+    size_t score = wp_text_rfind(text, " oom_score_adj=");
+    if (score == WP_TEXT_NONE || !wp_text_take(&text, "oldcomm="))
+        return false;
+    text.size = score - wp_text_of("oldcomm=").size;
+    size_t middle = wp_text_find(text, " newcomm=");
+    if (middle == WP_TEXT_NONE)
+        return false;
+    trace->comm = wp_text_head(text, middle);
+    trace->other_comm = wp_text_tail(text, middle + wp_text_of(" newcomm=").size);
+    return true;
+}
+
 /* --- block requests --- */
 
 /* Letters of blk_fill_rwbs (block/blk-core.c, kernel/trace/blktrace.c); the first F is a flush, one behind it FUA. */
@@ -362,6 +379,8 @@ bool wp_perf_trace_parse(enum wp_perf_kind kind, struct wp_text text, struct wp_
         return parse_exec(text, trace);
     case WP_PERF_EXIT:
         return parse_exit(text, trace);
+    case WP_PERF_RENAME:
+        return parse_rename(text, trace);
     case WP_PERF_BLOCK_INSERT:
     case WP_PERF_BLOCK_ISSUE:
     case WP_PERF_BLOCK_COMPLETE:

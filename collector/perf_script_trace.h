@@ -2,7 +2,7 @@
 #ifndef WP_COLLECTOR_PERF_SCRIPT_TRACE_H
 #define WP_COLLECTOR_PERF_SCRIPT_TRACE_H
 /*
- * What an event says behind its name: the print formats of the kernel's tracepoints (include/trace/events/{sched,block,irq}.h,
+ * What an event says behind its name: the print formats of the kernel's tracepoints (include/trace/events/{sched,task,block,irq}.h,
  * Linux 3.13 to 6.12) and, for switches and wakings, the shorter ones of libtraceevent's plugins. Names in them may hold the
  * words that part the fields, so fields are found by more of their surroundings than fits into a name (15 bytes).
  */
@@ -18,6 +18,7 @@ enum wp_perf_kind {
     WP_PERF_FORK,
     WP_PERF_EXEC,
     WP_PERF_EXIT,
+    WP_PERF_RENAME,
     WP_PERF_BLOCK_INSERT,
     WP_PERF_BLOCK_ISSUE,
     WP_PERF_BLOCK_COMPLETE,
@@ -30,7 +31,8 @@ enum wp_perf_kind {
 };
 
 struct wp_perf_trace {
-    struct wp_text comm, other_comm;  /* SWITCH: prev, next; WAKING: the woken in other_comm; FORK: parent, child */
+    struct wp_text comm, other_comm;  /* SWITCH: prev, next; WAKING: the woken in other_comm; FORK: parent, child;
+                                       * RENAME: before, after */
     struct wp_text file;              /* EXEC */
     uint32_t tid, other_tid;          /* as comm; EXEC: before, after */
     enum wp_task_state state;         /* SWITCH */

@@ -162,6 +162,9 @@ static void calls_and_forks(void **state)
     assert_int_equal(fork_of("kernel_clone<__x64_sys_vfork<do_syscall_64<~__vfork"), WP_FORK_VFORK);
     assert_int_equal(fork_of("kernel_clone<__x64_sys_clone<do_syscall_64<~__clone<~__spawnix<~main"), WP_FORK_VFORK);
     assert_int_equal(fork_of("kernel_clone<__x64_sys_clone<do_syscall_64<~_Fork<~main"), 0);
+    assert_int_equal(fork_of("kernel_clone<__do_sys_clone3<do_syscall_64<~clone3<~"), WP_FORK_THREAD); /* no frame pointers */
+    assert_int_equal(fork_of("kernel_clone<__do_sys_clone3<do_syscall_64<~clone3<~__spawnix<~main"), WP_FORK_VFORK);
+    assert_int_equal(fork_of("kernel_clone<__do_sys_clone<do_syscall_64"), 0);
     assert_int_equal(fork_of(""), 0);
 }
 

@@ -150,7 +150,7 @@ static void zero_bytes(void **state)
     assert_int_equal(perf_sink_run(&sink, text, sizeof(text), &skipped, NULL), 0);
     assert_int_equal(sink.broken, 0);
     assert_int_equal(skipped, 2);
-    assert_true(perf_sink_has(&sink, "1000001000 switch 0 1/0[s?h] > 2/0[?] c=1 d=0 a=0 b=0 flags=0 frames=1 f?g..f?g"));
+    assert_true(perf_sink_has(&sink, "1000001000 switch 0 1/1[s?h] > 2/2[?] c=1 d=0 a=0 b=0 flags=0 frames=1 f?g..f?g"));
     perf_sink_fini(&sink);
 }
 
@@ -163,7 +163,7 @@ static void deep_stacks(void **state)
         wp_buffer_printf(&text, "\t%x frame%d (/x)\n", i + 1, i);
     struct perf_sink sink = {0};
     assert_int_equal(perf_sink_run(&sink, (const char *)text.data, text.size, NULL, NULL), 0);
-    assert_true(perf_sink_has(&sink, "1000001000 switch 0 1/0[sh] > 2/0[cc] c=1 d=0 a=0 b=0 flags=0 frames=1024 "
+    assert_true(perf_sink_has(&sink, "1000001000 switch 0 1/1[sh] > 2/2[cc] c=1 d=0 a=0 b=0 flags=0 frames=1024 "
         "frame1023..frame0"));
     assert_int_equal(sink.broken, 0);
     perf_sink_fini(&sink);

@@ -108,7 +108,9 @@ static void a_recording(void **state)
     assert_has(&sink, "13528913379000 fork 0 10093/10093[sh] > 10095/10095[sh] c=0 d=0 a=0 b=0 flags=2 frames=0");
     assert_has(&sink, "13528913388000 switch 0 10093/10093[sh] > 10095/10095[sh] c=2 d=59 a=0 b=0 flags=0 frames=10 "
         "__vfork..__schedule");
-    assert_has(&sink, "13528913459000 exec 0 10095/10095[sh] > 10095/10095[python3] c=0 d=0 a=0 b=0 flags=0 frames=0 "
+    assert_has(&sink, "13528925426000 fork 0 10095/10095[python3] > 10096/10095[python3] c=0 d=0 a=0 b=0 flags=1 frames=0");
+    assert_has(&sink, "13528953710000 fork 0 10093/10093[sh] > 10099/10099[sh] c=0 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "13528913459000 exec 0 10095/10095[python3] > 10095/10095[sh] c=0 d=0 a=0 b=0 flags=0 frames=0 "
         "exe=/usr/bin/python3");
     perf_sink_fini(&sink);
     wp_buffer_fini(&text);
@@ -122,7 +124,7 @@ static void default_fields(void **state)
     assert_int_equal(sink.counts[WP_EVENT_SWITCH], times(&text, " sched:sched_switch: "));
     assert_int_equal(sink.counts[WP_EVENT_WAKING], times(&text, " sched:sched_waking: "));
     assert_int_equal(sink.counts[WP_EVENT_EXEC], 3);
-    assert_has(&sink, "13528911135000 waking 0 10091/0[perf] > 18/0[migration/0] c=1 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "13528911135000 waking 0 10091/10091[perf] > 18/18[migration/0] c=1 d=0 a=0 b=0 flags=0 frames=0");
     perf_sink_fini(&sink);
     wp_buffer_fini(&text);
 }
@@ -137,12 +139,12 @@ static void each_fact_has_its_time(void **state)
     (void)state;
     struct perf_sink sink = facts_of(SWITCH("1.000001", "1", "2") SWITCH("1.000001", "2", "3") SWITCH("1.000001", "3", "4")
         SWITCH("1.000000", "4", "5") SWITCH("1.000002", "5", "6") SWITCH("1.123456789", "6", "7"), 0);
-    assert_has(&sink, "1000001000 switch 0 1/0[sh] > 2/0[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
-    assert_has(&sink, "1000001001 switch 0 2/0[sh] > 3/0[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
-    assert_has(&sink, "1000001002 switch 0 3/0[sh] > 4/0[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
-    assert_has(&sink, "1000001003 switch 0 4/0[sh] > 5/0[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
-    assert_has(&sink, "1000002000 switch 0 5/0[sh] > 6/0[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
-    assert_has(&sink, "1123456789 switch 0 6/0[sh] > 7/0[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1000001000 switch 0 1/1[sh] > 2/2[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1000001001 switch 0 2/2[sh] > 3/3[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1000001002 switch 0 3/3[sh] > 4/4[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1000001003 switch 0 4/4[sh] > 5/5[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1000002000 switch 0 5/5[sh] > 6/6[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1123456789 switch 0 6/6[sh] > 7/7[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
     assert_int_equal(sink.watermark_ns, 1123456789);
     perf_sink_fini(&sink);
 }
@@ -160,7 +162,7 @@ static void wakeups_stand_in(void **state)
     snprintf(both, sizeof(both), "%s%s", waking, wakeup);
     sink = facts_of(both, 0);
     assert_int_equal(sink.counts[WP_EVENT_WAKING], 1);
-    assert_has(&sink, "1000003000 waking 0 1/0[sh] > 4/0[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1000003000 waking 0 1/1[sh] > 4/4[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
     perf_sink_fini(&sink);
 }
 
@@ -182,10 +184,10 @@ static void the_form_of_2015(void **state)
         "\tffffffff816a1b2c __schedule ([kernel.kallsyms])\n"
         "\tffffffff816a1b2d SyS_nanosleep ([kernel.kallsyms])\n"
         "\t          4005d0 work (/usr/bin/web)\n\n", 0);
-    assert_has(&sink, "1000000001000 waking 1 0/0[swapper] > 7/0[Web Content] c=2 d=0 a=0 b=0 flags=1 frames=0");
-    assert_has(&sink, "1000000002000 switch 1 0/0[swapper/1] > 7/0[Web Content] c=0 d=0 a=0 b=0 flags=0 frames=0");
-    assert_has(&sink, "1000000009000 sample 1 7/0[Web Content] > 0/0[] c=0 d=0 a=0 b=0 flags=0 frames=2 __libc_start_main..work");
-    assert_has(&sink, "1000000015000 switch 1 7/0[Web Content] > 0/0[swapper/1] c=2 d=36 a=0 b=0 flags=2 frames=3 "
+    assert_has(&sink, "1000000001000 waking 1 0/0[swapper] > 7/7[Web Content] c=2 d=0 a=0 b=0 flags=1 frames=0");
+    assert_has(&sink, "1000000002000 switch 1 0/0[swapper/1] > 7/7[Web Content] c=0 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1000000009000 sample 1 7/7[Web Content] > 0/0[] c=0 d=0 a=0 b=0 flags=0 frames=2 __libc_start_main..work");
+    assert_has(&sink, "1000000015000 switch 1 7/7[Web Content] > 0/0[swapper/1] c=2 d=36 a=0 b=0 flags=2 frames=3 "
         "work..__schedule");
     assert_int_equal(sink.facts, 4);
     perf_sink_fini(&sink);
@@ -207,7 +209,10 @@ static void what_is_remembered(void **state)
         "next_comm=kworker/0:1 next_pid=9 next_prio=120\n"
         ":-1 -1/-1 [000] 1.000009: sched:sched_waking: comm=cc pid=6 prio=120 target_cpu=001\n"
         "kworker/0:1-events 9/9 [000] 1.000010: sched:sched_waking: comm=cc pid=6 prio=120 target_cpu=001\n"
-        "cc 6/6 [001] 1.000011: sched:sched_process_exec: filename=/usr/bin/a-name-that-is-long pid=5 old_pid=6\n", 0);
+        "cc 6/6 [001] 1.000011: sched:sched_process_exec: filename=/usr/bin/a-name-that-is-long pid=5 old_pid=6\n"
+        "kworker/0:1-events 9/9 [000] 1.000012: task:task_rename: pid=9 oldcomm=kworker/0:1 newcomm=other oom_score_adj=0\n"
+        "kworker/0:1-events 9/9 [000] 1.000013: sched:sched_waking: comm=cc pid=6 prio=120 target_cpu=001\n"
+        "cc 5/5 [001] 1.000014: sched:sched_waking: comm=cc pid=6 prio=120 target_cpu=001\n", 0);
     assert_has(&sink, "1000000000 sample 0 6/5[sh] > 0/0[] c=0 d=0 a=0 b=0 flags=0 frames=1 work..work");
     assert_has(&sink, "1000002000 waking 0 5/5[sh] > 6/5[cc] c=5 d=36 a=0 b=0 flags=1 frames=0");
     assert_has(&sink, "1000004000 waking 0 5/5[sh] > 6/5[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
@@ -217,12 +222,15 @@ static void what_is_remembered(void **state)
     char line[256];
     snprintf(line, sizeof(line), "1000007000 waking 0 5/5[sh] > 6/5[cc] c=4 d=8388624 a=%llu b=0 flags=2 frames=0", key);
     assert_has(&sink, line);
-    assert_has(&sink, "1000008000 switch 0 5/5[sh] > 9/0[kworker/0:1] c=0 d=0 a=0 b=0 flags=1 frames=0");
+    assert_has(&sink, "1000008000 switch 0 5/5[sh] > 9/9[kworker/0:1] c=0 d=0 a=0 b=0 flags=1 frames=0");
     /* the switch ended the soft interrupt; perf no longer knew the thread, and has a longer name for it */
-    assert_has(&sink, "1000009000 waking 0 9/0[kworker/0:1] > 6/5[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1000009000 waking 0 9/9[kworker/0:1] > 6/5[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
     assert_has(&sink, "1000010000 waking 0 9/9[kworker/0:1] > 6/5[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
-    assert_has(&sink, "1000011000 exec 1 6/6[] > 5/5[a-name-that-is-] c=0 d=0 a=0 b=0 flags=0 frames=0 "
+    assert_has(&sink, "1000011000 exec 1 5/5[a-name-that-is-] > 6/5[] c=0 d=0 a=0 b=0 flags=0 frames=0 "
         "exe=/usr/bin/a-name-that-is-long");
+    assert_has(&sink, "1000012000 rename 0 9/9[other] > 0/0[] c=0 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1000013000 waking 0 9/9[other] > 6/6[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1000014000 waking 1 5/5[a-name-that-is-] > 6/6[cc] c=1 d=0 a=0 b=0 flags=0 frames=0");
     perf_sink_fini(&sink);
 }
 
@@ -240,10 +248,10 @@ static void odd_lines_do_not_stop_it(void **state)
         "sh 1 [000] 1.000006: PERF_RECORD_LOST lost\n"                        /* 6 */
         "sh 1 [000] 1.000007: sched:sched_process_exit: comm=sh pid=1 prio=120", 6); /* no end of line */
     assert_int_equal(sink.facts, 2);
-    assert_has(&sink, "1000001000 switch 0 1/0[sh] > 2/0[cc] c=1 d=0 a=0 b=0 flags=0 frames=1 f..f");
+    assert_has(&sink, "1000001000 switch 0 1/1[sh] > 2/2[cc] c=1 d=0 a=0 b=0 flags=0 frames=1 f..f");
     assert_has(&sink, "drop 0 6 1000001000-1000005000");
     assert_has(&sink, "drop 1 12 1000001000-1000001000");
-    assert_has(&sink, "1000007000 exit 0 1/0[sh] > 0/0[] c=0 d=0 a=0 b=0 flags=0 frames=0");
+    assert_has(&sink, "1000007000 exit 0 1/1[sh] > 0/0[] c=0 d=0 a=0 b=0 flags=0 frames=0");
     perf_sink_fini(&sink);
 }
 

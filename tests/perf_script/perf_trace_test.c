@@ -156,6 +156,17 @@ static void lives_are_read(void **state)
     assert_int_equal(trace.tid, 4785);
     parsed(WP_PERF_EXIT, "comm=dd pid=4785 prio=120");
     refused(WP_PERF_EXIT, "comm=dd");
+
+    trace = parsed(WP_PERF_RENAME, "pid=24321 oldcomm=my sh newcomm=ec ho oom_score_adj=-17");
+    assert_text(trace.comm, "my sh");
+    assert_text(trace.other_comm, "ec ho");
+    assert_int_equal(trace.tid, 24321);
+    trace = parsed(WP_PERF_RENAME, "oldcomm=sh newcomm= oom_score_adj=0");
+    assert_text(trace.other_comm, "");
+    assert_int_equal(trace.tid, 0);
+    refused(WP_PERF_RENAME, "pid=1 oldcomm=sh oom_score_adj=0");
+    refused(WP_PERF_RENAME, "pid=1 oldcomm=sh newcomm=x");
+    refused(WP_PERF_RENAME, "pid=x oldcomm=sh newcomm=x oom_score_adj=0");
 }
 
 static void requests_are_read(void **state)
