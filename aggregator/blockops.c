@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define RING 65536u
+#define RING 262144u /* operations remembered */
+#define BACK 4096u    /* of one thread that are looked at */
 
 int wp_blockops_init(struct wp_blockops *blockops)
 {
@@ -63,6 +64,7 @@ static void complete(struct wp_blockops *blockops, struct wp_blockop *op, const 
         uint64_t n = (uint64_t)(op - blockops->ops);
         uint64_t base = (blockops->count - 1) & ~(uint64_t)blockops->mask;
         n += base + n > blockops->count - 1 ? base - blockops->mask - 1 : base;
+        op->has_before = wp_intmap_get(&blockops->by_thread, (struct wp_intkey){op->thread, 0}, &op->before);
         wp_intmap_put(&blockops->by_thread, (struct wp_intkey){op->thread, 0}, (uint32_t)n);
     }
 }
@@ -95,16 +97,34 @@ void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *even
     }
 }
 
-const struct wp_blockop *wp_blockops_find(const struct wp_blockops *blockops, uint32_t device, uint64_t key)
+uint64_t wp_blockops_number(const struct wp_blockops *blockops, uint32_t device, uint64_t key)
 {
-    return find(blockops, device, key);
+    const struct wp_blockop *op = find(blockops, device, key);
+    if (!op)
+        return 0;
+    uint64_t slot = (uint64_t)(op - blockops->ops), last = blockops->count - 1;
+    return last - ((last - slot) & blockops->mask) + 1;
+}
+
+const struct wp_blockop *wp_blockops_at(const struct wp_blockops *blockops, uint64_t number)
+{
+    if (!number || number > blockops->count || blockops->count - number > blockops->mask)
+        return NULL;
+    return &blockops->ops[(number - 1) & blockops->mask];
 }
 
 const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops, uint32_t thread, uint64_t before_ns)
 {
     uint32_t low;
-    if (!wp_intmap_get(&blockops->by_thread, (struct wp_intkey){thread, 0}, &low))
-        return NULL;
-    const struct wp_blockop *op = at(blockops, low);
-    return op && op->thread == thread && op->done_ns && op->done_ns <= before_ns ? op : NULL;
+    bool found = wp_intmap_get(&blockops->by_thread, (struct wp_intkey){thread, 0}, &low);
+    for (unsigned steps = 0; found && steps < BACK; steps++) {
+        const struct wp_blockop *op = at(blockops, low);
+        if (!op || op->thread != thread || !op->done_ns)
+            return NULL;
+        if (op->done_ns <= before_ns)
+            return op;
+        low = op->before;
+        found = op->has_before;
+    }
+    return NULL;
 }

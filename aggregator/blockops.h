@@ -5,6 +5,7 @@
 #include "common/intmap.h"
 #include "proto/event.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct wp_blockop {
@@ -12,6 +13,8 @@ struct wp_blockop {
     uint64_t key, sector;
     uint32_t device, bytes;
     uint32_t thread;   /* thread index that inserted (or issued) it */
+    uint32_t before;   /* low 32 bits of the number of the thread's operation that finished before it */
+    bool has_before;
     uint8_t flags;     /* WP_BLOCK_* */
 };
 
@@ -27,8 +30,10 @@ struct wp_blockops {
 int wp_blockops_init(struct wp_blockops *blockops);
 void wp_blockops_fini(struct wp_blockops *blockops);
 void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread);
-/* The operation with this key that was last alive, or NULL. */
-const struct wp_blockop *wp_blockops_find(const struct wp_blockops *blockops, uint32_t device, uint64_t key);
+/* The number (never 0) of the operation that has this key now: keys are used again as soon as a request is done. 0: none. */
+uint64_t wp_blockops_number(const struct wp_blockops *blockops, uint32_t device, uint64_t key);
+/* The operation with this number, NULL when it is none or so old that it was forgotten. */
+const struct wp_blockop *wp_blockops_at(const struct wp_blockops *blockops, uint64_t number);
 /* The last finished operation of this thread before `before_ns`, or NULL. */
 const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops, uint32_t thread, uint64_t before_ns);
 

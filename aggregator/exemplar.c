@@ -216,7 +216,7 @@ static void links_to(struct wp_exemplar *exemplar, uint32_t index, uint32_t thre
             add_link(exemplar, WP_LINK_MESSAGE, send.thread, send.time_ns < slice->wake_ns ? send.time_ns : slice->wake_ns,
                 thread, slice->in_ns);
     } else if (slice->cause == WP_CAUSE_BLOCK) {
-        const struct wp_blockop *op = wp_blockops_find(&timeline->blockops, slice->cause_d, slice->cause_a);
+        const struct wp_blockop *op = wp_blockops_at(&timeline->blockops, slice->cause_a);
         if (op && op->thread)
             add_link(exemplar, WP_LINK_IO, op->thread, op->insert_ns, thread, slice->in_ns);
     }

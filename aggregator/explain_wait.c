@@ -141,7 +141,7 @@ static void by_timer(struct wp_explainer *x, const struct wait *wait, uint64_t f
 static void by_block(struct wp_explainer *x, const struct wait *wait, uint64_t from, uint64_t to)
 {
     const struct wp_timeline *timeline = x->timeline;
-    const struct wp_blockop *op = wp_blockops_find(&timeline->blockops, wait->slice->cause_d, wait->slice->cause_a);
+    const struct wp_blockop *op = wp_blockops_at(&timeline->blockops, wait->slice->cause_a);
     if (!op || !op->issue_ns || op->insert_ns >= to)
         op = wp_blockops_last_of(&timeline->blockops, wait->thread, wait->slice->wake_ns);
     if (!op) {

@@ -152,13 +152,29 @@ uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id)
     return peer == AMBIGUOUS || peer == id ? 0 : peer;
 }
 
-static bool find_datagram(const struct wp_messages *messages, uint64_t key, struct wp_send *send)
+static bool is_datagram_socket(const struct wp_messages *messages, uint32_t id)
+{
+    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
+    return entry && entry->protocol == IPPROTO_UDP;
+}
+
+uint64_t wp_messages_position(const struct wp_messages *messages, uint32_t id, uint64_t key)
 {
     uint32_t low;
+    if (!is_datagram_socket(messages, id))
+        return key;
     if (!wp_intmap_get(&messages->datagrams, (struct wp_intkey){key, 0}, &low))
+        return 0;
+    const uint64_t last = messages->datagram_count - 1;
+    return messages->datagram_ring[low % DATAGRAMS].end == key ? last - ((last - low) % DATAGRAMS) + 1 : 0;
+}
+
+static bool find_datagram(const struct wp_messages *messages, uint64_t number, struct wp_send *send)
+{
+    if (!number || number > messages->datagram_count || messages->datagram_count - number >= DATAGRAMS)
         return false;
-    *send = messages->datagram_ring[low % DATAGRAMS];
-    return send->end == key;
+    *send = messages->datagram_ring[(number - 1) % DATAGRAMS];
+    return true;
 }
 
 /* The last send that supplied the byte before `position`. */
@@ -179,8 +195,7 @@ static bool find_send(const struct wp_socket *socket, uint32_t position, struct 
 enum wp_match wp_messages_match(const struct wp_messages *messages, uint32_t id, uint64_t position, uint64_t arrival_ns,
     struct wp_send *send)
 {
-    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
-    if (entry && entry->protocol == IPPROTO_UDP)
+    if (is_datagram_socket(messages, id))
         return find_datagram(messages, position, send) ? WP_MATCH_FOUND : WP_MATCH_NO_PEER;
     uint32_t peer = wp_messages_peer(messages, id);
     if (!peer || peer >= messages->socket_room)

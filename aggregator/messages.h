@@ -53,6 +53,9 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
 /* The other end on this host of socket `id`, or 0. */
 uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id);
 
+/* What wp_messages_match wants to know of a message that just came to socket `id`: the stream position as it is, of a
+ * datagram its number in place of its key (which may be used again); 0: a datagram that nobody here sent. */
+uint64_t wp_messages_position(const struct wp_messages *messages, uint32_t id, uint64_t position_or_key);
 enum wp_match { WP_MATCH_FOUND, WP_MATCH_NO_PEER /* the other end is not on this host */, WP_MATCH_NO_SEND };
 /* Who sent what arrived at socket `id` up to `position` at `arrival_ns`. */
 enum wp_match wp_messages_match(const struct wp_messages *messages, uint32_t id, uint64_t position, uint64_t arrival_ns,

@@ -341,6 +341,16 @@ static void on_switch(struct wp_timeline *timeline, const struct wp_event *event
     timeline->cpu_time[cpu] = event->time_ns;
 }
 
+/* Keys of requests and datagrams are used again: what one means is asked at once, not when the sleep is explained. */
+static uint64_t cause_of(const struct wp_timeline *timeline, const struct wp_event *event)
+{
+    if (event->c == WP_CAUSE_BLOCK)
+        return wp_blockops_number(&timeline->blockops, event->d, event->a);
+    if (event->c == WP_CAUSE_MESSAGE)
+        return wp_messages_position(&timeline->messages, event->d, event->a);
+    return event->a;
+}
+
 static void on_waking(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t waker = thread_of(timeline, event->thread), target = thread_of(timeline, event->other);
@@ -363,14 +373,14 @@ static void on_waking(struct wp_timeline *timeline, const struct wp_event *event
         thread->early.time_ns = event->time_ns;
         thread->early.waker = waker;
         thread->early.cause = (uint8_t)event->c;
-        thread->early.a = event->a;
+        thread->early.a = cause_of(timeline, event);
         thread->early.d = event->d;
         thread->early.in_irq = in_irq;
     } else if (!slice->wake_ns || slice->wake_ns == slice->out_ns) {
         slice->wake_ns = event->time_ns;
         slice->waker = waker;
         slice->cause = (uint8_t)event->c;
-        slice->cause_a = event->a;
+        slice->cause_a = cause_of(timeline, event);
         slice->cause_d = event->d;
         if (in_irq)
             slice->flags |= WP_SLICE_IN_IRQ;

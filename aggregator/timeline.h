@@ -31,7 +31,7 @@ enum wp_slice_flag {
 /* A sleep and the run after it: [out, in) and [in, end). 0 stands for "not yet". */
 struct wp_slice {
     uint64_t out_ns, wake_ns, in_ns, end_ns;
-    uint64_t cause_a;           /* of the waking event: position, datagram key or request key */
+    uint64_t cause_a;           /* of the waking event: stream position; number of the datagram or block operation */
     uint32_t cause_d;           /* of the waking event: socket, device, irq, vector */
     uint32_t stack;             /* where it went to sleep */
     uint32_t waker;             /* thread index current at the waking, 0 idle or none */

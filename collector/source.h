@@ -27,7 +27,7 @@ struct wp_fact_socket {
 
 struct wp_fact {
     struct wp_event event;        /* thread, other, stack and, for sockets, d are filled in by the batcher */
-    uint32_t tid, other_tid;      /* raw; 0 is the idle task */
+    uint32_t tid, other_tid;      /* raw; 0 is the idle task. EXEC: tid after it, other_tid the thread that called it */
     uint32_t pid, other_pid;      /* thread group, 0: unknown */
     const char *comm, *other_comm; /* "" or NULL when unknown; valid during the call */
     const char *exe, *cmdline;    /* EXEC only; cmdline never leaves the host */
