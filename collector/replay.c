@@ -83,7 +83,13 @@ static int run(struct replay *r, const struct wp_logger *logger, struct wp_error
     const struct wp_bye *bye = wp_capture_reader_bye(r->reader);
     if (rc)
         return rc;
-    return wp_outlet_finish(r->outlet, bye ? bye->events : 0, bye ? bye->dropped : 0, err);
+    uint64_t events = bye ? bye->events : 0, dropped = bye ? bye->dropped : 0;
+    rc = wp_outlet_finish(r->outlet, events, dropped, err);
+    if (!rc && o->says_stats)
+        printf("{\"events\":%llu,\"dropped\":%llu,\"batches\":%llu,\"bytes\":%llu}\n", (unsigned long long)events,
+            (unsigned long long)dropped, (unsigned long long)(bye ? bye->last_seq : 0),
+            (unsigned long long)wp_outlet_bytes(r->outlet));
+    return rc;
 }
 
 int wp_replay_run(const struct wp_collector_options *options, const struct wp_logger *logger, struct wp_error *err)
