@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #define LOOK_MS 20
-#define WELCOME_NS 30000000000u
 
 struct collector {
     const struct wp_collector_options *options;
@@ -72,18 +71,10 @@ static int say_hello(struct collector *c, struct wp_error *err)
 /* Ready: tracing is attached and, when there is one, the aggregator has welcomed us. */
 static int await_welcome(struct collector *c, struct wp_error *err)
 {
-    uint64_t deadline = now_ns(CLOCK_MONOTONIC) + WELCOME_NS;
-    bool warned = false;
-    while (!wp_outlet_is_ready(c->outlet) && !*c->options->stop) {
-        int rc = wp_outlet_pump(c->outlet, LOOK_MS, err);
-        if (rc)
-            return rc;
-        if (!warned && now_ns(CLOCK_MONOTONIC) > deadline) {
-            wp_log(c->logger, WP_LOG_WARN, "no aggregator answers yet endpoint=%s", c->options->endpoint);
-            warned = true;
-        }
-    }
-    return 0;
+    int rc = 0;
+    while (!rc && !wp_outlet_is_ready(c->outlet) && !*c->options->stop)
+        rc = wp_outlet_pump(c->outlet, LOOK_MS, err);
+    return rc;
 }
 
 static void tell_ready(const struct wp_collector_options *options)

@@ -8,6 +8,8 @@
 
 #define LIMIT_BYTES ((size_t)256 << 20)
 #define LIMIT_FRAMES 65536u
+#define ABSENT_MS 5000u
+#define ABSENT_NS 60000000000u
 #define GONE_MS 20000u /* an aggregator that restarts is back sooner */
 
 struct frame {
@@ -23,8 +25,18 @@ struct wp_sender {
     struct frame *frames;
     uint32_t first, count, sent;
     size_t bytes;
+    uint64_t heard_ms;  /* when it was last welcome */
+    struct wp_log_limit absence;
+    const char *endpoint;
     bool was_welcome;
 };
+
+static uint64_t now_ms(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
 
 int wp_sender_open(struct wp_sender **sender, const char *endpoint, const struct wp_hello *hello,
     const struct wp_logger *logger, struct wp_error *err)
@@ -33,6 +45,8 @@ int wp_sender_open(struct wp_sender **sender, const char *endpoint, const struct
     if (!s)
         return wp_error_set(err, -ENOMEM, "out of memory");
     s->logger = logger;
+    s->endpoint = endpoint;
+    s->heard_ms = now_ms();
     s->frames = calloc(LIMIT_FRAMES, sizeof(*s->frames));
     int rc = s->frames ? wp_client_open(&s->client, endpoint, hello, err) : wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
@@ -106,6 +120,17 @@ static void resume(struct wp_sender *s)
     s->was_welcome = true;
 }
 
+/* Says now and then that nobody answers: what is collected waits in memory meanwhile. */
+static void warn_of_absence(struct wp_sender *s)
+{
+    uint64_t now = now_ms();
+    if (wp_client_is_welcome(s->client))
+        s->heard_ms = now;
+    else if (now - s->heard_ms > ABSENT_MS && wp_log_allowed(&s->absence, now * 1000000, ABSENT_NS))
+        wp_log(s->logger, WP_LOG_WARN, "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%u", s->endpoint,
+            (unsigned long long)(now - s->heard_ms) / 1000, s->count);
+}
+
 int wp_sender_pump(struct wp_sender *s, int timeout_ms, struct wp_error *err)
 {
     uint64_t welcomes = wp_client_welcomes(s->client);
@@ -115,6 +140,7 @@ int wp_sender_pump(struct wp_sender *s, int timeout_ms, struct wp_error *err)
     if (rc < 0)
         return rc;
     forget_acked(s);
+    warn_of_absence(s);
     if (wp_client_welcomes(s->client) != welcomes)
         resume(s);
     return wp_client_is_welcome(s->client) ? send_some(s, err) : 0;
@@ -134,13 +160,6 @@ int wp_sender_push(struct wp_sender *s, uint64_t seq, const uint8_t *bytes, size
     *frame_at(s, s->count++) = (struct frame){copy, size, seq};
     s->bytes += size;
     return wp_client_is_welcome(s->client) ? send_some(s, err) : 0;
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
 int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t timeout_ms, struct wp_error *err)

@@ -10,6 +10,7 @@
 
 struct wp_sender;
 
+/* `endpoint` is borrowed for the sender's life. */
 int wp_sender_open(struct wp_sender **sender, const char *endpoint, const struct wp_hello *hello,
     const struct wp_logger *logger, struct wp_error *err);
 void wp_sender_close(struct wp_sender *sender);
