@@ -224,7 +224,8 @@ static int child_fills_the_disk(const char *root)
     struct wp_error err = {0};
     struct work work = {0};
     snprintf(own.root, sizeof(own.root), "%s", root);
-    if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+    /* In a chroot "/" is no mount to be made private. */
+    if (unshare(CLONE_NEWNS) || (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) && errno != EINVAL) ||
             mount("none", root, "tmpfs", 0, "size=3m"))
         return 20;
     if (wp_store_open(&own.store, root, true, NULL))

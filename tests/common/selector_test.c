@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/selector.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+static bool matches(const char *text, const struct wp_selector_subject *subject)
+{
+    struct wp_selector s;
+    struct wp_error err = {0};
+    if (wp_selector_parse(&s, text, &err))
+        fail_msg("'%s' was refused: %s", text, err.text);
+    bool yes = wp_selector_matches(&s, subject);
+    wp_selector_fini(&s);
+    return yes;
+}
+
+static bool pattern_is_worker(const void *context, const char *pattern)
+{
+    (void)context;
+    return !strcmp(pattern, "worker [0-9]+");
+}
+
+static void terms(void **state)
+{
+    (void)state;
+    struct wp_selector_subject nginx = {.comm = "nginx", .exe = "/usr/sbin/nginx", .cgroup = "/system.slice/nginx.service",
+        .pid = 77, .cmdline_matches = pattern_is_worker};
+    assert_true(matches("comm=nginx", &nginx));
+    assert_false(matches("comm=ngin", &nginx));
+    assert_true(matches("exe=/usr/sbin/nginx", &nginx));
+    assert_false(matches("exe=nginx", &nginx));
+    assert_true(matches("pid=77", &nginx));
+    assert_false(matches("pid=7", &nginx));
+    assert_true(matches("cgroup=/system.slice/nginx.service", &nginx));
+    assert_true(matches("cgroup=/system.slice", &nginx));
+    assert_false(matches("cgroup=/system", &nginx));
+    assert_true(matches("unit=nginx.service", &nginx));
+    assert_false(matches("unit=ginx.service", &nginx));
+    assert_true(matches("cmdline~worker [0-9]+", &nginx));
+    assert_false(matches("cmdline~master", &nginx));
+    assert_true(matches("comm=nginx,pid=77", &nginx));
+    assert_false(matches("comm=nginx,pid=78", &nginx));
+    assert_false(matches("command", &nginx));
+    nginx.is_command = true;
+    assert_true(matches("command", &nginx));
+    assert_true(matches("command,comm=nginx", &nginx));
+}
+
+static void escapes(void **state)
+{
+    (void)state;
+    struct wp_selector_subject odd = {.comm = "a,b\\c", .exe = "", .cgroup = ""};
+    assert_true(matches("comm=a\\,b\\\\c", &odd));
+    struct wp_selector_subject plain = {.comm = "a=b", .exe = "", .cgroup = ""};
+    assert_true(matches("comm=a=b", &plain));
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"", "comm", "comm=", "name=x", "pid=x", "pid=-1", "pid=99999999999", "comm=a,", ",comm=a",
+        "comm=a,,pid=1", "cmdline~[", "comm=a,comm=b,comm=c,comm=d,comm=e,comm=f,comm=g,comm=h,comm=i"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct wp_selector s;
+        struct wp_error err = {0};
+        if (!wp_selector_parse(&s, bad[i], &err))
+            fail_msg("'%s' was taken", bad[i]);
+        assert_true(strlen(err.text) > 10);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(terms), cmocka_unit_test(escapes), cmocka_unit_test(refusals)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
