@@ -269,6 +269,11 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
     return wp_delta_is_full(b->delta) ? send_batch(b, 0, b->cut_ns, false, err) : 0;
 }
 
+void wp_batcher_prepare(struct wp_batcher *b)
+{
+    wp_stack_table_prepare(b->stacks);
+}
+
 struct wp_sink wp_batcher_sink(struct wp_batcher *b)
 {
     return (struct wp_sink){on_fact, on_drops, on_watermark, on_mapped, b};

@@ -30,6 +30,8 @@ struct wp_batcher_stats {
 
 int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_options *options, struct wp_error *err);
 void wp_batcher_destroy(struct wp_batcher *batcher);
+/* Reads what takes long, when the source exists and before its first facts are taken. */
+void wp_batcher_prepare(struct wp_batcher *batcher);
 struct wp_sink wp_batcher_sink(struct wp_batcher *batcher);
 /* Everything that is left, and the last batch of the session. */
 int wp_batcher_finish(struct wp_batcher *batcher, struct wp_error *err);

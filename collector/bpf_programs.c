@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/bpf_programs.h"
 
+#include "collector/unwinder.h"
+
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <errno.h>
@@ -41,6 +43,17 @@ static const char *tracepoint_of(const struct bpf_program *program)
     return strncmp(section, "tp_btf/", 7) ? NULL : section + 7;
 }
 
+/* The unwinder reads the maple tree that memory is kept in since Linux 6.1. */
+static bool can_unwind(const struct btf *btf)
+{
+#if defined(__x86_64__)
+    return btf__find_by_name_kind(btf, "maple_range_64", BTF_KIND_STRUCT) > 0;
+#else
+    (void)btf;
+    return false;
+#endif
+}
+
 /* Programs whose tracepoint this kernel lacks are left out; what is then missing is said. */
 static int choose(struct wp_programs *p, struct wp_error *err)
 {
@@ -63,6 +76,9 @@ static int choose(struct wp_programs *p, struct wp_error *err)
         bpf_program__set_autoload(program, false);
         wp_log(p->logger, WP_LOG_WARN, "this kernel lacks a tracepoint, what it would tell is missing tracepoint=%s", name);
     }
+    p->object->rodata->wp_unwinds = can_unwind(btf);
+    if (!p->object->rodata->wp_unwinds)
+        wp_log(p->logger, WP_LOG_INFO, "user stacks are walked by frame pointer: unwinding needs Linux 6.1 on x86-64");
     btf__free(btf);
     return rc;
 }
@@ -238,6 +254,28 @@ int wp_programs_drops(const struct wp_programs *p, struct wp_record_drops *drops
 {
     uint32_t zero = 0;
     return bpf_map__lookup_elem(p->object->maps.drops, &zero, sizeof(zero), drops, p->cpus * sizeof(*drops), 0);
+}
+
+bool wp_programs_unwinding(const struct wp_programs *p, struct wp_unwinder_options *options)
+{
+    if (!p->object->rodata->wp_unwinds)
+        return false;
+    *options = (struct wp_unwinder_options){.files_fd = bpf_map__fd(p->object->maps.unwind_files),
+        .pages_fd = bpf_map__fd(p->object->maps.unwind_pages), .generation = &p->object->data->wp_unwind_generation,
+        .logger = p->logger};
+    return true;
+}
+
+void wp_programs_unwind_counts(const struct wp_programs *p, struct wp_unwind_counts *counts)
+{
+    uint32_t zero = 0;
+    struct wp_unwind_counts *all = calloc(p->cpus, sizeof(*all));
+    *counts = (struct wp_unwind_counts){0};
+    if (all && !bpf_map__lookup_elem(p->object->maps.unwind_counts, &zero, sizeof(zero), all, p->cpus * sizeof(*all), 0))
+        for (unsigned cpu = 0; cpu < p->cpus; cpu++)
+            for (unsigned i = 0; i < WP_UNWIND_ENDS; i++)
+                counts->ends[i] += all[cpu].ends[i];
+    free(all);
 }
 
 void wp_programs_forget_stacks(struct wp_programs *p)

@@ -3,6 +3,7 @@
 #define WP_COLLECTOR_BPF_PROGRAMS_H
 /* The BPF object: which programs this kernel can have, loading, attaching, the snapshot of tasks, drops. */
 #include "collector/bpf/ring_record.h"
+#include "collector/bpf/unwind_row.h"
 #include "collector/source_bpf.h"
 
 #include <bpf/libbpf.h>
@@ -20,6 +21,11 @@ int wp_programs_ring_fd(const struct wp_programs *programs);
 unsigned wp_programs_cpus(const struct wp_programs *programs);
 /* Fills drops[cpu] for wp_programs_cpus(); -errno. */
 int wp_programs_drops(const struct wp_programs *programs, struct wp_record_drops *drops);
+/* What the unwinder works on; false when this kernel cannot unwind. */
+struct wp_unwinder_options;
+bool wp_programs_unwinding(const struct wp_programs *programs, struct wp_unwinder_options *options);
+/* How walks of user stacks ended so far, of all CPUs. */
+void wp_programs_unwind_counts(const struct wp_programs *programs, struct wp_unwind_counts *counts);
 /* From now on stacks are sent whole again. */
 void wp_programs_forget_stacks(struct wp_programs *programs);
 

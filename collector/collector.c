@@ -110,6 +110,8 @@ static int run_live(struct collector *c, struct wp_error *err)
         rc = open_batcher(c, err);
     if (!rc)
         rc = open_source(c, err);
+    if (!rc)
+        wp_batcher_prepare(c->batcher);
     if (!rc && c->options->ready_fd >= 0)
         rc = await_welcome(c, err);
     if (rc)

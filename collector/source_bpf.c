@@ -3,6 +3,7 @@
 
 #include "collector/bpf_programs.h"
 #include "collector/sideband.h"
+#include "collector/unwinder.h"
 #include "common/buffer.h"
 
 #include <errno.h>
@@ -18,11 +19,13 @@
 /* A record is stamped before its place in the ring is taken; an interrupt, or a hypervisor, may stand between. */
 #define MARGIN_NS 50000000u
 #define RECORD_ALIGN 8u
+#define SETTLE_MS 2000u /* for the C library to be known to the unwinder */
 
 struct source_bpf {
     struct wp_source base;
     struct wp_programs *programs;
     struct ring_buffer *ring;
+    struct wp_unwinder *unwinder;      /* NULL when this kernel cannot */
     struct wp_sideband *sideband;      /* NULL when the kernel refuses it */
     struct wp_buffer records;          /* each: u32 size, padding to 8, bytes */
     struct wp_record_drops *drops, *drops_before;
@@ -173,6 +176,11 @@ static int deliver_all(struct source_bpf *s, const struct wp_sink *sink, struct 
         at += (sizeof(size) + size + RECORD_ALIGN - 1) & ~(size_t)(RECORD_ALIGN - 1);
         if (size < sizeof(*r))
             continue;
+        if (r->kind == WP_RECORD_FILE) {
+            if (s->unwinder)
+                wp_unwinder_ask(s->unwinder, r->a, (uint32_t)r->d, r->pid, r->b);
+            continue;
+        }
         int rc = deliver_mappings(s, r->time_ns, sink, err);
         if (!rc)
             rc = deliver(r, (const uint8_t *)(r + 1), size - sizeof(*r), sink, err);
@@ -256,11 +264,25 @@ static void stop_source(struct wp_source *source)
     s->is_stopping = true;
 }
 
+static void say_unwound(const struct source_bpf *s)
+{
+    struct wp_unwind_counts counts;
+    if (!s->unwinder)
+        return;
+    wp_programs_unwind_counts(s->programs, &counts);
+    wp_log(s->logger, WP_LOG_DEBUG, "user stacks complete=%llu no_rows=%llu not_code=%llu unreadable=%llu too_deep=%llu",
+        (unsigned long long)counts.ends[WP_UNWIND_COMPLETE], (unsigned long long)counts.ends[WP_UNWIND_NO_ROWS],
+        (unsigned long long)counts.ends[WP_UNWIND_NOT_CODE], (unsigned long long)counts.ends[WP_UNWIND_UNREADABLE],
+        (unsigned long long)counts.ends[WP_UNWIND_TOO_DEEP]);
+}
+
 static void destroy_source(struct wp_source *source)
 {
     struct source_bpf *s = (struct source_bpf *)source;
     if (!s)
         return;
+    say_unwound(s);
+    wp_unwinder_destroy(s->unwinder); /* it works on the programs' maps */
     ring_buffer__free(s->ring);
     wp_programs_destroy(s->programs);
     wp_sideband_close(s->sideband);
@@ -275,9 +297,12 @@ static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, destro
 static int start(struct source_bpf *s, const struct wp_source_bpf_options *options, struct wp_error *err)
 {
     struct wp_error why = {0};
+    struct wp_unwinder_options unwinding;
     int rc = wp_programs_load(&s->programs, options, s->logger, err);
     if (rc)
         return rc;
+    if (wp_programs_unwinding(s->programs, &unwinding))
+        s->unwinder = wp_unwinder_create(&unwinding);
     if (wp_sideband_open(&s->sideband, &why))
         wp_log(s->logger, WP_LOG_WARN, "functions of processes that live shortly will have no names reason=\"%s\"", why.text);
     s->drops = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));
@@ -286,6 +311,8 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
     if (!s->drops || !s->drops_before || !s->ring)
         return wp_error_set(err, -ENOMEM, "out of memory for the ring of events");
     s->drops_read_ns = now_ns();
+    if (s->unwinder)
+        wp_unwinder_settle(s->unwinder, SETTLE_MS);
     rc = wp_programs_attach(s->programs, options->frequency_hz, err);
     return rc ? rc : wp_programs_snapshot(s->programs, err);
 }

@@ -136,6 +136,12 @@ static uint32_t named_part(struct wp_stack_table *t, const struct wp_fact *fact)
     return stack;
 }
 
+void wp_stack_table_prepare(struct wp_stack_table *t)
+{
+    if (t->symbolizer)
+        wp_symbolizer_prepare(t->symbolizer);
+}
+
 uint32_t wp_stack_table_id(struct wp_stack_table *t, const struct wp_fact *fact)
 {
     uint32_t id = 0;

@@ -96,13 +96,17 @@ int wp_symbolizer_user(struct wp_symbolizer *z, const struct wp_address_spaces *
     return 0;
 }
 
+void wp_symbolizer_prepare(struct wp_symbolizer *z)
+{
+    if (!z->has_looked)
+        wp_kernel_symbols_read(&z->kernel, "/proc/kallsyms", NULL);
+    z->has_looked = true;
+}
+
 int wp_symbolizer_kernel(struct wp_symbolizer *z, uint64_t address, bool is_return, struct wp_frame_name *name)
 {
     struct wp_kernel_function function;
-    if (!z->has_looked) {
-        z->has_looked = true;
-        wp_kernel_symbols_read(&z->kernel, "/proc/kallsyms", NULL);
-    }
+    wp_symbolizer_prepare(z);
     *name = (struct wp_frame_name){.function = "", .object = "[kernel]", .is_kernel = true};
     if (!z->kernel || wp_kernel_symbols_find(z->kernel, address - is_return, &function))
         return 0;

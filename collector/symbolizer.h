@@ -17,6 +17,8 @@ struct wp_frame_name {
 
 struct wp_symbolizer *wp_symbolizer_create(void);
 void wp_symbolizer_destroy(struct wp_symbolizer *symbolizer);
+/* Reads the kernel's names now rather than when the first is asked for. */
+void wp_symbolizer_prepare(struct wp_symbolizer *symbolizer);
 /* A return address belongs to the call before it. Texts are valid until the next call. -ENOENT: in no mapping. */
 int wp_symbolizer_user(struct wp_symbolizer *symbolizer, const struct wp_address_spaces *spaces, uint32_t pid,
     uint64_t address, bool is_return, struct wp_frame_name *name);

@@ -82,6 +82,12 @@ static __always_inline __u64 address_of(const void *pointer_to_pointer)
     return value;
 }
 
+static __always_inline __u64 mix(__u64 h, __u64 word)
+{
+    h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+    return h ^ h >> 29;
+}
+
 /* The head of a record about the thread `task`, or about the idle task when it is not of this host. */
 static __always_inline void fill_head(struct wp_record *r, __u8 kind, struct task_struct *task)
 {

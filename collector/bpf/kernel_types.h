@@ -40,8 +40,28 @@ struct css_set {
     struct cgroup *dfl_cgrp;
 };
 
+typedef struct {
+    void *vdso;
+} mm_context_t;
+
+struct maple_tree {
+    void *ma_root;
+};
+
 struct mm_struct {
-    unsigned long arg_start, arg_end;
+    struct maple_tree mm_mt;
+    unsigned long arg_start, arg_end, start_code;
+    unsigned long exec_vm;
+    mm_context_t context;
+};
+
+struct file;
+
+struct vm_area_struct {
+    unsigned long vm_start, vm_end;
+    unsigned long vm_flags;
+    unsigned long vm_pgoff;
+    struct file *vm_file;
 };
 
 struct thread_info {
@@ -72,7 +92,21 @@ struct task_struct___cpu {
     } thread_info;
 };
 
+struct super_block {
+    unsigned int s_dev;
+};
+
+struct inode {
+    struct super_block *i_sb;
+    unsigned long i_ino;
+};
+
+struct file {
+    struct inode *f_inode;
+};
+
 struct linux_binprm {
+    struct file *file;
     const char *filename;
 };
 
@@ -145,7 +179,7 @@ struct bpf_iter__task {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-    unsigned long di, si, orig_ax, ip, sp;
+    unsigned long di, si, orig_ax, ip, sp, bp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {

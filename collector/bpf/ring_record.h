@@ -20,7 +20,9 @@ typedef uint64_t wp_u64;
 #endif
 
 #define WP_RECORD_SOCKET 32u      /* tail: struct wp_record_socket; d = its key. Comes before the first use of the key */
-#define WP_RECORD_KINDS 33u
+#define WP_RECORD_FILE 33u        /* code of an unknown file: a = inode, d = device, pid,
+                                   * b = address of the mapping, 0: the program itself */
+#define WP_RECORD_KINDS 34u
 
 #define WP_RECORD_COMM 16
 #define WP_RECORD_PATH 256

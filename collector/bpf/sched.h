@@ -46,6 +46,12 @@ struct call {
     bool is_yield;
 };
 
+/* As they were when the task last left user mode, by a call or an interrupt; NULL for kernel threads. */
+static __always_inline struct pt_regs *user_regs(struct task_struct *task)
+{
+    return task->flags & PF_KTHREAD ? 0 : (struct pt_regs *)bpf_task_pt_regs(task);
+}
+
 static __always_inline struct call call_of(struct task_struct *task)
 {
     struct call call = {};
@@ -103,7 +109,7 @@ int BPF_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_stru
     else if (call.is_deliberate)
         r->head.flags |= 2; /* WP_SWITCH_DELIBERATE */
     if (r->head.tid && r->head.c != STATE_RUNNING && r->head.c != STATE_DEAD && is_chosen(r->head.pid))
-        take_stacks(ctx, r, prev, !(prev->flags & PF_KTHREAD));
+        take_stacks(ctx, r, prev, user_regs(prev), 0);
     send_with_stack(r);
     return 0;
 }
@@ -166,6 +172,8 @@ int BPF_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binprm
 {
     if (!is_here(task))
         return 0;
+    if (wp_unwinds && program->file)
+        file_number(program->file, task->tgid, 0); /* its rows may be known before it first sleeps */
     struct exec_record *r = RESERVE(struct exec_record, KIND_EXEC);
     if (!r)
         return 0;
@@ -252,7 +260,7 @@ int wp_sample(void *ctx)
     if (!r || !task->pid || !is_here(task) || !is_chosen(task->tgid))
         return 0;
     fill_head(&r->head, KIND_SAMPLE, task);
-    take_stacks(ctx, r, task, !(task->flags & PF_KTHREAD));
+    take_stacks(ctx, r, task, user_regs(task), 1);
     send_with_stack(r);
     return 0;
 }

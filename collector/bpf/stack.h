@@ -5,7 +5,7 @@
  * Records with stacks. A stack is named by a hash of its addresses and of the address space; its addresses travel only
  * while the name is new to `seen`, so that a site that repeats costs a short record.
  */
-#include "emit.h"
+#include "unwind.h"
 
 #define MAX_IPS (WP_RECORD_KERNEL_DEPTH + WP_RECORD_USER_DEPTH)
 
@@ -36,21 +36,18 @@ static __always_inline struct stack_record *stack_scratch(__u32 which)
     return bpf_map_lookup_elem(&scratch, &which);
 }
 
-static __always_inline __u64 mix(__u64 h, __u64 word)
-{
-    h = (h ^ word) * 0x9e3779b97f4a7c15ull;
-    return h ^ h >> 29;
-}
-
-/* Takes the stacks of `task`, which is the one that runs here. */
-static __always_inline void take_stacks(void *ctx, struct stack_record *r, struct task_struct *task, bool with_user)
+/* Takes the stacks of `task`, which is the one that runs here; `regs`: its registers in user mode, NULL without any. */
+static __always_inline void take_stacks(void *ctx, struct stack_record *r, struct task_struct *task, struct pt_regs *regs,
+    __u32 which)
 {
     long got = bpf_get_stack(ctx, r->ips, WP_RECORD_KERNEL_DEPTH * 8, 0);
     __u32 kernel = got > 0 ? (__u32)got / 8 : 0;
     if (kernel > WP_RECORD_KERNEL_DEPTH)
         kernel = WP_RECORD_KERNEL_DEPTH;
     __u32 user = 0;
-    if (with_user) {
+    if (regs && wp_unwinds) {
+        user = unwind_user(task, regs, &r->ips[kernel], which);
+    } else if (regs) {
         got = bpf_get_stack(ctx, &r->ips[kernel], WP_RECORD_USER_DEPTH * 8, BPF_F_USER_STACK);
         user = got > 0 ? (__u32)got / 8 : 0;
     }
@@ -79,10 +76,12 @@ static __always_inline void send_with_stack(struct stack_record *r)
         r->head.kernel_ips = r->head.user_ips = 0;
         count = 0;
     }
-    if (count > MAX_IPS)
-        count = MAX_IPS;
-    r->head.tail = count * 8;
-    if (bpf_ringbuf_output(&ring, r, sizeof(r->head) + count * 8, wake_flag())) {
+    __u64 bytes = count * 8ull;
+    r->head.tail = (__u32)bytes;
+    barrier_var(bytes); /* else the compiler proves the next line needless, which the verifier cannot */
+    if (bytes > MAX_IPS * 8)
+        bytes = MAX_IPS * 8;
+    if (bpf_ringbuf_output(&ring, r, sizeof(r->head) + bytes, wake_flag())) {
         count_drop(r->head.kind);
     } else if (is_new) {
         __u8 one = 1;

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_UNWIND_H
+#define WP_COLLECTOR_BPF_UNWIND_H
+/*
+ * User stacks without frame pointers: the rows that collector/unwind_rows.c makes of an object's .eh_frame say, for every
+ * place in its code, where the caller's frame is. What is mapped at an address is read from the kernel's own tree of the
+ * process's memory, so that a process that lives a millisecond is unwound as well as any. Code without rows (made at run
+ * time, or not yet known) is walked by frame pointer.
+ */
+#include "emit.h"
+#include "unwind_row.h"
+
+#define VM_EXEC 4u
+#define AREAS 128u
+
+struct area {
+    __u64 start, end, file_offset;
+    __u32 object, epoch;
+};
+
+/* Code that a process was met in, by a hash of the address; true as long as the kernel's figures are the same. */
+struct space {
+    __u64 exec_vm, start_code;
+    __u32 tgid, generation;
+    __u32 epoch, reserved;  /* areas of another epoch are void */
+    struct area areas[AREAS];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_LRU_HASH);
+    __uint(max_entries, 1024);
+    __type(key, __u64); /* address of its mm_struct */
+    __type(value, struct space);
+} spaces SEC(".maps");
+
+/* An empty one to begin with, and room for a node of the tree. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct space);
+} empty_space SEC(".maps");
+
+struct node {
+    __u64 words[32];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 2);
+    __type(key, __u32);
+    __type(value, struct node);
+} nodes SEC(".maps");
+
+/* Files that are known: their number, or 0 when they have no rows. */
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 16384);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, struct wp_unwind_file);
+    __type(value, __u32);
+} unwind_files SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 1 << 17);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, struct wp_unwind_place);
+    __type(value, struct wp_unwind_page);
+} unwind_pages SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct wp_unwind_counts);
+} unwind_counts SEC(".maps");
+
+const volatile bool wp_unwinds = false; /* the kernel keeps memory in a tree that is known here */
+__u32 wp_unwind_generation = 1;         /* changed by the reader when a file has become known */
+
+/*
+ * The number of a process's file, 0 when it has no rows, WP_UNWIND_UNKNOWN when it is not known yet: the reader is told of
+ * it. start: where it is mapped, 0 when it is the program that the process runs.
+ */
+static __always_inline __u32 file_number(struct file *file, __u32 pid, __u64 start)
+{
+    struct wp_unwind_file key = {};
+    struct inode *inode = BPF_CORE_READ(file, f_inode);
+    key.inode = BPF_CORE_READ(inode, i_ino);
+    key.device = BPF_CORE_READ(inode, i_sb, s_dev);
+    __u32 *known = bpf_map_lookup_elem(&unwind_files, &key);
+    if (known)
+        return *known;
+    struct wp_record *r = RESERVE(struct wp_record, WP_RECORD_FILE);
+    if (!r)
+        return WP_UNWIND_UNKNOWN;
+    __builtin_memset(r, 0, sizeof(*r));
+    r->time_ns = bpf_ktime_get_ns();
+    r->kind = WP_RECORD_FILE;
+    r->pid = pid;
+    r->a = key.inode;
+    r->b = start;
+    r->d = key.device;
+    bpf_ringbuf_submit(r, BPF_RB_FORCE_WAKEUP);
+    return WP_UNWIND_UNKNOWN;
+}
+
+/* All ones where x < y (both below 2^63): a branch less for the verifier, which walks every path. */
+static __always_inline __u32 mask_less(__u64 x, __u64 y)
+{
+    __s64 difference = (__s64)(x - y);
+    barrier_var(difference); /* else the compiler makes a branch of it again, here ... */
+    __s64 mask = difference >> 63;
+    barrier_var(mask);       /* ... or there */
+    return (__u32)mask;
+}
+
+/*
+ * The memory area at an address from mm_struct.mm_mt, a maple tree (include/linux/maple_tree.h, Linux 6.1 to 6.18). Programs
+ * run within RCU, which nodes are freed by. A node that is changed meanwhile may mislead: the answer is checked by the caller.
+ */
+static __always_inline struct vm_area_struct *find_area(struct mm_struct *mm, __u64 address, __u32 which)
+{
+    struct node *node = bpf_map_lookup_elem(&nodes, &which);
+    __u64 entry = (__u64)(unsigned long)BPF_CORE_READ(mm, mm_mt.ma_root);
+    if (!node)
+        return 0;
+#pragma unroll
+    for (int level = 0; level < 5; level++) {
+        if ((entry & 3) != (level ? 0 : 2) || entry < 4096) /* the root alone has bit 1; else: an empty tree, or one entry */
+            return 0;
+        __u32 type = (entry >> 3) & 15; /* 1: leaf of ranges, 2: ranges, 3: ranges with gaps */
+        if (type < 1 || type > 3 || bpf_probe_read_kernel(node, sizeof(*node), (void *)(entry & ~255ull)))
+            return 0;
+        /* A parent, then pivots (the last address of each slot; 0: no more), then slots. */
+        __u32 pivots = type == 3 ? 9 : 15, slot = 0, go_on = ~0u;
+#pragma unroll
+        for (__u32 i = 0; i < 15; i++) {
+            __u64 pivot = node->words[1 + i] >> 1; /* the last one may be all ones */
+            go_on &= mask_less(i, pivots) & mask_less(pivot, address >> 1) & mask_less(0, pivot);
+            slot += go_on & 1;
+        }
+        entry = node->words[(1 + pivots + slot) & 31];
+        if (type == 1)
+            return entry & 3 || entry < 4096 ? 0 : (struct vm_area_struct *)entry;
+    }
+    return 0;
+}
+
+static __always_inline struct space *space_of(struct task_struct *task)
+{
+    __u64 key = address_of(&task->mm);
+    __u64 exec_vm = BPF_CORE_READ(task, mm, exec_vm), start_code = BPF_CORE_READ(task, mm, start_code);
+    struct space *space = bpf_map_lookup_elem(&spaces, &key);
+    if (!space) {
+        __u32 zero = 0;
+        struct space *empty = bpf_map_lookup_elem(&empty_space, &zero);
+        if (!key || !empty || bpf_map_update_elem(&spaces, &key, empty, BPF_NOEXIST))
+            return 0;
+        space = bpf_map_lookup_elem(&spaces, &key);
+        if (!space)
+            return 0;
+    }
+    if (space->exec_vm != exec_vm || space->start_code != start_code || space->tgid != (__u32)task->tgid ||
+        space->generation != wp_unwind_generation) {
+        space->exec_vm = exec_vm;
+        space->start_code = start_code;
+        space->tgid = task->tgid;
+        space->generation = wp_unwind_generation;
+        space->epoch++;
+    }
+    return space;
+}
+
+/* Kept in a map: what the verifier does not follow it need not walk again for every frame. */
+struct walk {
+    __u64 ip, sp, bp;
+    __u32 count;
+    __u32 end;       /* enum wp_unwind_end */
+    __u32 is_exact;  /* ip is an instruction, not the one behind a call */
+    __u32 reserved;
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 2);
+    __type(key, __u32);
+    __type(value, struct walk);
+} walks SEC(".maps");
+
+struct walk_context {
+    struct walk *walk;
+    struct space *space;
+    __u64 *ips;
+    __u32 which;
+};
+
+/* The code around an address; false when it is in none. */
+static __always_inline bool area_of(struct space *space, __u64 address, __u32 which, struct area *out)
+{
+    struct area *area = &space->areas[mix(0, address >> 14) >> 32 & (AREAS - 1)];
+    if (area->epoch == space->epoch && area->start <= address && address < area->end) {
+        *out = *area;
+        return true;
+    }
+    struct mm_struct *mm = BPF_CORE_READ(current_task(), mm);
+    struct vm_area_struct *vma = mm ? find_area(mm, address, which) : 0;
+    if (!vma || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+        return false;
+    struct area found = {.start = BPF_CORE_READ(vma, vm_start), .end = BPF_CORE_READ(vma, vm_end), .epoch = space->epoch};
+    if (address < found.start || address >= found.end)
+        return false;
+    if (found.start == (__u64)BPF_CORE_READ(mm, context.vdso)) {
+        found.object = WP_UNWIND_VDSO;
+    } else if (BPF_CORE_READ(vma, vm_file)) {
+        found.file_offset = BPF_CORE_READ(vma, vm_pgoff) << 12;
+        found.object = file_number(BPF_CORE_READ(vma, vm_file), space->tgid, found.start);
+    }
+    *area = found;
+    *out = found;
+    return true;
+}
+
+static __always_inline bool find_row(struct area *area, __u64 address, struct wp_unwind_row *row)
+{
+    __u64 offset = address - area->start + area->file_offset;
+    struct wp_unwind_place place = {.object = area->object, .page = (__u32)(offset >> WP_UNWIND_PAGE_BITS)};
+    struct wp_unwind_page *page = bpf_map_lookup_elem(&unwind_pages, &place);
+    if (!page)
+        return false;
+    __u32 at = offset & ((1u << WP_UNWIND_PAGE_BITS) - 1), position = 0; /* how many begin at or before it */
+#pragma unroll
+    for (__u32 width = WP_UNWIND_ROWS / 2; width; width /= 2) {
+        __u32 index = position + width - 1;
+        __u32 start = page->rows[index & (WP_UNWIND_ROWS - 1)].start;
+        position += width & mask_less(start, at + 1) & mask_less(index, page->count);
+    }
+    if (!position)
+        return false;
+    *row = page->rows[(position - 1) & (WP_UNWIND_ROWS - 1)];
+    return true;
+}
+
+static __always_inline bool read_word(__u64 address, __u64 *word)
+{
+    return !bpf_probe_read_user(word, sizeof(*word), (void *)address);
+}
+
+/* The frame around a signal handler: the kernel put all registers on the stack (struct rt_sigframe, x86-64). */
+static __always_inline long step_signal(struct walk *w)
+{
+    __u64 at = w->sp + 40;
+    if (!read_word(at + 128, &w->ip) || !read_word(at + 80, &w->bp) || !read_word(at + 120, &w->sp)) {
+        w->end = WP_UNWIND_UNREADABLE;
+        return 1;
+    }
+    w->is_exact = 1;
+    return 0;
+}
+
+static __always_inline long step_pointer(struct walk *w)
+{
+    __u64 before = w->bp;
+    if (before < w->sp || before & 7 || !read_word(before + 8, &w->ip) || !read_word(before, &w->bp)) {
+        w->end = WP_UNWIND_NO_ROWS;
+        return 1;
+    }
+    w->sp = before + 16;
+    w->is_exact = 0;
+    return 0;
+}
+
+static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
+{
+    __s64 offset = (__s16)row.cfa >> 3 << 3; /* the low bits are the kind */
+    __u64 cfa;
+    switch (row.cfa & 7) {
+    case WP_CFA_SP: cfa = w->sp + offset; break;
+    case WP_CFA_BP: cfa = w->bp + offset; break;
+    case WP_CFA_PLT: cfa = w->sp + 8 + ((w->ip & 15) >= 11 ? 8 : 0); break;
+    case WP_CFA_BP_AT:
+        if (!read_word(w->bp + offset, &cfa)) {
+            w->end = WP_UNWIND_UNREADABLE;
+            return 1;
+        }
+        break;
+    case WP_CFA_SIGNAL: return step_signal(w);
+    case WP_CFA_END: w->end = WP_UNWIND_COMPLETE; return 1;
+    default: return step_pointer(w); /* code that has no rule may still keep a frame pointer */
+    }
+    if (cfa <= w->sp || !read_word(cfa - 8, &w->ip)) { /* the stack grows down: callers are above */
+        w->end = WP_UNWIND_UNREADABLE;
+        return 1;
+    }
+    if (row.bp == WP_BP_AT_BP)
+        read_word(w->bp, &w->bp);
+    else if (row.bp != WP_BP_SAME)
+        read_word(cfa + (__s64)row.bp * 8, &w->bp);
+    w->sp = cfa;
+    w->is_exact = 0;
+    return 0;
+}
+
+static long step(__u32 index, void *argument)
+{
+    struct walk_context *context = argument;
+    struct walk *w = context->walk;
+    struct space *space = context->space;
+    if (!w || !space || !context->ips || index >= WP_RECORD_USER_DEPTH)
+        return 1;
+    if (!w->ip) {
+        w->end = WP_UNWIND_COMPLETE;
+        return 1;
+    }
+    __u64 address = w->is_exact ? w->ip : w->ip - 1;
+    struct area area;
+    if (!area_of(space, address, context->which, &area)) {
+        w->end = index ? WP_UNWIND_NOT_CODE : WP_UNWIND_NO_ROWS;
+        return 1;
+    }
+    __u32 place = index;
+    barrier_var(place); /* what follows is needless to the compiler and needed by the verifier; the depth is all ones */
+    context->ips[place & WP_RECORD_USER_DEPTH] = w->ip;
+    w->count = index + 1;
+    struct wp_unwind_row row;
+    if (area.object == WP_UNWIND_UNKNOWN) { /* a frame pointer would be a guess, and its rows will soon be known */
+        w->end = WP_UNWIND_NO_ROWS;
+        return 1;
+    }
+    if (area.object && find_row(&area, address, &row))
+        return step_row(w, row);
+    return step_pointer(w);
+}
+
+/* Fills ips with up to WP_RECORD_USER_DEPTH addresses, innermost first; their number. */
+static __always_inline __u32 unwind_user(struct task_struct *task, struct pt_regs *regs, __u64 *ips, __u32 which)
+{
+    __u32 zero = 0;
+    struct walk *w = bpf_map_lookup_elem(&walks, &which);
+    struct walk_context context = {.walk = w, .space = space_of(task), .ips = ips, .which = which};
+    if (!w || !context.space)
+        return 0;
+    w->ip = BPF_CORE_READ(regs, ip);
+    w->sp = BPF_CORE_READ(regs, sp);
+    w->bp = BPF_CORE_READ(regs, bp);
+    w->count = 0;
+    w->is_exact = 1;
+    w->end = WP_UNWIND_TOO_DEEP;
+    bpf_loop(WP_RECORD_USER_DEPTH, step, &context, 0);
+    struct wp_unwind_counts *counts = bpf_map_lookup_elem(&unwind_counts, &zero);
+    if (counts && w->end < WP_UNWIND_ENDS)
+        counts->ends[w->end]++;
+    return w->count;
+}
+
+#endif

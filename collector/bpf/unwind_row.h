@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_UNWIND_ROW_H
+#define WP_COLLECTOR_BPF_UNWIND_ROW_H
+/*
+ * Where the caller's frame is, for the code of one object (x86-64): rows by offset in the file, gathered in pages of 1 KiB
+ * of code. A page's first row begins at its start. Made by collector/unwind_rows.c, read by collector/bpf/unwind.h.
+ */
+#include "ring_record.h"
+
+#define WP_UNWIND_PAGE_BITS 10
+#define WP_UNWIND_ROWS 128u      /* room in a page; one less is used, pages with more are left out and counted */
+#define WP_UNWIND_VDSO 1u        /* the object number of the vdso */
+#define WP_UNWIND_UNKNOWN (~0u)
+
+/* The low three bits of `cfa`; the rest is the offset, a multiple of 8. */
+enum wp_cfa {
+    WP_CFA_NONE,    /* no rule that a row can hold */
+    WP_CFA_SP,      /* CFA = sp + offset */
+    WP_CFA_BP,      /* CFA = bp + offset */
+    WP_CFA_BP_AT,   /* CFA = *(bp + offset): a realigned stack */
+    WP_CFA_PLT,     /* the psABI's lazy binding stub */
+    WP_CFA_SIGNAL,  /* the kernel's signal frame */
+    WP_CFA_END      /* no caller: _start, clone */
+};
+
+/* `bp`: bp of the caller is at CFA + bp * 8, or one of these. */
+#define WP_BP_SAME 0x7fff
+#define WP_BP_AT_BP 0x7ffe       /* at bp + 0 */
+
+struct wp_unwind_row {
+    wp_u16 start;   /* in the page */
+    wp_u16 cfa;
+    short bp;
+};
+
+struct wp_unwind_page {
+    wp_u16 count, reserved;
+    struct wp_unwind_row rows[WP_UNWIND_ROWS];
+};
+
+struct wp_unwind_place {
+    wp_u32 object, page;
+};
+
+struct wp_unwind_file {
+    wp_u64 inode;
+    wp_u32 device, reserved; /* the kernel's dev_t: major << 20 | minor */
+};
+
+enum wp_unwind_end {
+    WP_UNWIND_COMPLETE,   /* the thread's first function was reached */
+    WP_UNWIND_NO_ROWS,    /* code without rows, and no frame pointer either */
+    WP_UNWIND_NOT_CODE,   /* a return address that is in no code */
+    WP_UNWIND_UNREADABLE, /* stack that is paged out or nonsense */
+    WP_UNWIND_TOO_DEEP,
+    WP_UNWIND_ENDS
+};
+
+struct wp_unwind_counts {
+    wp_u64 ends[WP_UNWIND_ENDS];
+};
+
+_Static_assert(sizeof(struct wp_unwind_row) == 6, "a row");
+
+#endif

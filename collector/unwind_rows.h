@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_UNWIND_ROWS_H
+#define WP_COLLECTOR_UNWIND_ROWS_H
+/*
+ * An object's .eh_frame as the rows that the kernel side walks by (collector/bpf/unwind_row.h): for each place in its code
+ * where the caller's frame and its bp are. Rules that a row cannot hold are left out and counted. x86-64.
+ */
+#include "collector/bpf/unwind_row.h"
+#include "common/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct wp_unwind_rows;
+
+/* From an open file (it stays open). -ENOEXEC: no ELF file of this machine, or without .eh_frame. -E2BIG. */
+int wp_unwind_rows_read(struct wp_unwind_rows **rows, int fd, struct wp_error *err);
+/* From an image in memory (the vdso). */
+int wp_unwind_rows_parse(struct wp_unwind_rows **rows, const void *image, size_t size, struct wp_error *err);
+void wp_unwind_rows_destroy(struct wp_unwind_rows *rows);
+
+struct wp_unwind_stats {
+    uint64_t rows, pages, crowded_pages /* left out */, odd_rules /* left out */;
+};
+
+/* Calls back for every page of code; stops at the first answer that is not 0 and returns it. */
+int wp_unwind_rows_pages(const struct wp_unwind_rows *rows,
+    int (*page)(void *context, uint32_t number, const struct wp_unwind_page *page), void *context, struct wp_unwind_stats *stats);
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/unwinder.h"
+
+#include "collector/unwind_rows.h"
+#include "common/buffer.h"
+#include "common/intmap.h"
+#include "common/path.h"
+
+#include <bpf/bpf.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#define QUEUE 4096u
+#define MAPS_BYTES ((size_t)16 << 20)
+#define VDSO_BYTES ((size_t)8 << 10)
+
+struct job {
+    struct wp_unwind_file file;
+    int fd;
+    char path[256]; /* for the log */
+};
+
+struct wp_unwinder {
+    struct wp_unwinder_options options;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t more, idle;
+    struct job queue[QUEUE];       /* a ring */
+    uint32_t first, count;
+    bool is_over, is_busy;
+    struct wp_intmap asked;        /* (inode, device) -> 1; the caller's thread only */
+    uint32_t next_object;          /* the thread's only */
+};
+
+struct sink {
+    struct wp_unwinder *unwinder;
+    uint32_t object;
+};
+
+static int put_page(void *context, uint32_t number, const struct wp_unwind_page *page)
+{
+    const struct sink *sink = context;
+    struct wp_unwind_place place = {sink->object, number};
+    return bpf_map_update_elem(sink->unwinder->options.pages_fd, &place, page, BPF_ANY);
+}
+
+static void tell(const struct wp_unwinder *u, const struct wp_unwind_rows *rows, const char *path, uint32_t object)
+{
+    struct sink sink = {(struct wp_unwinder *)u, object};
+    struct wp_unwind_stats stats;
+    int rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats);
+    wp_log(u->options.logger, rc ? WP_LOG_WARN : WP_LOG_DEBUG, "unwind rows %s file=%s rows=%llu pages=%llu crowded=%llu odd=%llu",
+        rc ? "do not all fit" : "are known", path, (unsigned long long)stats.rows, (unsigned long long)stats.pages,
+        (unsigned long long)stats.crowded_pages, (unsigned long long)stats.odd_rules);
+}
+
+static void do_job(struct wp_unwinder *u, struct job *job)
+{
+    struct wp_unwind_rows *rows = NULL;
+    struct wp_error err = {0};
+    uint32_t object = 0; /* without rows: by frame pointer */
+    if (!wp_unwind_rows_read(&rows, job->fd, &err)) {
+        object = u->next_object++;
+        tell(u, rows, job->path, object);
+    } else {
+        wp_log(u->options.logger, WP_LOG_DEBUG, "no unwind rows file=%s reason=\"%s\"", job->path, err.text);
+    }
+    wp_unwind_rows_destroy(rows);
+    bpf_map_update_elem(u->options.files_fd, &job->file, &object, BPF_ANY);
+    __atomic_fetch_add(u->options.generation, 1, __ATOMIC_RELEASE);
+}
+
+static void *run(void *context)
+{
+    struct wp_unwinder *u = context;
+    struct wp_unwind_rows *rows;
+    unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
+    if (vdso && !wp_unwind_rows_parse(&rows, (const void *)vdso, VDSO_BYTES, NULL)) {
+        tell(u, rows, "[vdso]", WP_UNWIND_VDSO);
+        wp_unwind_rows_destroy(rows);
+    }
+    pthread_mutex_lock(&u->lock);
+    while (!u->is_over) {
+        u->is_busy = u->count > 0;
+        if (!u->count) {
+            pthread_cond_broadcast(&u->idle);
+            pthread_cond_wait(&u->more, &u->lock);
+            continue;
+        }
+        struct job job = u->queue[u->first];
+        u->first = (u->first + 1) % QUEUE;
+        u->count--;
+        pthread_mutex_unlock(&u->lock);
+        do_job(u, &job);
+        close(job.fd);
+        pthread_mutex_lock(&u->lock);
+    }
+    pthread_mutex_unlock(&u->lock);
+    return NULL;
+}
+
+/* Is the file that is open the one that the kernel met? A stacked file system may show another device. */
+static bool is_file(int fd, uint64_t inode, uint32_t device)
+{
+    struct stat status;
+    if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_ino != inode)
+        return false;
+    return major(status.st_dev) == device >> 20 || minor(status.st_dev) == (device & 0xfffff) || !major(status.st_dev);
+}
+
+/* The path of the mapping that begins at `address`, from /proc/PID/maps. */
+static bool find_path(uint32_t pid, uint64_t address, char *path, size_t room)
+{
+    struct wp_buffer text = {0};
+    char name[64], *rest = NULL;
+    bool found = false;
+    snprintf(name, sizeof(name), "/proc/%u/maps", pid);
+    if (wp_file_read(name, MAPS_BYTES, &text, NULL) || wp_buffer_append(&text, "", 1)) {
+        wp_buffer_fini(&text);
+        return false;
+    }
+    for (char *line = strtok_r((char *)text.data, "\n", &rest); line && !found; line = strtok_r(NULL, "\n", &rest)) {
+        char *slash = strchr(line, '/');
+        if (strtoull(line, NULL, 16) != address || !slash)
+            continue;
+        snprintf(path, room, "%s", slash);
+        found = true;
+    }
+    wp_buffer_fini(&text);
+    return found;
+}
+
+static int open_file(uint64_t inode, uint32_t device, uint32_t pid, uint64_t address, char *path, size_t room)
+{
+    char inside[4400];
+    if (!address) {
+        snprintf(path, room, "/proc/%u/exe", pid);
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd < 0 || is_file(fd, inode, device))
+            return fd;
+        close(fd);
+        return -1;
+    }
+    if (!find_path(pid, address, path, room))
+        return -1; /* it is gone already: another process will run the same file */
+    snprintf(inside, sizeof(inside), "/proc/%u/root%s", pid, path);
+    int fd = open(inside, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && !is_file(fd, inode, device)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Takes the descriptor over. */
+static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int fd, const char *path)
+{
+    struct wp_intkey key = {inode, device};
+    pthread_mutex_lock(&u->lock);
+    bool has_room = u->count < QUEUE;
+    if (has_room) {
+        struct job *job = &u->queue[(u->first + u->count++) % QUEUE];
+        *job = (struct job){.file = {.inode = inode, .device = device}, .fd = fd};
+        snprintf(job->path, sizeof(job->path), "%.255s", path);
+        pthread_cond_signal(&u->more);
+    }
+    pthread_mutex_unlock(&u->lock);
+    if (has_room)
+        wp_intmap_put(&u->asked, key, 1);
+    else
+        close(fd);
+}
+
+void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uint32_t pid, uint64_t address)
+{
+    uint32_t one;
+    char path[4096];
+    if (wp_intmap_get(&u->asked, (struct wp_intkey){inode, device}, &one))
+        return;
+    int fd = open_file(inode, device, pid, address, path, sizeof(path));
+    if (fd >= 0)
+        add_job(u, inode, device, fd, path);
+}
+
+/* What this program runs on itself, the C library above all, nearly every other one runs on too. */
+static void add_own_files(struct wp_unwinder *u)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[4200], perms[8];
+    while (maps && fgets(line, sizeof(line), maps)) {
+        struct stat status;
+        const char *path = strchr(line, '/');
+        line[strcspn(line, "\n")] = 0;
+        if (!path || sscanf(line, "%*s %7s", perms) != 1 || !strchr(perms, 'x'))
+            continue;
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd >= 0 && !fstat(fd, &status))
+            add_job(u, status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), fd, path);
+        else if (fd >= 0)
+            close(fd);
+    }
+    if (maps)
+        fclose(maps);
+}
+
+static void release(struct wp_unwinder *u)
+{
+    for (uint32_t i = 0; i < u->count; i++)
+        close(u->queue[(u->first + i) % QUEUE].fd);
+    pthread_cond_destroy(&u->more);
+    pthread_cond_destroy(&u->idle);
+    pthread_mutex_destroy(&u->lock);
+    wp_intmap_fini(&u->asked);
+    free(u);
+}
+
+struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options)
+{
+    struct wp_unwinder *u = calloc(1, sizeof(*u));
+    if (!u)
+        return NULL;
+    u->options = *options;
+    u->next_object = WP_UNWIND_VDSO + 1;
+    pthread_mutex_init(&u->lock, NULL);
+    pthread_cond_init(&u->more, NULL);
+    pthread_cond_init(&u->idle, NULL);
+    u->is_busy = true;
+    add_own_files(u);
+    if (pthread_create(&u->thread, NULL, run, u)) {
+        release(u);
+        return NULL;
+    }
+    return u;
+}
+
+void wp_unwinder_settle(struct wp_unwinder *u, unsigned timeout_ms)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+    end.tv_sec += timeout_ms / 1000 + end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&u->lock);
+    while (u->is_busy && !pthread_cond_timedwait(&u->idle, &u->lock, &end))
+        continue;
+    pthread_mutex_unlock(&u->lock);
+}
+
+void wp_unwinder_destroy(struct wp_unwinder *u)
+{
+    if (!u)
+        return;
+    pthread_mutex_lock(&u->lock);
+    u->is_over = true;
+    pthread_cond_signal(&u->more);
+    pthread_mutex_unlock(&u->lock);
+    pthread_join(u->thread, NULL);
+    release(u);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_UNWINDER_H
+#define WP_COLLECTOR_UNWINDER_H
+/*
+ * Gives the kernel side the rows of the files whose code it met. Files are read by a thread of its own, so that events do
+ * not wait; each is read once.
+ */
+#include "common/log.h"
+
+#include <stdint.h>
+
+struct wp_unwinder;
+
+struct wp_unwinder_options {
+    int files_fd, pages_fd;          /* the maps unwind_files and unwind_pages */
+    uint32_t *generation;            /* of the kernel side, raised when a file has become known */
+    const struct wp_logger *logger;
+};
+
+/* NULL when there is no memory or no thread. */
+struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options);
+/* Waits for the file that is being read. */
+void wp_unwinder_destroy(struct wp_unwinder *unwinder);
+/* Waits until the files that were asked for are known, at most so long. */
+void wp_unwinder_settle(struct wp_unwinder *unwinder, unsigned timeout_ms);
+/* Code of an unknown file was met in process pid, mapped at `address` (0: it is its program). */
+void wp_unwinder_ask(struct wp_unwinder *unwinder, uint64_t inode, uint32_t device, uint32_t pid, uint64_t address);
+
+#endif
