@@ -126,7 +126,7 @@ static int decode_events(struct wp_batch *b, struct storage *s, const Wakepath__
     for (size_t i = 0; i < n; i++) {
         struct wp_event *e = &b->events[i];
         unsigned kind = m->kind.data[i], columns = wp_event_columns(kind);
-        if (m->dt[i] > UINT64_MAX / 2 - time)
+        if (time > UINT64_MAX / 2 || m->dt[i] > UINT64_MAX / 2 - time)
             return bad(err, "a time out of range");
         time += m->dt[i];
         *e = (struct wp_event){.time_ns = time, .kind = (uint8_t)kind, .flags = m->flags.len ? m->flags.data[i] : 0};

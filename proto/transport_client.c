@@ -23,7 +23,7 @@ struct wp_client {
     struct wp_buffer hello;          /* its frame, sent at each connection */
     struct wp_buffer scratch, raw;
     struct wp_welcome welcome;
-    uint64_t welcomes, acked, sent, hello_ns, heard_ns;
+    uint64_t welcomes, acked, sent, hello_ns, heard_ns, connections;
     bool is_welcome;
 };
 
@@ -195,19 +195,20 @@ static int receive(struct wp_client *c, struct wp_error *err)
 /* The cable: while it is cut nothing is sent; when it is back a server that is new must hear Hello before anything else. */
 static int take_monitor(struct wp_client *c, struct wp_error *err)
 {
-    bool connected = false;
+    bool is_back = false;
     zmq_msg_t part;
     zmq_msg_init(&part);
     while (zmq_msg_recv(&part, c->monitor, ZMQ_DONTWAIT) >= 0) { /* two parts: event and value, then the address */
         uint16_t event = 0;
-        if (zmq_msg_more(&part) && zmq_msg_size(&part) >= sizeof(event)) {
-            memcpy(&event, zmq_msg_data(&part), sizeof(event));
-            connected = event == ZMQ_EVENT_CONNECTED;
+        if (!zmq_msg_more(&part) || zmq_msg_size(&part) < sizeof(event))
+            continue;
+        memcpy(&event, zmq_msg_data(&part), sizeof(event));
+        is_back = event == ZMQ_EVENT_CONNECTED && c->connections++; /* the first Hello waits for its connection by itself */
+        if (is_back || event == ZMQ_EVENT_DISCONNECTED)
             c->is_welcome = false;
-        }
     }
     zmq_msg_close(&part);
-    return connected && c->welcomes ? send_hello(c, err) : 0; /* the first Hello waits for its connection by itself */
+    return is_back ? send_hello(c, err) : 0;
 }
 
 int wp_client_poll(struct wp_client *c, int timeout_ms, struct wp_error *err)

@@ -51,18 +51,21 @@ static void set_int(void *socket, int option, int value)
     zmq_setsockopt(socket, option, &value, sizeof(value));
 }
 
-/* ZeroMQ takes over the file of an ipc endpoint from whoever holds it: whether somebody listens there is asked first. */
+/* Does anybody listen at an ipc endpoint? The file of a server that died is removed, any other file is left alone. */
 static bool is_taken(const char *endpoint)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat status;
     if (strncmp(endpoint, "ipc://", 6) || strlen(endpoint + 6) >= sizeof(address.sun_path))
         return false;
     strcpy(address.sun_path, endpoint + 6);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool taken = fd >= 0 && !connect(fd, (struct sockaddr *)&address, sizeof(address));
+    if (lstat(address.sun_path, &status))
+        return false;
+    int fd = S_ISSOCK(status.st_mode) ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+    bool is_stale = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) && errno == ECONNREFUSED;
     if (fd >= 0)
         close(fd);
-    return taken;
+    return !is_stale || unlink(address.sun_path);
 }
 
 static int bind_endpoint(struct wp_server *s, const char *endpoint, struct wp_error *err)

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "made_batch.h"
+
+#include "proto/dictionary.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* Sessions of good batches are taken, and everything can be asked for afterwards. */
+static void good_sessions(void **state)
+{
+    (void)state;
+    struct made *made = malloc(sizeof(*made));
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct wp_dictionary *d = wp_dictionary_create();
+        struct wp_error err = {0};
+        made_begin(made, seed);
+        for (int i = 0; i < 20; i++) {
+            made_next(made, 100);
+            const struct wp_batch *b = &made->batch;
+            if (wp_dictionary_apply(d, b, &err))
+                fail_msg("seed %llu batch %d: %s", (unsigned long long)seed, i, err.text);
+            for (uint32_t j = 0; j < b->thread_count; j++)
+                assert_memory_equal(wp_dictionary_thread(d, b->first_thread + j), &b->threads[j], sizeof(b->threads[j]));
+            for (uint32_t j = 0; j < b->stack_count; j++)
+                assert_memory_equal(wp_dictionary_stack(d, b->first_stack + j), &b->stacks[j], sizeof(b->stacks[j]));
+            for (uint32_t j = 0; j < b->string_count; j++)
+                assert_true(!strncmp(wp_dictionary_string(d, b->first_string + j), b->strings[j].data, b->strings[j].size));
+        }
+        assert_int_equal(wp_dictionary_thread_count(d), made->threads);
+        assert_int_equal(wp_dictionary_stack_count(d), made->stacks);
+        assert_int_equal(wp_dictionary_socket_count(d), made->sockets);
+        assert_int_equal(wp_dictionary_frame_count(d), made->frames);
+        assert_null(wp_dictionary_thread(d, 0));
+        assert_null(wp_dictionary_thread(d, made->threads + 1));
+        assert_string_equal(wp_dictionary_string(d, 0), "");
+        assert_string_equal(wp_dictionary_string(d, UINT32_MAX), "");
+        wp_dictionary_destroy(d);
+        made_end(made);
+    }
+    free(made);
+}
+
+struct one {
+    struct wp_batch batch;
+    struct wp_event event;
+    struct wp_thread_entry thread;
+    struct wp_object_entry object;
+    struct wp_frame_entry frame;
+    struct wp_stack_entry stack;
+    struct wp_socket_entry socket;
+    struct wp_bytes string;
+    struct wp_device_entry device;
+};
+
+/* One good entry of each, to be spoilt. */
+static void fill(struct one *o)
+{
+    *o = (struct one){.string = {"name", 4}, .thread = {.tid = 1, .comm = 1}, .object = {.path = 1}, .frame = {.object = 1, .function = 1},
+        .stack = {.frame = 1}, .device = {.device = 7, .name = 1},
+        .event = {.time_ns = 1, .kind = WP_EVENT_SWITCH, .thread = 1, .stack = 1}};
+    o->batch = (struct wp_batch){.seq = 1, .events = &o->event, .event_count = 1, .strings = &o->string, .string_count = 1,
+        .threads = &o->thread, .thread_count = 1, .objects = &o->object, .object_count = 1, .frames = &o->frame, .frame_count = 1,
+        .stacks = &o->stack, .stack_count = 1, .sockets = &o->socket, .socket_count = 1, .devices = &o->device, .device_count = 1,
+        .first_string = 1, .first_thread = 1, .first_object = 1, .first_frame = 1, .first_stack = 1, .first_socket = 1};
+}
+
+static void refused(struct one *o)
+{
+    struct wp_dictionary *d = wp_dictionary_create();
+    struct wp_error err = {0};
+    assert_int_equal(wp_dictionary_apply(d, &o->batch, &err), -EINVAL);
+    assert_true(strlen(err.text) > 10);
+    assert_int_equal(wp_dictionary_thread_count(d), 0); /* nothing of it was taken */
+    assert_string_equal(wp_dictionary_string(d, 1), "");
+    fill(o);
+    assert_int_equal(wp_dictionary_apply(d, &o->batch, &err), 0); /* and the session goes on */
+    assert_string_equal(wp_dictionary_device(d, 7), "name");
+    assert_null(wp_dictionary_device(d, 8));
+    wp_dictionary_destroy(d);
+}
+
+#define REFUSED(...) do { struct one o; fill(&o); __VA_ARGS__; refused(&o); } while (0)
+
+static void refusals(void **state)
+{
+    (void)state;
+    REFUSED(o.batch.first_string = 2);
+    REFUSED(o.batch.first_thread = 0);
+    REFUSED(o.batch.first_stack = 5);
+    REFUSED(o.thread.comm = 2);
+    REFUSED(o.thread.exe = UINT32_MAX);
+    REFUSED(o.thread.cgroup = 2);
+    REFUSED(o.thread.parent = 2);
+    REFUSED(o.thread.parent = 1);
+    REFUSED(o.thread.cmdline_matches[3] = 9);
+    REFUSED(o.object.path = 2);
+    REFUSED(o.frame.object = 2);
+    REFUSED(o.frame.function = 2);
+    REFUSED(o.stack.parent = 1);
+    REFUSED(o.stack.parent = 7);
+    REFUSED(o.stack.frame = 0);
+    REFUSED(o.stack.frame = 2);
+    REFUSED(o.device.name = 2);
+    REFUSED(o.event.thread = 2);
+    REFUSED(o.event.other = UINT32_MAX);
+    REFUSED(o.event.stack = 2);
+    REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .d = 2});
+    REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_WAKING, .c = WP_CAUSE_MESSAGE, .d = 2});
+    REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_RENAME, .c = 2});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(good_sessions), cmocka_unit_test(refusals)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
