@@ -175,14 +175,23 @@ static bool is_sending(const struct wp_slice *slice)
     }
 }
 
-/* The request was sent and not yet read: what its reader was busy with until `read`. */
+/*
+ * The request was sent and not yet read: up to what its reader last did on another connection it was busy with others,
+ * however many sleeps part that from this; since then it was on its way to the request.
+ */
 static void in_queue(struct wp_explainer *x, const struct wait *wait, uint32_t node, const struct wp_receive *read,
     uint64_t from, uint64_t to)
 {
-    if (read->thread && from < to)
+    uint64_t others = read->others_ns < to ? read->others_ns : to;
+    if (read->thread && others > from) {
+        if (others < to)
+            on_thread(x, wait, node, read->thread, others, to, true);
+        wp_explain_on_path(x, node, read->thread, from, others);
+    } else if (read->thread && from < to) {
         on_thread(x, wait, node, read->thread, from, to, false);
-    else if (from < to)
+    } else if (from < to) {
         emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, from, to, NULL);
+    }
 }
 
 /* The sender's time back to the request that it answers (read there at some time), or back to `from`. */

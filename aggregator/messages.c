@@ -9,6 +9,7 @@
 
 #define DATAGRAMS 16384u
 #define AMBIGUOUS UINT32_MAX
+#define RING_LIMIT (1u << 20) /* sends or receives remembered a socket */
 #define TCP_CLOSE_WAIT 8 /* include/net/tcp_states.h */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
@@ -27,6 +28,7 @@ void wp_messages_fini(struct wp_messages *messages)
         free(messages->sockets[i].receives);
     }
     free(messages->sockets);
+    free(messages->last);
     free(messages->datagram_ring);
     wp_intmap_fini(&messages->by_address);
     wp_intmap_fini(&messages->datagrams);
@@ -92,12 +94,103 @@ static struct wp_socket *socket_of(struct wp_messages *messages, uint32_t id)
     return socket;
 }
 
+/* Makes room for one entry more; each begins with its time. False: out of memory, nothing may be added. */
+static bool make_room(void **entries, struct wp_message_ring *ring, size_t size, uint64_t now_ns)
+{
+    uint64_t horizon = now_ns > WP_MESSAGE_HISTORY_NS ? now_ns - WP_MESSAGE_HISTORY_NS : 0;
+    if (*entries && ring->end - ring->first <= ring->mask)
+        return true;
+    while (ring->first < ring->end) {
+        uint64_t time_ns;
+        memcpy(&time_ns, (const char *)*entries + (ring->first & ring->mask) * size, sizeof(time_ns));
+        if (time_ns >= horizon)
+            break;
+        ring->first++;
+    }
+    uint64_t count = ring->end - ring->first;
+    if (*entries && count <= ring->mask / 2)
+        return true;
+    uint32_t wanted = *entries ? (ring->mask + 1) * 2 : 8;
+    char *bigger = wanted <= RING_LIMIT ? malloc(wanted * size) : NULL;
+    if (!bigger) { /* keep going with what there is */
+        ring->first += ring->first < ring->end;
+        return *entries;
+    }
+    for (uint64_t i = ring->first; i < ring->end; i++)
+        memcpy(bigger + (i & (wanted - 1)) * size, (const char *)*entries + (i & ring->mask) * size, size);
+    free(*entries);
+    *entries = bigger;
+    ring->mask = wanted - 1;
+    return true;
+}
+
+static const struct wp_send *send_at(const struct wp_socket *socket, uint64_t i)
+{
+    return &socket->sends[i & socket->send_ring.mask];
+}
+
+static const struct wp_receive *receive_at(const struct wp_socket *socket, uint64_t i)
+{
+    return &socket->receives[i & socket->receive_ring.mask];
+}
+
+/* The first send later than that, the first receive later than that. */
+static uint64_t sends_after(const struct wp_socket *socket, uint64_t time_ns)
+{
+    uint64_t low = socket->send_ring.first, high = socket->send_ring.end;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (send_at(socket, middle)->time_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint64_t receives_after(const struct wp_socket *socket, uint64_t time_ns)
+{
+    uint64_t low = socket->receive_ring.first, high = socket->receive_ring.end;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (receive_at(socket, middle)->time_ns <= time_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The thread did something on that socket; when it last did so on another one. */
+static uint64_t note_last(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
+{
+    if (thread >= messages->last_room) {
+        uint32_t room = messages->last_room ? messages->last_room : 64;
+        while (room <= thread)
+            room *= 2;
+        struct wp_last_message *last = realloc(messages->last, room * sizeof(*last));
+        if (!last)
+            return 0;
+        memset(last + messages->last_room, 0, (room - messages->last_room) * sizeof(*last));
+        messages->last = last;
+        messages->last_room = room;
+    }
+    struct wp_last_message *last = &messages->last[thread];
+    if (last->socket != event->d)
+        last->others_ns = last->time_ns;
+    last->socket = event->d;
+    last->time_ns = event->time_ns;
+    return last->others_ns;
+}
+
 static void add_send(struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
-    if (!socket->sends && !(socket->sends = calloc(WP_SOCKET_RING, sizeof(*socket->sends))))
-        return;
-    socket->sends[socket->send_count++ % WP_SOCKET_RING] =
-        (struct wp_send){event->time_ns, (uint32_t)event->a, event->c, thread};
+    void *entries = socket->sends;
+    bool has_room = make_room(&entries, &socket->send_ring, sizeof(*socket->sends), event->time_ns);
+    socket->sends = entries;
+    if (has_room)
+        socket->sends[socket->send_ring.end++ & socket->send_ring.mask] =
+            (struct wp_send){event->time_ns, (uint32_t)event->a, event->c, thread};
 }
 
 static void add_datagram(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
@@ -109,18 +202,22 @@ static void add_datagram(struct wp_messages *messages, const struct wp_event *ev
     wp_intmap_put(&messages->datagrams, (struct wp_intkey){event->a, 0}, (uint32_t)n);
 }
 
-static void add_receive(struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+static void add_receive(struct wp_socket *socket, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
 {
-    if (!socket->receives && !(socket->receives = calloc(WP_SOCKET_RING, sizeof(*socket->receives))))
-        return;
-    socket->receives[socket->receive_count++ % WP_SOCKET_RING] =
-        (struct wp_receive){event->time_ns, (uint32_t)event->a, thread};
+    void *entries = socket->receives;
+    bool has_room = make_room(&entries, &socket->receive_ring, sizeof(*socket->receives), event->time_ns);
+    socket->receives = entries;
+    if (has_room)
+        socket->receives[socket->receive_ring.end++ & socket->receive_ring.mask] =
+            (struct wp_receive){event->time_ns, others_ns, (uint32_t)event->a, thread};
 }
 
 void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
 {
     bool is_datagram = event->flags & WP_SOCK_DATAGRAM;
     struct wp_socket *socket = socket_of(messages, event->d);
+    bool is_transfer = event->kind == WP_EVENT_SOCK_SEND || event->kind == WP_EVENT_SOCK_RECV;
+    uint64_t others_ns = is_transfer && thread ? note_last(messages, event, thread) : 0;
     if (event->kind == WP_EVENT_SOCK_SEND && is_datagram)
         add_datagram(messages, event, thread);
     if (!socket || is_datagram)
@@ -130,7 +227,7 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
             socket->connecting = (struct wp_send){event->time_ns, (uint32_t)event->a, 1, thread};
         add_send(socket, event, thread);
     } else if (event->kind == WP_EVENT_SOCK_RECV) {
-        add_receive(socket, event, thread);
+        add_receive(socket, event, thread, others_ns);
     } else if (event->kind == WP_EVENT_SOCK_STATE) {
         if (event->c == TCP_SYN_SENT)
             socket->connecting = (struct wp_send){event->time_ns, 0, 0, thread};
@@ -177,14 +274,23 @@ static bool find_datagram(const struct wp_messages *messages, uint64_t number, s
     return true;
 }
 
-/* The last send that supplied the byte before `position`. */
-static bool find_send(const struct wp_socket *socket, uint32_t position, struct wp_send *send)
+/*
+ * The last send that supplied the byte before `position`, which arrived then. Positions grow with time, modulo 2^32, so
+ * the search goes no further than they allow; a call may return, and be known, after its bytes arrived.
+ */
+static bool find_send(const struct wp_socket *socket, uint32_t position, uint64_t arrival_ns, struct wp_send *send)
 {
-    uint64_t oldest = socket->send_count > WP_SOCKET_RING ? socket->send_count - WP_SOCKET_RING : 0;
-    for (uint64_t i = socket->send_count; i > oldest; i--) {
-        const struct wp_send *candidate = &socket->sends[(i - 1) % WP_SOCKET_RING];
+    uint64_t i = sends_after(socket, arrival_ns);
+    while (i < socket->send_ring.end && (int32_t)((uint32_t)send_at(socket, i)->end - position) < 0)
+        i++;
+    if (i < socket->send_ring.end)
+        i++;
+    for (; i > socket->send_ring.first; i--) {
+        const struct wp_send *candidate = send_at(socket, i - 1);
         int32_t behind = (int32_t)((uint32_t)candidate->end - position);
-        if (behind >= 0 && (uint32_t)behind < candidate->bytes) {
+        if (behind < 0)
+            return false;
+        if ((uint32_t)behind < candidate->bytes) {
             *send = *candidate;
             return true;
         }
@@ -201,7 +307,7 @@ enum wp_match wp_messages_match(const struct wp_messages *messages, uint32_t id,
     if (!peer || peer >= messages->socket_room)
         return WP_MATCH_NO_PEER;
     const struct wp_socket *other = &messages->sockets[peer];
-    if (find_send(other, (uint32_t)position, send))
+    if (find_send(other, (uint32_t)position, arrival_ns, send))
         return WP_MATCH_FOUND;
     /* Not data: the end of the stream, or the handshake. */
     if (other->closing.time_ns && other->closing.time_ns <= arrival_ns + 1000000) {
@@ -221,15 +327,23 @@ enum wp_match wp_messages_drain(const struct wp_messages *messages, uint32_t id,
     if (!peer || peer >= messages->socket_room)
         return WP_MATCH_NO_PEER;
     const struct wp_socket *other = &messages->sockets[peer];
-    uint64_t oldest = other->receive_count > WP_SOCKET_RING ? other->receive_count - WP_SOCKET_RING : 0;
-    for (uint64_t i = other->receive_count; i > oldest; i--) {
-        const struct wp_receive *candidate = &other->receives[(i - 1) % WP_SOCKET_RING];
-        if (candidate->time_ns <= at_ns + 1000000) { /* the call may return just after the window opened */
-            *read = (struct wp_send){candidate->time_ns, candidate->end, 0, candidate->thread};
-            return WP_MATCH_FOUND;
-        }
-    }
-    return WP_MATCH_NO_SEND;
+    uint64_t i = receives_after(other, at_ns + 1000000); /* the call may return just after the window opened */
+    if (i == other->receive_ring.first)
+        return WP_MATCH_NO_SEND;
+    const struct wp_receive *last = receive_at(other, i - 1);
+    *read = (struct wp_send){last->time_ns, last->end, 0, last->thread};
+    return WP_MATCH_FOUND;
+}
+
+/* The first read that took the byte before `end`, which was sent at about that time; or NULL. */
+static const struct wp_receive *find_read(const struct wp_socket *socket, uint32_t end, uint64_t sent_ns)
+{
+    uint64_t i = receives_after(socket, sent_ns);
+    while (i > socket->receive_ring.first && (int32_t)(receive_at(socket, i - 1)->end - end) >= 0)
+        i--;
+    while (i < socket->receive_ring.end && (int32_t)(receive_at(socket, i)->end - end) < 0)
+        i++;
+    return i < socket->receive_ring.end ? receive_at(socket, i) : NULL;
 }
 
 bool wp_messages_request(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *request,
@@ -239,21 +353,12 @@ bool wp_messages_request(const struct wp_messages *messages, uint32_t id, uint64
     if (!peer || id >= messages->socket_room || peer >= messages->socket_room)
         return false;
     const struct wp_socket *here = &messages->sockets[id], *there = &messages->sockets[peer];
-    uint64_t oldest = here->send_count > WP_SOCKET_RING ? here->send_count - WP_SOCKET_RING : 0;
-    for (uint64_t i = here->send_count; i > oldest; i--) {
-        const struct wp_send *candidate = &here->sends[(i - 1) % WP_SOCKET_RING];
-        if (candidate->time_ns > before_ns)
-            continue;
-        uint64_t first = there->receive_count > WP_SOCKET_RING ? there->receive_count - WP_SOCKET_RING : 0;
-        for (uint64_t j = first; j < there->receive_count; j++) { /* the first read that took its last byte */
-            const struct wp_receive *took = &there->receives[j % WP_SOCKET_RING];
-            if ((int32_t)(took->end - (uint32_t)candidate->end) >= 0) {
-                *request = *candidate;
-                *read = *took;
-                return true;
-            }
-        }
+    uint64_t i = sends_after(here, before_ns);
+    if (i == here->send_ring.first)
         return false;
-    }
-    return false;
+    *request = *send_at(here, i - 1);
+    const struct wp_receive *took = find_read(there, (uint32_t)request->end, request->time_ns);
+    if (took)
+        *read = *took;
+    return took;
 }

@@ -21,23 +21,38 @@ struct wp_send {
 
 struct wp_receive {
     uint64_t time_ns;
+    uint64_t others_ns;    /* when its thread last sent or received on another socket before this, or 0 */
     uint32_t end;          /* position behind the last byte read */
     uint32_t thread;
 };
 
-#define WP_SOCKET_RING 64u /* sends and receives remembered a socket */
+/* A sleep is explained some epochs after it ended, and asks then for what was sent before it began. */
+#define WP_MESSAGE_HISTORY_NS 12000000000u
+
+struct wp_message_ring { /* entries [first, end) at i & mask; grown while what it holds is younger than the history */
+    uint64_t first, end;
+    uint32_t mask;
+};
 
 struct wp_socket {
-    struct wp_send *sends;       /* ring, owned, made at the first send */
-    struct wp_receive *receives; /* ring, owned */
-    uint64_t send_count, receive_count;
+    struct wp_send *sends;       /* owned, made at the first send */
+    struct wp_receive *receives; /* owned */
+    struct wp_message_ring send_ring, receive_ring;
     struct wp_send closing;      /* who closed or shut it down, and when; time 0: not yet */
     struct wp_send connecting;   /* who asked for the connection */
     bool is_known;
 };
 
+/* Where a thread last sent or received, and when it last did so on a socket other than that. */
+struct wp_last_message {
+    uint64_t time_ns, others_ns;
+    uint32_t socket;
+};
+
 struct wp_messages {
     const struct wp_dictionary *dictionary; /* borrowed */
+    struct wp_last_message *last; /* by thread index, owned */
+    uint32_t last_room;
     struct wp_socket *sockets;   /* by dictionary id */
     uint32_t socket_room;
     struct wp_intmap by_address; /* hash of (addresses, ports, protocol, namespace) -> socket id */
