@@ -336,7 +336,9 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
         wait.node = sleep_node(x, node, slice, wait.is_kernel);
     uint64_t wake = slice->wake_ns > slice->out_ns ? slice->wake_ns : slice->out_ns;
     if (!slice->wake_ns) {
-        emit(x, &wait, wait.node, WP_UNACCOUNTED, from, to, slice->in_ns ? "its waking was not seen" : "it did not end");
+        wp_explain_emit(x, &(struct wp_piece){.node = wait.node, .thread = index, .category = WP_UNACCOUNTED,
+            .start_ns = from, .end_ns = to, .reason = slice->in_ns ? "its waking was not seen" : "it did not end",
+            .is_uncertain = slice->in_ns || slice->flags & WP_SLICE_UNCERTAIN});
         return;
     }
     uint64_t low = wake > from ? wake : from;

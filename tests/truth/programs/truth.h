@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_TESTS_TRUTH_H
+#define WP_TESTS_TRUTH_H
+/*
+ * What a program of known waits writes down about itself while it runs: for each chain of who waited for whom (names of
+ * threads, the base first, "client;hop1;hop2") how long it was what. The table is shared by all processes forked after
+ * truth_create(). The base calls itself by the chain's first name only between truth_base_begin() and truth_base_end(), so
+ * a report on that name covers exactly that time.
+ */
+#include <stdint.h>
+
+#define TRUTH_BASE "client"
+
+enum truth_kind {
+    TRUTH_CPU,          /* on a processor */
+    TRUTH_PREEMPTED,    /* wanted to be, and was not */
+    TRUTH_SLEEP,        /* asleep on purpose */
+    TRUTH_DISK,         /* waiting for a disk */
+    TRUTH_TIMEOUT,      /* waited for something that did not come */
+    TRUTH_QUEUE,        /* waiting for what was done for others */
+    TRUTH_HELD,         /* waiting for what one of several others held, by whichever way it came */
+    TRUTH_KINDS,
+};
+
+struct truth;
+
+struct truth_mark {
+    uint64_t wall_ns, cpu_ns;   /* of the calling thread */
+};
+
+struct truth *truth_create(void);
+/* Writes the table as JSON and frees it; ends the program with an error message where it cannot. */
+void truth_write(struct truth *truth, const char *path);
+void truth_add(struct truth *truth, const char *chain, enum truth_kind kind, uint64_t ns);
+
+struct truth_mark truth_now(void);
+/* Since the mark the thread did one thing: its processor time is CPU, the rest is of the given kind. */
+void truth_since(struct truth *truth, const char *chain, enum truth_kind kind, struct truth_mark mark);
+/* A moment of work that no truth counts: who asked may still be on its way to its wait, and nobody waits yet. */
+void truth_settle(void);
+/* Works for that much processor time. */
+void truth_busy(struct truth *truth, const char *chain, unsigned us);
+void truth_sleep(struct truth *truth, const char *chain, unsigned us);
+/* Writes a few blocks to the file and waits until the disk has them. */
+void truth_disk(struct truth *truth, const char *chain, int fd);
+int truth_file(const char *folder);
+
+void truth_name(const char *name);
+/* The calling thread stays on that CPU (modulo how many there are), so that who wakes whom does not preempt him. */
+void truth_pin(unsigned cpu);
+struct truth_mark truth_base_begin(void);
+void truth_base_end(struct truth *truth, struct truth_mark begin);
+
+/* Whole messages over pipes and sockets; an end or an error ends the program. */
+void truth_put(int fd, const void *bytes, unsigned size);
+/* 0 at the end of the stream, else 1. */
+int truth_get(int fd, void *bytes, unsigned size);
+void truth_die(const char *what);
+
+#endif
