@@ -311,7 +311,8 @@ static void by_cause(struct wp_explainer *x, const struct wait *wait, uint64_t f
 static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct wp_slice *slice, bool is_kernel)
 {
     uint32_t on = wp_explain_stack_node(x, node, slice->stack), found;
-    struct wp_intkey key = {on, (uint64_t)1 << 40 | (uint64_t)is_kernel << 32 | slice->syscall};
+    uint64_t stop = slice->state == WP_STATE_STOPPED || slice->state == WP_STATE_TRACED ? slice->state : 0;
+    struct wp_intkey key = {on, (uint64_t)1 << 40 | (uint64_t)is_kernel << 32 | stop << 16 | slice->syscall};
     if (wp_intmap_get(&x->sites, key, &found))
         return found;
     char name[64];

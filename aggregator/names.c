@@ -40,6 +40,10 @@ enum wp_frame_style wp_name_frame(const struct wp_dictionary *dictionary, uint32
 
 void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, char *name, size_t room)
 {
+    if (slice->state == WP_STATE_STOPPED || slice->state == WP_STATE_TRACED) {
+        snprintf(name, room, slice->state == WP_STATE_STOPPED ? "sleep:stopped" : "sleep:traced");
+        return;
+    }
     if (!slice->syscall) {
         snprintf(name, room, is_kernel ? "sleep:kernel" : "sleep:fault");
         return;

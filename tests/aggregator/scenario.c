@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/aggregator/scenario.h"
 
+#include "aggregator/names.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -141,12 +143,11 @@ static int socket_word(struct parser *p, const char *name, uint32_t *id)
 
 static uint32_t syscall_number(const char *name)
 {
-    static const struct { const char *name; uint32_t number; } known[] = {{"read", 0}, {"write", 1}, {"poll", 7},
-        {"select", 23}, {"nanosleep", 35}, {"sendto", 44}, {"recvfrom", 45}, {"fsync", 74}, {"futex", 202},
-        {"wait4", 61}, {"epoll_wait", 232}, {"clock_nanosleep", 230}};
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        if (!strcmp(known[i].name, name))
-            return known[i].number + 1;
+    for (uint32_t number = 0; number < 512; number++) {
+        const char *known = wp_syscall_name(number);
+        if (known && !strcmp(known, name))
+            return number + 1;
+    }
     return 0;
 }
 
