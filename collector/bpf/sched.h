@@ -3,7 +3,7 @@
 #define WP_COLLECTOR_BPF_SCHED_H
 /* Threads: switches, wakings, births and deaths, and what exists at the start. */
 #include "cause.h"
-#include "stack.h"
+#include "memo.h"
 
 enum { /* as enum wp_event_kind of proto/event.h */
     KIND_SWITCH = 1, KIND_WAKING, KIND_FORK, KIND_EXEC, KIND_EXIT, KIND_RENAME, KIND_STATE, KIND_BLOCK_INSERT,
@@ -108,9 +108,24 @@ int BPF_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_stru
         r->head.flags |= 1; /* WP_SWITCH_PREEMPTED */
     else if (call.is_deliberate)
         r->head.flags |= 2; /* WP_SWITCH_DELIBERATE */
-    if (r->head.tid && r->head.c != STATE_RUNNING && r->head.c != STATE_DEAD && is_chosen(r->head.pid))
-        take_stacks(ctx, r, prev, user_regs(prev), 0);
-    send_with_stack(r);
+    if (!r->head.tid || r->head.c == STATE_RUNNING || r->head.c == STATE_DEAD || !is_chosen(r->head.pid)) {
+        send_with_stack(r);
+        return 0;
+    }
+    struct pt_regs *regs = user_regs(prev);
+    struct memo *memo = memo_of(prev, regs);
+    if (memo && regs && is_as_remembered(ctx, memo, prev, regs)) {
+        r->head.stack_key = memo->key;
+        if (bpf_ringbuf_output(&ring, r, sizeof(r->head), wake_flag()))
+            count_drop(KIND_SWITCH);
+        return 0;
+    }
+    take_stacks(ctx, r, prev, regs, 0);
+    __u16 kernel_ips = r->head.kernel_ips; /* the record is sent without them when the stack is known */
+    bool is_known = send_with_stack(r);
+    r->head.kernel_ips = kernel_ips;
+    if (memo && regs && is_known)
+        remember(ctx, memo, r, prev, regs, 0);
     return 0;
 }
 

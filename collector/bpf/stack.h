@@ -64,8 +64,8 @@ static __always_inline void take_stacks(void *ctx, struct stack_record *r, struc
     r->head.stack_key = h ? h : 1;
 }
 
-/* Sends the record, with the addresses when they are new. */
-static __always_inline void send_with_stack(struct stack_record *r)
+/* Sends the record, with the addresses when they are new. True: the reader knows the stack from now on. */
+static __always_inline bool send_with_stack(struct stack_record *r)
 {
     __u32 count = (__u32)r->head.kernel_ips + r->head.user_ips;
     __u64 key = r->head.stack_key;
@@ -83,10 +83,13 @@ static __always_inline void send_with_stack(struct stack_record *r)
         bytes = MAX_IPS * 8;
     if (bpf_ringbuf_output(&ring, r, sizeof(r->head) + bytes, wake_flag())) {
         count_drop(r->head.kind);
-    } else if (is_new) {
+        return false;
+    }
+    if (is_new) {
         __u8 one = 1;
         bpf_map_update_elem(&seen, &key, &one, BPF_ANY);
     }
+    return true;
 }
 
 #endif

@@ -173,13 +173,20 @@ static __always_inline struct space *space_of(struct task_struct *task)
     return space;
 }
 
+#define WALK_WORDS 64u
+
+struct word {
+    __u64 at, value;
+};
+
 /* Kept in a map: what the verifier does not follow it need not walk again for every frame. */
 struct walk {
     __u64 ip, sp, bp;
     __u32 count;
-    __u32 end;       /* enum wp_unwind_end */
-    __u32 is_exact;  /* ip is an instruction, not the one behind a call */
-    __u32 reserved;
+    __u32 end;        /* enum wp_unwind_end */
+    __u32 is_exact;   /* ip is an instruction, not the one behind a call */
+    __u32 word_count; /* past WALK_WORDS: not all of them are there */
+    struct word words[WALK_WORDS]; /* all that was read: the same words lead to the same walk */
 };
 
 struct {
@@ -242,16 +249,26 @@ static __always_inline bool find_row(struct area *area, __u64 address, struct wp
     return true;
 }
 
-static __always_inline bool read_word(__u64 address, __u64 *word)
+static __always_inline bool read_word(struct walk *w, __u64 address, __u64 *word)
 {
-    return !bpf_probe_read_user(word, sizeof(*word), (void *)address);
+    if (bpf_probe_read_user(word, sizeof(*word), (void *)address)) {
+        w->word_count = WALK_WORDS + 1;
+        return false;
+    }
+    __u32 index = w->word_count++;
+    if (index < WALK_WORDS) {
+        struct word *kept = &w->words[index & (WALK_WORDS - 1)];
+        kept->at = address;
+        kept->value = *word;
+    }
+    return true;
 }
 
 /* The frame around a signal handler: the kernel put all registers on the stack (struct rt_sigframe, x86-64). */
 static __always_inline long step_signal(struct walk *w)
 {
     __u64 at = w->sp + 40;
-    if (!read_word(at + 128, &w->ip) || !read_word(at + 80, &w->bp) || !read_word(at + 120, &w->sp)) {
+    if (!read_word(w, at + 128, &w->ip) || !read_word(w, at + 80, &w->bp) || !read_word(w, at + 120, &w->sp)) {
         w->end = WP_UNWIND_UNREADABLE;
         return 1;
     }
@@ -262,7 +279,7 @@ static __always_inline long step_signal(struct walk *w)
 static __always_inline long step_pointer(struct walk *w)
 {
     __u64 before = w->bp;
-    if (before < w->sp || before & 7 || !read_word(before + 8, &w->ip) || !read_word(before, &w->bp)) {
+    if (before < w->sp || before & 7 || !read_word(w, before + 8, &w->ip) || !read_word(w, before, &w->bp)) {
         w->end = WP_UNWIND_NO_ROWS;
         return 1;
     }
@@ -280,7 +297,7 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
     case WP_CFA_BP: cfa = w->bp + offset; break;
     case WP_CFA_PLT: cfa = w->sp + 8 + ((w->ip & 15) >= 11 ? 8 : 0); break;
     case WP_CFA_BP_AT:
-        if (!read_word(w->bp + offset, &cfa)) {
+        if (!read_word(w, w->bp + offset, &cfa)) {
             w->end = WP_UNWIND_UNREADABLE;
             return 1;
         }
@@ -289,14 +306,14 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
     case WP_CFA_END: w->end = WP_UNWIND_COMPLETE; return 1;
     default: return step_pointer(w); /* code that has no rule may still keep a frame pointer */
     }
-    if (cfa <= w->sp || !read_word(cfa - 8, &w->ip)) { /* the stack grows down: callers are above */
+    if (cfa <= w->sp || !read_word(w, cfa - 8, &w->ip)) { /* the stack grows down: callers are above */
         w->end = WP_UNWIND_UNREADABLE;
         return 1;
     }
     if (row.bp == WP_BP_AT_BP)
-        read_word(w->bp, &w->bp);
+        read_word(w, w->bp, &w->bp);
     else if (row.bp != WP_BP_SAME)
-        read_word(cfa + (__s64)row.bp * 8, &w->bp);
+        read_word(w, cfa + (__s64)row.bp * 8, &w->bp);
     w->sp = cfa;
     w->is_exact = 0;
     return 0;
@@ -344,7 +361,7 @@ static __always_inline __u32 unwind_user(struct task_struct *task, struct pt_reg
     w->ip = BPF_CORE_READ(regs, ip);
     w->sp = BPF_CORE_READ(regs, sp);
     w->bp = BPF_CORE_READ(regs, bp);
-    w->count = 0;
+    w->count = w->word_count = 0;
     w->is_exact = 1;
     w->end = WP_UNWIND_TOO_DEEP;
     bpf_loop(WP_RECORD_USER_DEPTH, step, &context, 0);

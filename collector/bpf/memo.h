@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_MEMO_H
+#define WP_COLLECTOR_BPF_MEMO_H
+/*
+ * Most sleeps of a thread are at the place of its last one. A thread remembers that stack with every word of memory that the
+ * walk had read, and the words that hold the kernel's return addresses. While the registers and all those words are the
+ * same a walk would find the same stack: it need not be walked again. Nothing is guessed.
+ */
+#include "cause.h"
+#include "stack.h"
+
+#define KERNEL_WINDOW 256u /* words of the kernel's stack in which return addresses are looked for */
+#define KERNEL_WORDS 32u
+
+struct memo {
+    __u64 ip, sp, bp, exec_vm, epoch, key;
+    __u64 kernel_at;             /* of the search: where the window begins */
+    __u32 generation, exec_id;
+    __u32 user_count, kernel_count;
+    __u32 kernel_words, kernel_next; /* of the search */
+    struct word user[WALK_WORDS];
+    struct word kernel[KERNEL_WORDS]; /* `at`: see kernel_word */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct memo);
+} memos SEC(".maps");
+
+struct window {
+    __u64 words[KERNEL_WINDOW];
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, __u32);
+    __type(value, struct window);
+} windows SEC(".maps");
+
+/* NULL without user mode, unwinding or memory: then there is nothing to remember. */
+static __always_inline struct memo *memo_of(struct task_struct *task, struct pt_regs *regs)
+{
+    return regs && wp_unwinds ? bpf_task_storage_get(&memos, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) : 0;
+}
+
+static __always_inline __u64 stack_top(struct task_struct *task)
+{
+    return (__u64)(unsigned long)BPF_CORE_READ(task, stack) + THREAD_SIZE;
+}
+
+/*
+ * The kernel shifts its stack by a random amount at each system call (randomize_kstack_offset), just below the frame of the
+ * entry code: the outermost word has its distance from the stack's top, all others theirs from the tracepoint's frame.
+ */
+static __always_inline __u64 kernel_word(const struct memo *m, __u32 index, __u64 frame, __u64 top)
+{
+    __u64 at = m->kernel[index & (KERNEL_WORDS - 1)].at;
+    return index + 1 == m->kernel_count ? top - at : frame + at;
+}
+
+static __always_inline bool is_as_remembered(void *ctx, struct memo *m, struct task_struct *task, struct pt_regs *regs)
+{
+    if (!m->key || m->ip != BPF_CORE_READ(regs, ip) || m->sp != BPF_CORE_READ(regs, sp) || m->bp != BPF_CORE_READ(regs, bp) ||
+        m->exec_vm != BPF_CORE_READ(task, mm, exec_vm) || m->epoch != wp_stack_epoch ||
+        m->generation != wp_unwind_generation || m->exec_id != task->self_exec_id)
+        return false;
+    __u64 frame = address_of(&ctx), top = stack_top(task);
+    for (__u32 i = 0; i < KERNEL_WORDS; i++) {
+        __u64 now;
+        if (i >= m->kernel_count)
+            break;
+        if (bpf_probe_read_kernel(&now, sizeof(now), (void *)kernel_word(m, i, frame, top)) || now != m->kernel[i].value)
+            return false;
+    }
+    for (__u32 i = 0; i < WALK_WORDS; i++) {
+        __u64 now;
+        if (i >= m->user_count)
+            break;
+        if (bpf_probe_read_user(&now, sizeof(now), (void *)m->user[i].at) || now != m->user[i].value)
+            return false;
+    }
+    return true;
+}
+
+struct search {
+    struct memo *memo;
+    struct stack_record *record;
+    struct window *window;
+};
+
+/* One word of the kernel's stack: is it the next return address? The innermost ones lie below it, in this program's frame. */
+static long look_at_word(__u32 index, void *argument)
+{
+    struct search *search = argument;
+    struct memo *m = search->memo;
+    struct stack_record *r = search->record;
+    if (!m || !r || !search->window || index >= m->kernel_words || m->kernel_count >= KERNEL_WORDS ||
+        m->kernel_next >= r->head.kernel_ips)
+        return 1;
+    __u32 place = index, next = m->kernel_next;
+    barrier_var(place);
+    __u64 word = search->window->words[place & (KERNEL_WINDOW - 1)];
+    if (!m->kernel_count) {
+        if (word == r->ips[(next + 1) & 63])
+            next += 1;
+        else if (word == r->ips[(next + 2) & 63])
+            next += 2;
+        else if (word == r->ips[(next + 3) & 63])
+            next += 3;
+    }
+    if (word != r->ips[next & 63])
+        return 0;
+    __u32 count = m->kernel_count;
+    m->kernel[count & (KERNEL_WORDS - 1)].at = place * 8ull;
+    m->kernel[count & (KERNEL_WORDS - 1)].value = word;
+    m->kernel_count = count + 1;
+    m->kernel_next = next + 1;
+    return 0;
+}
+
+/* Finds the words that hold the kernel's return addresses; false when not all of them are found. */
+static __always_inline bool find_kernel_words(struct memo *m, struct stack_record *r, __u64 top)
+{
+    __u32 zero = 0;
+    struct search search = {.memo = m, .record = r, .window = bpf_map_lookup_elem(&windows, &zero)};
+    __u64 size = top - m->kernel_at;
+    if (!search.window || top <= m->kernel_at)
+        return false;
+    if (size > sizeof(struct window))
+        size = sizeof(struct window);
+    barrier_var(size);
+    if (size > sizeof(struct window) || bpf_probe_read_kernel(search.window, size, (void *)m->kernel_at))
+        return false;
+    m->kernel_words = (__u32)size / 8;
+    m->kernel_count = m->kernel_next = 0;
+    bpf_loop(KERNEL_WINDOW, look_at_word, &search, 0);
+    if (!m->kernel_count || m->kernel_next < r->head.kernel_ips)
+        return false;
+    struct word *outermost = &m->kernel[(m->kernel_count - 1) & (KERNEL_WORDS - 1)];
+    outermost->at = top - (m->kernel_at + outermost->at);
+    return true;
+}
+
+static __always_inline void remember(void *ctx, struct memo *m, struct stack_record *r, struct task_struct *task,
+    struct pt_regs *regs, __u32 which)
+{
+    struct walk *w = bpf_map_lookup_elem(&walks, &which);
+    m->key = 0;
+    if (!w || w->word_count > WALK_WORDS)
+        return;
+    m->kernel_at = address_of(&ctx);
+    if (!find_kernel_words(m, r, stack_top(task)))
+        return;
+    m->ip = BPF_CORE_READ(regs, ip);
+    m->sp = BPF_CORE_READ(regs, sp);
+    m->bp = BPF_CORE_READ(regs, bp);
+    m->exec_vm = BPF_CORE_READ(task, mm, exec_vm);
+    m->epoch = wp_stack_epoch;
+    m->generation = wp_unwind_generation;
+    m->exec_id = task->self_exec_id;
+    m->user_count = w->word_count;
+    bpf_probe_read_kernel(m->user, sizeof(m->user), w->words);
+    m->key = r->head.stack_key;
+}
+
+#endif
