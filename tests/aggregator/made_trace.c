@@ -33,6 +33,8 @@ struct machine {
     struct made_trace *trace;
     struct made_options options;
     uint64_t seed, now_ns;
+    uint64_t loss_seed;       /* apart: what the machine does must not depend on what is lost */
+    uint32_t dropping;        /* left of a burst */
     struct actor actors[THREADS];
     uint32_t actor_count, next_tid, names;
     uint32_t running[CPUS];   /* actor, 0 idle */
@@ -131,8 +133,10 @@ static void happen(struct machine *m, struct wp_event event)
     struct made_trace *trace = m->trace;
     struct wp_batch *b = &trace->whole;
     event.time_ns = m->now_ns;
-    if (pick(m, 1000) < m->options.drop_per_mille && event.kind != WP_EVENT_STATE) {
-        if (pick(m, 2)) /* some losses are known to be losses */
+    bool is_first = made_random(&m->loss_seed) % 1000 < m->options.drop_per_mille;
+    if ((is_first || m->dropping) && event.kind != WP_EVENT_STATE) {
+        m->dropping = is_first ? m->options.drop_burst : m->dropping - 1;
+        if (made_random(&m->loss_seed) % 2) /* some losses are known to be losses */
             b->drops[b->drop_count++] = (struct wp_drop){event.kind, event.cpu, 1, m->now_ns, m->now_ns};
         return;
     }

@@ -17,6 +17,7 @@ struct made_options {
     uint32_t events;          /* at most so many */
     uint32_t cpus, threads;   /* at the start */
     uint32_t drop_per_mille;  /* of the events are lost; the machine goes on as if they were not */
+    uint32_t drop_burst;      /* and so many after each of those */
 };
 
 /* How much of each dictionary is in use after an event. */
