@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a report says when events are lost, held against what it says of the same trace when none are: time that is put
- * somewhere new without a word is invented, time that is called unaccounted or uncertain is not. WP_TRACES=N traces each.
+ * What a report says when events are lost, held against what it says of the same trace when none are: time that is
+ * put somewhere new without a word is invented, time that is called unaccounted or uncertain is not. WP_TRACES=N
+ * traces each.
  */
 #include "made_trace.h"
 
@@ -44,8 +45,10 @@ static void name_place(const struct wp_report *report, const struct wp_cell *cel
         path[depth++] = node;
     size_t used = 0;
     name[0] = '\0';
-    while (depth && used < PLACE_BYTES - 1)
-        used += (size_t)snprintf(name + used, PLACE_BYTES - used, "%s;", wp_report_text(report, frames[nodes[path[--depth]].frame].name));
+    while (depth && used < PLACE_BYTES - 1) {
+        const struct wp_frame_info *frame = &frames[nodes[path[--depth]].frame];
+        used += (size_t)snprintf(name + used, PLACE_BYTES - used, "%s;", wp_report_text(report, frame->name));
+    }
     if (used < PLACE_BYTES - 1)
         snprintf(name + used, PLACE_BYTES - used, "%d", (int)cell->category);
 }
@@ -73,8 +76,8 @@ static void collect(struct outcome *outcome, const struct wp_report *report)
 static struct outcome run(const struct made_options *made)
 {
     struct wp_aggregate_rule rule = {.name = "a"};
-    struct wp_host_session_options options = {.rule_count = 1, .rules = &rule, .epoch_ns = 5000000, .lateness_ns = 10000000,
-        .history_ns = (uint64_t)1 << 60};
+    struct wp_host_session_options options = {.rule_count = 1, .rules = &rule, .epoch_ns = 5000000,
+        .lateness_ns = 10000000, .history_ns = (uint64_t)1 << 60};
     struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .start_real_ns = 5000000000};
     struct wp_host_session *session;
     struct made_trace trace;
@@ -129,8 +132,8 @@ static void lose(uint32_t per_mille, uint32_t burst, double percent, double else
         free(whole.places);
         free(lossy.places);
     }
-    print_message("lost %u per mille in bursts of %u: elsewhere %.2f %%, invented %.2f %%, uncertain %.2f %%, unaccounted %.2f %%\n", per_mille,
-        burst ? burst : 1, 100 * moved / total, 100 * invented / total, 100 * uncertain / total, 100 * unaccounted / total);
+    print_message("lost %u per mille in bursts of %u: elsewhere %.2f %%, invented %.2f %%, uncertain %.2f %%, "
+        "unaccounted %.2f %%\n", per_mille, burst ? burst : 1, 100 * moved / total, 100 * invented / total, 100 * uncertain / total, 100 * unaccounted / total);
     assert_true(total > 0);
     assert_true(100 * invented / total <= percent);
     assert_true(100 * moved / total <= elsewhere);

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+# For the cases: . common.sh; need PACKAGE...; record_case NAME SELECTOR COMMAND...
+# $WAKEPATH_BIN has the programs; $WAKEPATH_ACCOUNTED is the percentage that must be accounted for. Each case works in $work, a new folder on a disk, removed at its end.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+: "${WAKEPATH_BIN:=$here/../../../build/dev/bin}"
+work=$(mktemp -d /var/tmp/wakepath-case-XXXXXX)
+undo=:
+trap 'eval "$undo"; rm -rf "$work"' EXIT
+trap 'exit 1' INT TERM HUP
+
+need() {
+    for package; do
+        dpkg -s "$package" >"$work/dpkg" 2>&1 || apt-get install -y --no-install-recommends "$package" >&2
+    done
+}
+
+# The page cache is dropped, so that files come from the disk.
+make_cold() {
+    sync
+    echo 3 >/proc/sys/vm/drop_caches
+}
+
+record_case() {
+    name=$1
+    selector=$2
+    shift 2
+    "$WAKEPATH_BIN/wakepath" record --quiet --out "$work/out" --store "$work/store" --release r --aggregate "case=$selector" \
+        -- "$@" >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
+    "$WAKEPATH_BIN/wakepath-reporter" --store "$work/store" --aggregate case --format json >"$work/report.json"
+    python3 "$here/table.py" "$name" "$work/report.json" "${WAKEPATH_ACCOUNTED:-99.5}"
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# A database under one client: psql writes and reads rows in PostgreSQL, durably (the paper's SpatialTable).
+. "$(dirname "$0")/common.sh"
+need postgresql
+bin=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
+chmod 755 "$work"
+install -d -o postgres "$work/data"
+cd /
+runuser -u postgres -- "$bin/initdb" -D "$work/data" -A trust >"$work/initdb" 2>&1
+runuser -u postgres -- "$bin/pg_ctl" -D "$work/data" -w -o "-p 18379 -k $work/data -c listen_addresses=127.0.0.1" \
+    -l "$work/data/log" start >"$work/start" 2>&1
+undo="runuser -u postgres -- $bin/pg_ctl -D $work/data -m immediate stop >/dev/null"
+{
+    echo "create table t (k int primary key, v text);"
+    i=0
+    while [ $i -lt 100 ]; do
+        echo "insert into t values ($i, repeat('x', 500));"
+        i=$((i + 1))
+    done
+    echo "select count(*), sum(length(v)) from t;"
+} >"$work/work.sql"
+record_case store comm=psql "$bin/psql" -h 127.0.0.1 -p 18379 -U postgres -q -f "$work/work.sql" postgres
