@@ -133,7 +133,8 @@ static void lose(uint32_t per_mille, uint32_t burst, double percent, double else
         free(lossy.places);
     }
     print_message("lost %u per mille in bursts of %u: elsewhere %.2f %%, invented %.2f %%, uncertain %.2f %%, "
-        "unaccounted %.2f %%\n", per_mille, burst ? burst : 1, 100 * moved / total, 100 * invented / total, 100 * uncertain / total, 100 * unaccounted / total);
+        "unaccounted %.2f %%\n", per_mille, burst ? burst : 1, 100 * moved / total, 100 * invented / total,
+        100 * uncertain / total, 100 * unaccounted / total);
     assert_true(total > 0);
     assert_true(100 * invented / total <= percent);
     assert_true(100 * moved / total <= elsewhere);

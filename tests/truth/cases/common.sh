@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034
 # For the cases: . common.sh; need PACKAGE...; record_case NAME SELECTOR COMMAND...
-# $WAKEPATH_BIN has the programs; $WAKEPATH_ACCOUNTED is the percentage that must be accounted for. Each case works in $work, a new folder on a disk, removed at its end.
+# $WAKEPATH_BIN has the programs; $WAKEPATH_ACCOUNTED is the percentage that must be accounted for.
+# Each case works in $work, a new folder on a disk, removed at its end.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 : "${WAKEPATH_BIN:=$here/../../../build/dev/bin}"

@@ -32,4 +32,5 @@ undo="kill $!"
 python3 "$work/mail.py" &
 undo="$undo $!"
 sleep 1
-record_case web comm=curl sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do curl -sS http://127.0.0.1:18377/ >/dev/null || exit 1; done'
+record_case web comm=curl sh -c \
+    'for i in 1 2 3 4 5 6 7 8 9 10; do curl -sS http://127.0.0.1:18377/ >/dev/null || exit 1; done'

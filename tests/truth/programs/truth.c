@@ -43,7 +43,8 @@ static uint64_t clock_ns(clockid_t clock)
 
 struct truth *truth_create(void)
 {
-    struct truth *truth = mmap(NULL, sizeof(*truth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+    struct truth *truth = mmap(NULL, sizeof(*truth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE,
+        -1, 0);
     if (truth == MAP_FAILED)
         truth_die("mmap");
     return truth;

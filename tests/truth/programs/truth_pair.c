@@ -109,8 +109,8 @@ static void make_tcp(struct pair *pair)
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof(address);
     int door = socket(AF_INET, SOCK_STREAM, 0), here = socket(AF_INET, SOCK_STREAM, 0);
-    if (bind(door, (struct sockaddr *)&address, size) || listen(door, 1) || getsockname(door, (struct sockaddr *)&address, &size) ||
-        connect(here, (struct sockaddr *)&address, size))
+    if (bind(door, (struct sockaddr *)&address, size) || listen(door, 1) ||
+        getsockname(door, (struct sockaddr *)&address, &size) || connect(here, (struct sockaddr *)&address, size))
         truth_die("connect");
     pair->ask[0] = pair->answer[1] = accept(door, NULL, NULL);
     pair->ask[1] = pair->answer[0] = here;
