@@ -44,6 +44,14 @@ static uint32_t *cache_slot(uint32_t **cache, uint32_t *room, uint32_t index)
     return *cache + index;
 }
 
+void wp_explain_remember(struct wp_explainer *x, struct wp_intkey key, uint32_t node)
+{
+    if (x->sites.count > SITE_LIMIT)
+        wp_intmap_clear(&x->sites);
+    if (node != UINT32_MAX)
+        wp_intmap_put(&x->sites, key, node);
+}
+
 uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32_t identity)
 {
     uint32_t *slot = cache_slot(&x->identity_frames, &x->identity_frame_room, identity);
@@ -90,16 +98,24 @@ uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t parent, uint32_t
     node = parent;
     while (count)
         node = wp_pathtree_child(x->tree, node, frame_of(x, path[--count]));
-    if (x->sites.count > SITE_LIMIT)
-        wp_intmap_clear(&x->sites);
-    if (node != UINT32_MAX)
-        wp_intmap_put(&x->sites, key, node);
+    wp_explain_remember(x, key, node);
     return node;
 }
 
 uint32_t wp_explain_label(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *name)
 {
     return wp_pathtree_child(x->tree, parent, wp_pathtree_frame(x->tree, style, name, ""));
+}
+
+uint32_t wp_explain_literal(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *literal)
+{
+    struct wp_intkey key = {parent, (uint64_t)1 << 63 | (uintptr_t)literal};
+    uint32_t node;
+    if (wp_intmap_get(&x->sites, key, &node))
+        return node;
+    node = wp_explain_label(x, parent, style, literal);
+    wp_explain_remember(x, key, node);
+    return node;
 }
 
 void wp_explain_emit(struct wp_explainer *x, const struct wp_piece *piece)

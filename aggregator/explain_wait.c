@@ -49,13 +49,24 @@ static void emit_label(struct wp_explainer *x, const struct wait *wait, enum wp_
         emit(x, wait, wp_explain_label(x, wait->node, style, label), category, from, to, NULL);
 }
 
+static uint32_t path_node(struct wp_explainer *x, uint32_t parent, uint32_t identity)
+{
+    struct wp_intkey key = {parent, (uint64_t)1 << 41 | identity};
+    uint32_t node;
+    if (wp_intmap_get(&x->sites, key, &node))
+        return node;
+    char name[WP_STRING_BYTES + 16] = "path:";
+    wp_name_process(x->timeline, identity, name + 5, sizeof(name) - 5);
+    node = wp_explain_label(x, parent, WP_STYLE_WAIT, name);
+    wp_explain_remember(x, key, node);
+    return node;
+}
+
 void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, uint64_t from, uint64_t to)
 {
     if (from >= to)
         return;
-    char name[WP_STRING_BYTES + 16] = "path:";
-    wp_name_process(x->timeline, identity_at(x, waker, to - 1), name + 5, sizeof(name) - 5);
-    wp_explain_emit(x, &(struct wp_piece){.node = wp_explain_label(x, node, WP_STYLE_WAIT, name), .thread = waker,
+    wp_explain_emit(x, &(struct wp_piece){.node = path_node(x, node, identity_at(x, waker, to - 1)), .thread = waker,
         .category = WP_OTHER_PATH, .start_ns = from, .end_ns = to});
     if (x->other_path && !wp_explain_is_base(x, waker, to - 1))
         x->other_path(x->context, waker, from, to);
@@ -318,8 +329,7 @@ static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct w
     char name[64];
     wp_name_sleep(slice, is_kernel, name, sizeof(name));
     found = wp_explain_label(x, on, WP_STYLE_SLEEP, name);
-    if (found != UINT32_MAX)
-        wp_intmap_put(&x->sites, key, found);
+    wp_explain_remember(x, key, found);
     return found;
 }
 
@@ -330,7 +340,8 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
     struct wait wait = {.thread = index, .ordinal = ordinal, .slice = slice, .node = node,
         .is_kernel = is_kernel_thread(x, slice->identity)};
     if (slice->flags & WP_SLICE_PREEMPTED) {
-        emit_label(x, &wait, WP_STYLE_SCHED, "sched:preempted", WP_INVOLUNTARY, from, to);
+        if (from < to)
+            emit(x, &wait, wp_explain_literal(x, node, WP_STYLE_SCHED, "sched:preempted"), WP_INVOLUNTARY, from, to, NULL);
         return;
     }
     if (!(slice->flags & WP_SLICE_BORN))
@@ -343,7 +354,8 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
         return;
     }
     uint64_t low = wake > from ? wake : from;
-    emit_label(x, &wait, WP_STYLE_SCHED, "sched:runnable", WP_SCHEDULER, low, to);
+    if (low < to)
+        emit(x, &wait, wp_explain_literal(x, wait.node, WP_STYLE_SCHED, "sched:runnable"), WP_SCHEDULER, low, to, NULL);
     to = low < to ? low : to;
     if (from >= to)
         return;

@@ -15,6 +15,10 @@ bool wp_explain_is_base(const struct wp_explainer *x, uint32_t thread, uint64_t 
 uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32_t identity);
 uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t parent, uint32_t stack);
 uint32_t wp_explain_label(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *name);
+/* The same for a string literal, which is known by its address. */
+uint32_t wp_explain_literal(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *literal);
+/* Caches a node; UINT32_MAX is not kept. */
+void wp_explain_remember(struct wp_explainer *x, struct wp_intkey key, uint32_t node);
 void wp_explain_emit(struct wp_explainer *x, const struct wp_piece *piece);
 /* The start of the first of the joined sleeps that this one is the last of. */
 uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);

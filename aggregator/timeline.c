@@ -68,7 +68,7 @@ static struct wp_slice *push_slice(struct wp_timeline *timeline, struct wp_threa
     uint64_t count = thread->slice_end - thread->first_slice;
     if (!thread->slices || count > thread->slice_mask) {
         uint32_t size = thread->slices ? (thread->slice_mask + 1) * 2 : 4;
-        struct wp_slice *slices = malloc(size * sizeof(*slices));
+        struct wp_slice *slices = realloc(thread->slices, size * sizeof(*slices)); /* large ones are not even copied */
         if (!slices) {
             timeline->failed = true;
             if (!thread->slices)
@@ -76,8 +76,8 @@ static struct wp_slice *push_slice(struct wp_timeline *timeline, struct wp_threa
             thread->first_slice++; /* keep going with what there is */
         } else {
             for (uint64_t i = thread->first_slice; i < thread->slice_end; i++)
-                slices[i & (size - 1)] = thread->slices[i & thread->slice_mask];
-            free(thread->slices);
+                if ((i & (size - 1)) != (i & thread->slice_mask))
+                    slices[i & (size - 1)] = slices[i & thread->slice_mask];
             thread->slices = slices;
             thread->slice_mask = size - 1;
         }
@@ -97,23 +97,48 @@ static void push_sample(struct wp_timeline *timeline, struct wp_thread *thread, 
     uint64_t count = thread->sample_end - thread->first_sample;
     if (!thread->samples || count > thread->sample_mask) {
         uint32_t size = thread->samples ? (thread->sample_mask + 1) * 2 : 16;
-        struct wp_sample *samples = malloc(size * sizeof(*samples));
+        struct wp_sample *samples = realloc(thread->samples, size * sizeof(*samples));
         if (!samples) {
             timeline->failed = true;
             return;
         }
         for (uint64_t i = thread->first_sample; i < thread->sample_end; i++)
-            samples[i & (size - 1)] = thread->samples[i & thread->sample_mask];
-        free(thread->samples);
+            if ((i & (size - 1)) != (i & thread->sample_mask))
+                samples[i & (size - 1)] = samples[i & thread->sample_mask];
         thread->samples = samples;
         thread->sample_mask = size - 1;
     }
     thread->samples[thread->sample_end++ & thread->sample_mask] = (struct wp_sample){time_ns, stack};
 }
 
+/*
+ * Narrows [*low, *high) around the place found last: sleeps are explained in the order of time, so the next one is a few
+ * slices away, and a search through the whole ring would miss the cache at each step.
+ */
+static void narrow(const struct wp_thread *thread, uint64_t at_ns, uint64_t *low, uint64_t *high)
+{
+    uint64_t hint = thread->found, step = 1;
+    if (hint < *low || hint >= *high)
+        return;
+    if (wp_thread_slice(thread, hint)->out_ns <= at_ns) {
+        *low = hint + 1;
+        for (; *high - hint > step && wp_thread_slice(thread, hint + step)->out_ns <= at_ns; step *= 4)
+            *low = hint + step + 1;
+        if (*high - hint > step)
+            *high = hint + step;
+    } else {
+        *high = hint;
+        for (; hint - *low >= step && wp_thread_slice(thread, hint - step)->out_ns > at_ns; step *= 4)
+            *high = hint - step;
+        if (hint - *low >= step)
+            *low = hint - step + 1;
+    }
+}
+
 uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns)
 {
     uint64_t low = thread->first_slice, high = thread->slice_end;
+    narrow(thread, at_ns, &low, &high);
     while (low < high) { /* the first slice that begins after `at` */
         uint64_t middle = low + (high - low) / 2;
         if (wp_thread_slice(thread, middle)->out_ns <= at_ns)
@@ -121,7 +146,10 @@ uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns)
         else
             high = middle;
     }
-    return low == thread->first_slice ? thread->slice_end : low - 1;
+    if (low == thread->first_slice)
+        return thread->slice_end;
+    ((struct wp_thread *)(uintptr_t)thread)->found = low - 1; /* no part of what the thread is */
+    return low - 1;
 }
 
 uint64_t wp_thread_find_sample(const struct wp_thread *thread, uint64_t at_ns)

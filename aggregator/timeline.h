@@ -70,6 +70,7 @@ struct wp_thread {
     uint64_t first_slice, slice_end; /* ordinals [first, end); slice i is slices[i & mask] */
     uint64_t first_sample, sample_end;
     uint32_t slice_mask, sample_mask; /* size - 1; rings with a NULL pointer have none */
+    uint64_t found;             /* a place that was just looked up: the next one is near it */
     uint32_t identity;          /* index, now */
     uint32_t tid;
     uint32_t cpu;               /* of its last run */
