@@ -193,7 +193,17 @@ void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uin
         add_job(u, inode, device, fd, path);
 }
 
-/* What this program runs on itself, the C library above all, nearly every other one runs on too. */
+static bool is_everywhere(const char *path)
+{
+    static const char *const names[] = {"libc.", "libc-", "ld-", "libm.", "libpthread", "libgcc_s.", "libstdc++."};
+    const char *name = strrchr(path, '/') + 1;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+/* Libraries that this program runs on itself and nearly every other one too. */
 static void add_own_files(struct wp_unwinder *u)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -202,7 +212,7 @@ static void add_own_files(struct wp_unwinder *u)
         struct stat status;
         const char *path = strchr(line, '/');
         line[strcspn(line, "\n")] = 0;
-        if (!path || sscanf(line, "%*s %7s", perms) != 1 || !strchr(perms, 'x'))
+        if (!path || !is_everywhere(path) || sscanf(line, "%*s %7s", perms) != 1 || !strchr(perms, 'x'))
             continue;
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd >= 0 && !fstat(fd, &status))

@@ -9,7 +9,7 @@
 #include "cause.h"
 #include "stack.h"
 
-#define KERNEL_WINDOW 256u /* words of the kernel's stack in which return addresses are looked for */
+#define KERNEL_WINDOW 256u /* words of a stack that are looked at in one piece */
 #define KERNEL_WORDS 32u
 
 struct memo {
@@ -18,6 +18,8 @@ struct memo {
     __u32 generation, exec_id;
     __u32 user_count, kernel_count;
     __u32 kernel_words, kernel_next; /* of the search */
+    __u32 near_size;             /* bytes from sp on that hold all words of `user`; 0: they lie farther apart */
+    __u32 reserved;
     struct word user[WALK_WORDS];
     struct word kernel[KERNEL_WORDS]; /* `at`: see kernel_word */
 };
@@ -61,6 +63,36 @@ static __always_inline __u64 kernel_word(const struct memo *m, __u32 index, __u6
     return index + 1 == m->kernel_count ? top - at : frame + at;
 }
 
+/* One copy of the user's stack is cheaper than a word at a time. */
+static __always_inline bool is_near_same(struct memo *m)
+{
+    __u32 zero = 0;
+    struct window *window = bpf_map_lookup_elem(&windows, &zero);
+    __u64 size = m->near_size;
+    barrier_var(size);
+    if (!window || size > sizeof(*window) || bpf_probe_read_user(window, size, (void *)m->sp))
+        return false;
+    for (__u32 i = 0; i < WALK_WORDS; i++) {
+        if (i >= m->user_count)
+            break;
+        if (window->words[(m->user[i].at - m->sp) / 8 & (KERNEL_WINDOW - 1)] != m->user[i].value)
+            return false;
+    }
+    return true;
+}
+
+static __always_inline bool is_far_same(struct memo *m)
+{
+    for (__u32 i = 0; i < WALK_WORDS; i++) {
+        __u64 now;
+        if (i >= m->user_count)
+            break;
+        if (bpf_probe_read_user(&now, sizeof(now), (void *)m->user[i].at) || now != m->user[i].value)
+            return false;
+    }
+    return true;
+}
+
 static __always_inline bool is_as_remembered(void *ctx, struct memo *m, struct task_struct *task, struct pt_regs *regs)
 {
     if (!m->key || m->ip != BPF_CORE_READ(regs, ip) || m->sp != BPF_CORE_READ(regs, sp) || m->bp != BPF_CORE_READ(regs, bp) ||
@@ -75,14 +107,7 @@ static __always_inline bool is_as_remembered(void *ctx, struct memo *m, struct t
         if (bpf_probe_read_kernel(&now, sizeof(now), (void *)kernel_word(m, i, frame, top)) || now != m->kernel[i].value)
             return false;
     }
-    for (__u32 i = 0; i < WALK_WORDS; i++) {
-        __u64 now;
-        if (i >= m->user_count)
-            break;
-        if (bpf_probe_read_user(&now, sizeof(now), (void *)m->user[i].at) || now != m->user[i].value)
-            return false;
-    }
-    return true;
+    return m->near_size ? is_near_same(m) : is_far_same(m);
 }
 
 struct search {
@@ -162,6 +187,8 @@ static __always_inline void remember(void *ctx, struct memo *m, struct stack_rec
     m->generation = wp_unwind_generation;
     m->exec_id = task->self_exec_id;
     m->user_count = w->word_count;
+    __u64 span = w->highest + 8 - m->sp;
+    m->near_size = !((w->mixed | m->sp) & 7) && w->highest >= m->sp && span <= sizeof(struct window) ? (__u32)span : 0;
     bpf_probe_read_kernel(m->user, sizeof(m->user), w->words);
     m->key = r->head.stack_key;
 }

@@ -186,6 +186,8 @@ struct walk {
     __u32 end;        /* enum wp_unwind_end */
     __u32 is_exact;   /* ip is an instruction, not the one behind a call */
     __u32 word_count; /* past WALK_WORDS: not all of them are there */
+    __u64 highest, mixed; /* the last of their addresses; all of them or-ed, and odd when one lies below the stack */
+    __u64 floor;          /* sp at the start */
     struct word words[WALK_WORDS]; /* all that was read: the same words lead to the same walk */
 };
 
@@ -261,6 +263,9 @@ static __always_inline bool read_word(struct walk *w, __u64 address, __u64 *word
         kept->at = address;
         kept->value = *word;
     }
+    w->mixed |= address | (address < w->floor);
+    if (address > w->highest)
+        w->highest = address;
     return true;
 }
 
@@ -362,6 +367,8 @@ static __always_inline __u32 unwind_user(struct task_struct *task, struct pt_reg
     w->sp = BPF_CORE_READ(regs, sp);
     w->bp = BPF_CORE_READ(regs, bp);
     w->count = w->word_count = 0;
+    w->highest = w->mixed = 0;
+    w->floor = w->sp;
     w->is_exact = 1;
     w->end = WP_UNWIND_TOO_DEEP;
     bpf_loop(WP_RECORD_USER_DEPTH, step, &context, 0);
