@@ -212,6 +212,16 @@ static void add_receive(struct wp_socket *socket, const struct wp_event *event, 
             (struct wp_receive){event->time_ns, others_ns, (uint32_t)event->a, thread};
 }
 
+static void close_socket(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
+{
+    messages->sockets[event->d].closing = (struct wp_send){event->time_ns, 0, 0, thread};
+    if (messages->last_closed)
+        messages->sockets[messages->last_closed].next_closed = event->d;
+    else
+        messages->first_closed = event->d;
+    messages->last_closed = event->d;
+}
+
 void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
 {
     bool is_datagram = event->flags & WP_SOCK_DATAGRAM;
@@ -233,7 +243,24 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
             socket->connecting = (struct wp_send){event->time_ns, 0, 0, thread};
         else if (event->c != TCP_ESTABLISHED && event->c != TCP_CLOSE_WAIT && event->b != TCP_SYN_SENT &&
                  !socket->closing.time_ns)
-            socket->closing = (struct wp_send){event->time_ns, 0, 0, thread};
+            close_socket(messages, event, thread);
+    }
+}
+
+void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns)
+{
+    for (uint32_t id; (id = messages->first_closed);) {
+        struct wp_socket *socket = &messages->sockets[id];
+        if (socket->closing.time_ns >= horizon_ns)
+            return;
+        free(socket->sends);
+        free(socket->receives);
+        socket->sends = NULL;
+        socket->receives = NULL;
+        socket->send_ring = socket->receive_ring = (struct wp_message_ring){0};
+        messages->first_closed = socket->next_closed;
+        if (!messages->first_closed)
+            messages->last_closed = 0;
     }
 }
 

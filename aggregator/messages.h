@@ -40,6 +40,7 @@ struct wp_socket {
     struct wp_message_ring send_ring, receive_ring;
     struct wp_send closing;      /* who closed or shut it down, and when; time 0: not yet */
     struct wp_send connecting;   /* who asked for the connection */
+    uint32_t next_closed;        /* socket that closed after this one, 0 none */
     bool is_known;
 };
 
@@ -55,6 +56,7 @@ struct wp_messages {
     uint32_t last_room;
     struct wp_socket *sockets;   /* by dictionary id */
     uint32_t socket_room;
+    uint32_t first_closed, last_closed; /* those that closed and still remember something, 0 none */
     struct wp_intmap by_address; /* hash of (addresses, ports, protocol, namespace) -> socket id */
     struct wp_intmap datagrams;  /* key -> low half of the datagram's number */
     struct wp_send *datagram_ring;
@@ -65,6 +67,8 @@ struct wp_messages {
 int wp_messages_init(struct wp_messages *messages, const struct wp_dictionary *dictionary);
 void wp_messages_fini(struct wp_messages *messages);
 void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread);
+/* Frees what sockets remember that closed before `horizon_ns`. */
+void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns);
 /* The other end on this host of socket `id`, or 0. */
 uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id);
 

@@ -582,6 +582,7 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
 
 void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
 {
+    wp_messages_forget(&timeline->messages, horizon_ns > WP_MESSAGE_HISTORY_NS ? horizon_ns - WP_MESSAGE_HISTORY_NS : 0);
     for (uint32_t i = 1; i < timeline->thread_count; i++) {
         struct wp_thread *thread = &timeline->threads[i];
         while (thread->slice_end - thread->first_slice > 1) {

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages of sockets: found among many, across the wrap of sequence numbers, late; forgotten when the socket has closed. */
+#include "aggregator/messages.h"
+#include "proto/batch.h"
+
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+/* cmocka wants the headers above */
+#include <cmocka.h>
+
+#define PAIRS 100u
+#define TCP_ESTABLISHED 1
+#define TCP_CLOSE 7
+
+struct place {
+    struct wp_dictionary *dictionary;
+    struct wp_messages messages;
+};
+
+/* Socket 2n + 1 is the client's end of connection n, 2n + 2 the server's. */
+static int set_up(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+    struct wp_socket_entry entries[2 * PAIRS];
+    memset(entries, 0, sizeof(entries));
+    for (uint16_t i = 0; i < 2 * PAIRS; i++) {
+        struct wp_socket_entry *entry = &entries[i];
+        uint16_t client = (uint16_t)(40000 + i / 2);
+        *entry = (struct wp_socket_entry){.family = AF_INET, .protocol = IPPROTO_TCP, .local = {127, 0, 0, 1},
+            .remote = {127, 0, 0, 1}, .netns = 1};
+        entry->local_port = i % 2 ? 80 : client;
+        entry->remote_port = i % 2 ? client : 80;
+    }
+    place->dictionary = wp_dictionary_create();
+    struct wp_batch batch = {.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1,
+        .first_frame = 1, .first_stack = 1, .sockets = entries, .socket_count = 2 * PAIRS};
+    struct wp_error err = {0};
+    if (wp_dictionary_apply(place->dictionary, &batch, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(wp_messages_init(&place->messages, place->dictionary), 0);
+    *state = place;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct place *place = *state;
+    wp_messages_fini(&place->messages);
+    wp_dictionary_destroy(place->dictionary);
+    free(place);
+    return 0;
+}
+
+static void happen(struct place *place, enum wp_event_kind kind, uint64_t time_ns, uint32_t socket, uint64_t end,
+    uint32_t bytes, uint32_t thread)
+{
+    struct wp_event event = {.kind = (uint8_t)kind, .time_ns = time_ns, .d = socket, .a = end, .c = bytes};
+    wp_messages_event(&place->messages, &event, thread);
+}
+
+static void close_at(struct place *place, uint64_t time_ns, uint32_t socket)
+{
+    struct wp_event event = {.kind = WP_EVENT_SOCK_STATE, .time_ns = time_ns, .d = socket, .b = TCP_ESTABLISHED, .c = TCP_CLOSE};
+    wp_messages_event(&place->messages, &event, 1);
+}
+
+/* 10 000 requests and answers, the sequence numbers wrapping at the 5 000th; each is asked for at the end. */
+static void each_of_many(void **state)
+{
+    struct place *place = *state;
+    struct wp_send send;
+    struct wp_receive read;
+    const uint32_t first = UINT32_MAX - 500000;
+    for (uint32_t i = 0; i < 10000; i++) {
+        uint64_t now = 1000000 + i * (uint64_t)1000;
+        uint32_t end = first + (i + 1) * 100;
+        happen(place, WP_EVENT_SOCK_RECV, now + 100, 2, end, 100, 2); /* it is read before the sender's call returns */
+        happen(place, WP_EVENT_SOCK_SEND, now + 200, 1, end, 100, 1);
+        happen(place, WP_EVENT_SOCK_SEND, now + 600, 2, end, 100, 2);
+        happen(place, WP_EVENT_SOCK_RECV, now + 700, 1, end, 100, 1);
+    }
+    for (uint32_t i = 0; i < 10000; i++) {
+        uint64_t now = 1000000 + i * (uint64_t)1000;
+        uint32_t end = first + (i + 1) * 100;
+        assert_int_equal(wp_messages_match(&place->messages, 1, end, now + 550, &send), WP_MATCH_FOUND);
+        assert_int_equal(send.time_ns, now + 600);
+        assert_int_equal(wp_messages_match(&place->messages, 1, end - 50, now + 550, &send), WP_MATCH_FOUND);
+        assert_int_equal(send.time_ns, now + 600);
+        struct wp_send request;
+        assert_true(wp_messages_request(&place->messages, 1, now + 300, &request, &read));
+        assert_int_equal(request.time_ns, now + 200);
+        assert_int_equal(read.time_ns, now + 100);
+    }
+    assert_int_equal(wp_messages_match(&place->messages, 1, first - 5000, 1000000, &send), WP_MATCH_NO_SEND);
+}
+
+/* What is older than the history is dropped when room is needed, so memory follows the rate and not the time. */
+static void memory_follows_the_rate(void **state)
+{
+    struct place *place = *state;
+    for (uint32_t i = 0; i < 100000; i++) /* 10 a second: 120 within the history */
+        happen(place, WP_EVENT_SOCK_SEND, 1 + i * (uint64_t)100000000, 1, i * (uint64_t)100, 100, 1);
+    assert_true(place->messages.sockets[1].send_ring.mask < 512);
+}
+
+static void a_reader_was_with_others(void **state)
+{
+    struct place *place = *state;
+    struct wp_send request;
+    struct wp_receive read;
+    happen(place, WP_EVENT_SOCK_SEND, 1000, 1, 100, 100, 1);
+    happen(place, WP_EVENT_SOCK_SEND, 5000, 4, 100, 100, 2);
+    happen(place, WP_EVENT_SOCK_RECV, 6000, 2, 50, 50, 2);
+    happen(place, WP_EVENT_SOCK_RECV, 6500, 2, 100, 50, 2);
+    assert_true(wp_messages_request(&place->messages, 1, 2000, &request, &read));
+    assert_int_equal(read.time_ns, 6500);
+    assert_int_equal(read.others_ns, 5000);
+}
+
+static void closed_sockets_are_forgotten(void **state)
+{
+    struct place *place = *state;
+    struct wp_send send;
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        happen(place, WP_EVENT_SOCK_SEND, 1000 + i, 2 * i + 2, 100, 100, 2);
+        happen(place, WP_EVENT_SOCK_RECV, 1000 + i, 2 * i + 1, 100, 100, 1);
+    }
+    for (uint32_t i = 0; i < PAIRS - 1; i++) {
+        close_at(place, 2000 + i, 2 * i + 1);
+        close_at(place, 2000 + i, 2 * i + 2);
+    }
+    wp_messages_forget(&place->messages, 2050);
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        bool is_kept = i >= 50;
+        assert_int_equal(!!place->messages.sockets[2 * i + 2].sends, is_kept);
+        assert_int_equal(!!place->messages.sockets[2 * i + 1].receives, is_kept);
+        if (is_kept)
+            assert_int_equal(wp_messages_match(&place->messages, 2 * i + 1, 100, 1500, &send), WP_MATCH_FOUND);
+    }
+    wp_messages_forget(&place->messages, 10000);
+    assert_null(place->messages.sockets[2 * PAIRS - 2].sends);
+    assert_non_null(place->messages.sockets[2 * PAIRS].sends);
+    happen(place, WP_EVENT_SOCK_SEND, 20000, 2, 200, 100, 2); /* late, and after all that */
+    close_at(place, 20000, 2 * PAIRS);
+    wp_messages_forget(&place->messages, 30000);
+    assert_null(place->messages.sockets[2 * PAIRS].sends);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(each_of_many, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_follows_the_rate, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_reader_was_with_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(closed_sockets_are_forgotten, set_up, tear_down)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
