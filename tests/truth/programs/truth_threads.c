@@ -22,6 +22,7 @@ struct shop {
     pthread_cond_t wanted, ready;
     bool is_wanted, is_ready, is_over;
     uint64_t busy_end_ns, sleep_end_ns; /* of the item that is ready */
+    unsigned made;                      /* items so far */
 };
 
 static void start(struct shop *shop, void *(*run)(void *), unsigned count)
@@ -125,6 +126,7 @@ static void *run_producer(void *context)
         pthread_mutex_lock(&shop->lock);
         shop->busy_end_ns = busy_end;
         shop->sleep_end_ns = sleep_end;
+        shop->made++;
         shop->is_ready = true;
         pthread_cond_signal(&shop->ready);
         pthread_mutex_unlock(&shop->lock);
@@ -136,14 +138,16 @@ static void producer(struct shop *shop)
 {
     start(shop, run_producer, 1);
     struct truth_mark begin = truth_base_begin();
-    for (unsigned i = 0; i < 400; i++) {
+    for (unsigned i = 0, seen = 0; i < 400; i++) {
         pthread_mutex_lock(&shop->lock);
         uint64_t since = truth_now().wall_ns;
         bool waits = !shop->is_ready;
         while (!shop->is_ready)
             pthread_cond_wait(&shop->ready, &shop->lock);
         shop->is_ready = false;
-        if (waits && i && shop->busy_end_ns > since) {
+        bool is_next = shop->made == seen + 1; /* else it was overwritten while this thread waited for a CPU */
+        seen = shop->made;
+        if (waits && is_next && shop->busy_end_ns > since) {
             truth_add(shop->truth, TRUTH_BASE ";producer", TRUTH_CPU, shop->busy_end_ns - since);
             truth_add(shop->truth, TRUTH_BASE ";producer", TRUTH_SLEEP, shop->sleep_end_ns - shop->busy_end_ns);
         }
