@@ -241,8 +241,10 @@ static void push_layer(struct wp_explainer *x, uint32_t identity)
 static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t from, uint64_t to)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
-    if (thread->birth_ns && thread->birth_ns >= to && thread->creator && x->depth < x->options.depth) {
-        uint32_t creator = thread->creator;
+    uint32_t creator = thread->creator;
+    /* Whoever creates was born before: facts that say otherwise must not lead in a circle. */
+    bool is_born_before = creator && x->timeline->threads[creator].birth_ns < thread->birth_ns;
+    if (thread->birth_ns >= to && is_born_before && x->depth < x->options.depth) {
         if (wp_explain_is_base(x, creator, to))
             wp_explain_on_path(x, parent, creator, from, to);
         else

@@ -52,6 +52,8 @@ static int add_row(struct wp_unwind_rows *r, uint64_t address, uint16_t cfa, int
     if (i == r->load_count)
         return 0;
     row.offset = address - r->loads[i].address + r->loads[i].offset;
+    if (row.offset >= (uint64_t)FILE_LIMIT) /* a header that lies */
+        return 0;
     if (r->count == r->room) {
         uint32_t room = r->room ? r->room * 2 : 4096;
         struct row *rows = room > ROWS_LIMIT ? NULL : realloc(r->rows, room * sizeof(*rows));

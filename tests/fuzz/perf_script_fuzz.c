@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz.h"
+
+#include "collector/source_perf_script.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *err)
+{
+    uint64_t *last = context;
+    (void)err;
+    if (fact->event.kind >= WP_EVENT_KINDS || fact->event.time_ns < *last)
+        abort(); /* facts have kinds and come in order */
+    *last = fact->event.time_ns;
+    return 0;
+}
+
+static int on_drops(void *context, const struct wp_drop *drop, struct wp_error *err)
+{
+    (void)context, (void)drop, (void)err;
+    return 0;
+}
+
+static int on_watermark(void *context, uint64_t time_ns, struct wp_error *err)
+{
+    (void)context, (void)time_ns, (void)err;
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    char path[64];
+    uint64_t last = 0;
+    struct wp_source *source;
+    struct wp_error err = {0};
+    struct wp_sink sink = {.fact = on_fact, .drops = on_drops, .watermark = on_watermark, .context = &last};
+    int fd = memfd_create("text", 0);
+    if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+        abort();
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (!wp_source_perf_script_create(&source, path, &err)) {
+        int more = 1;
+        while (more > 0)
+            more = source->ops->poll(source, 0, &sink, &err);
+        source->ops->destroy(source);
+    }
+    close(fd);
+    return 0;
+}

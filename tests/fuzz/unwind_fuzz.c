@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An object file whose unwind rows are made. */
+#include "fuzz.h"
+
+#include "collector/unwind_rows.h"
+
+#include <stdlib.h>
+
+static int look(void *context, uint32_t number, const struct wp_unwind_page *page)
+{
+    (void)context, (void)number;
+    if (!page->count || page->count >= WP_UNWIND_ROWS)
+        abort();
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct wp_unwind_rows *rows;
+    struct wp_unwind_stats stats;
+    struct wp_error err = {0};
+    if (wp_unwind_rows_parse(&rows, bytes, size, &err))
+        return 0;
+    wp_unwind_rows_pages(rows, look, NULL, &stats);
+    wp_unwind_rows_destroy(rows);
+    return 0;
+}
