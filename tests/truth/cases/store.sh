@@ -3,7 +3,7 @@
 # A database under one client: psql writes and reads rows in PostgreSQL, durably (the paper's SpatialTable).
 . "$(dirname "$0")/common.sh"
 need postgresql
-bin=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
+for bin in /usr/lib/postgresql/*/bin; do :; done # the newest
 chmod 755 "$work"
 install -d -o postgres "$work/data"
 cd /
