@@ -165,7 +165,14 @@ static struct wp_aggregate *add_aggregate(struct wp_host_session *session, const
         return NULL;
     }
     aggregate->history_ns = session->options->history_ns;
-    aggregate->explainer.options.chunk_ns = session->options->epoch_ns;
+    struct wp_explain_options *explain = &aggregate->explainer.options;
+    explain->chunk_ns = session->options->epoch_ns;
+    if (session->options->fit_ns)
+        explain->fit_ns = session->options->fit_ns;
+    if (session->options->depth)
+        explain->depth = session->options->depth;
+    if (session->options->width)
+        explain->width = session->options->width;
     aggregate->uncertain = has_drops;
     aggregate->uncertain_context = session;
     session->aggregates[session->aggregate_count++] = aggregate;

@@ -24,6 +24,8 @@ struct wp_host_session_options {
     uint32_t rule_count;
     uint32_t auto_aggregates;   /* 0: none; else one a service, at most so many, the busiest */
     uint64_t epoch_ns, lateness_ns, history_ns;
+    uint64_t fit_ns;            /* of the explanation, as depth and width; 0: WP_EXPLAIN_DEFAULTS */
+    uint32_t depth, width;
 };
 
 struct wp_drop_span {

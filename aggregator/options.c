@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
-    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY };
+    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_DEPTH, KEY_WIDTH };
 
 static const struct argp_option option_table[] = {
     {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
@@ -24,6 +24,9 @@ static const struct argp_option option_table[] = {
     {"epoch", KEY_EPOCH, "MS", 0, "length of an epoch (default 1000)", 0},
     {"lateness", KEY_LATENESS, "MS", 0, "how long an epoch waits for late data (default 2000)", 0},
     {"history", KEY_HISTORY, "MS", 0, "how far back explanations reach (default 10000)", 0},
+    {"fit", KEY_FIT, "US", 0, "overlap that still is the same control path (default 100)", 0},
+    {"depth", KEY_DEPTH, "N", 0, "layers of waiting for somebody who waits (default 64)", 0},
+    {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {0},
 };
@@ -86,6 +89,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_EPOCH: engine->session.epoch_ns = number(state, "--epoch", argument, 10, 60000) * 1000000ull; break;
     case KEY_LATENESS: engine->session.lateness_ns = number(state, "--lateness", argument, 0, 600000) * 1000000ull; break;
     case KEY_HISTORY: engine->session.history_ns = number(state, "--history", argument, 1000, 3600000) * 1000000ull; break;
+    case KEY_FIT: engine->session.fit_ns = number(state, "--fit", argument, 1, 100000) * 1000ull; break;
+    case KEY_DEPTH: engine->session.depth = number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
+    case KEY_WIDTH: engine->session.width = number(state, "--width", argument, 100, 100000000); break;
     case KEY_LOG:
         if (wp_log_level_parse(argument, &options->log_level))
             argp_error(state, "'%s' is not a log level: error, warn, info, debug", argument);
