@@ -121,12 +121,12 @@ void wp_client_close(struct wp_client *c)
 {
     if (!c)
         return;
+    if (c->socket) /* before its reader goes: an event that nobody takes blocks ZeroMQ's thread, and us, for ever */
+        zmq_socket_monitor(c->socket, NULL, 0);
     if (c->monitor)
         zmq_close(c->monitor);
-    if (c->socket) {
-        zmq_socket_monitor(c->socket, NULL, 0);
+    if (c->socket)
         zmq_close(c->socket);
-    }
     if (c->context)
         zmq_ctx_term(c->context);
     wp_frame_reader_destroy(c->reader);
