@@ -4,7 +4,7 @@
  *   tree       children and grandchildren that work and sleep, and commands
  *   vfork      commands by vfork
  *   timer      sleeps, timers and waits that time out
- *   poll       while (!done) poll(2 ms)
+ *   poll       while (!done) poll(5 ms)
  *   fsync      small synchronous writes
  *   preempted  a neighbour on the same CPU
  */
@@ -114,7 +114,7 @@ static void poll_in_loop(struct truth *truth)
         char byte = 0;
         struct pollfd wanted = {answer[0], POLLIN, 0};
         truth_put(ask[1], &byte, 1);
-        while (poll(&wanted, 1, 2) != 1)
+        while (poll(&wanted, 1, 5) != 1)
             ;
         truth_get(answer[0], &byte, 1);
         truth_busy(truth, TRUTH_BASE, 300);
