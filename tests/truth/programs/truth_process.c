@@ -127,7 +127,7 @@ static void write_much(struct truth *truth, const char *folder)
     int fd = truth_file(folder);
     for (unsigned i = 0; i < 500; i++) {
         truth_disk(truth, TRUTH_BASE, fd);
-        truth_busy(truth, TRUTH_BASE, 100);
+        truth_busy(truth, TRUTH_BASE, 300);
     }
 }
 
