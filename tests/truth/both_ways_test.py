@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One workload recorded at once by the live source and by perf(1), whose text goes through the same engine: both reports must
+tell the same. Tolerances: wall 5 % and total 15 % apart, each category 12 % of the total, the same four processes in front. What the text
+of perf does not say (which connection, which datagram) may make a path shorter; the workload is pipes, sleeps, forks and disk."""
+import json, os, subprocess, sys, tempfile, time, unittest
+
+BIN = os.environ["WAKEPATH_BIN"]
+EVENTS = ("sched:sched_switch,sched:sched_waking,sched:sched_process_fork,sched:sched_process_exec,sched:sched_process_exit,"
+          "block:block_rq_insert,block:block_rq_issue,block:block_rq_complete,irq:irq_handler_entry,irq:irq_handler_exit,"
+          "irq:softirq_entry,irq:softirq_exit,task:task_rename,cpu-clock/freq=997/")
+WORK = """
+import os, subprocess, time
+open("/proc/self/comm", "w").write("bothways")
+for i in range(6):
+    subprocess.run("head -c 1500000 /dev/urandom | gzip -c | md5sum >/dev/null", shell=True, check=True)
+    time.sleep(0.05)
+    with open("both.bin", "wb") as file:
+        file.write(os.urandom(200000))
+        file.flush()
+        os.fsync(file.fileno())
+"""
+
+
+def program(name):
+    return os.path.join(BIN, name)
+
+
+class BothWays(unittest.TestCase):
+    def report(self, folder, name, *source):
+        """The JSON report of what a collector's source tells."""
+        socket, store = f"ipc://{folder}/{name}.socket", f"{folder}/{name}.store"
+        aggregator = subprocess.Popen([program("wakepath-aggregator"), "--bind", socket, "--store", store, "--release", "r",
+                                       "--aggregate", "main=comm=bothways", "--exit-after-sessions", "1", "--log-level", "error"])
+        subprocess.run([program("wakepath-collector"), *source, "--connect", socket, "--log-level", "error"], check=True)
+        self.assertEqual(aggregator.wait(120), 0)
+        text = subprocess.run([program("wakepath-reporter"), "--store", store, "--release", "r", "--aggregate", "main", "--format",
+                               "json"], check=True, capture_output=True, text=True).stdout
+        return json.loads(text)
+
+    def record(self, folder):
+        """The workload under both at once: a capture, and the text of perf script."""
+        ready, word = os.pipe()
+        collector = subprocess.Popen([program("wakepath-collector"), "--output", f"{folder}/live.capture", "--frequency", "997",
+                                      "--ready-fd", str(word), "--log-level", "error"], pass_fds=[word])
+        os.close(word)
+        self.assertEqual(os.read(ready, 16), b"ready\n")
+        os.close(ready)
+        subprocess.run(["perf", "record", "-q", "-a", "-g", "-k", "CLOCK_MONOTONIC", "-e", EVENTS, "-o", f"{folder}/perf.data", "--",
+                        sys.executable, "-c", WORK], cwd=folder, check=True, stderr=subprocess.DEVNULL)
+        time.sleep(0.2)
+        collector.terminate()
+        self.assertEqual(collector.wait(60), 0)
+        with open(f"{folder}/perf.txt", "w", encoding="utf-8") as text:
+            subprocess.run(["perf", "script", "-i", f"{folder}/perf.data"], stdout=text, stderr=subprocess.DEVNULL, check=True)
+
+    def test_both_tell_the_same(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.record(folder)
+            live = self.report(folder, "live", "--source", f"capture:{folder}/live.capture")
+            text = self.report(folder, "text", "--source", f"perf-script:{folder}/perf.txt")
+        total = live["total_ns"]
+        print(f"live: {total / 1e6:.1f} ms total, {live['accounted_percent']:.1f} % accounted; perf's text: "
+              f"{text['total_ns'] / 1e6:.1f} ms, {text['accounted_percent']:.1f} %", file=sys.stderr)
+        for name, ns in live["categories"].items():
+            print(f"  {name:22} {ns / 1e6:9.1f} {text['categories'][name] / 1e6:9.1f}", file=sys.stderr)
+        self.assertLess(abs(live["wall_ns"] - text["wall_ns"]), 0.05 * live["wall_ns"])
+        self.assertLess(abs(total - text["total_ns"]), 0.15 * total)
+        for name, ns in live["categories"].items():
+            self.assertLess(abs(ns - text["categories"][name]), 0.12 * total, name)
+        heads = [[process["comm"] for process in sorted(report["processes"], key=lambda row: -row["total_ns"])] for report in (live, text)]
+        seen = [list(dict.fromkeys(head)) for head in heads]
+        self.assertEqual(seen[0][0], seen[1][0])
+        self.assertEqual(set(seen[0][:4]), set(seen[1][:4]), heads)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
