@@ -9,6 +9,9 @@
 #include <string.h>
 
 #define CREDIT 256u
+#define FIRST_PROBES 8u      /* of a host's clock, close together */
+#define FIRST_PROBES_NS 100000000u
+#define PROBES_NS 1000000000u
 #define SESSIONS 4096u       /* live ones */
 #define FINISHED 65536u      /* remembered ones; of those before them the store knows */
 
@@ -18,6 +21,8 @@ struct seat {
     uint32_t peer;
     uint64_t last_seq;          /* of a finished session */
     uint64_t told_seq;          /* acknowledged to the peer */
+    uint64_t probed_ns;         /* when its clock was last asked */
+    uint32_t probes;
     bool is_committed;          /* all of it; the session stays while other hosts' explanations need it */
 };
 
@@ -207,6 +212,19 @@ void wp_engine_step(struct wp_engine *engine, uint64_t now_ns)
         struct wp_host_session *session = engine->seats[i].session;
         if (session && session->is_blocked)
             wp_host_session_resolve(session);
+    }
+}
+
+void wp_engine_probes(struct wp_engine *engine, uint64_t now_ns, void (*probe)(void *context, uint32_t peer), void *context)
+{
+    for (uint32_t i = 0; i < engine->count; i++) {
+        struct seat *seat = &engine->seats[i];
+        uint64_t interval_ns = seat->probes < FIRST_PROBES ? FIRST_PROBES_NS : PROBES_NS;
+        if (!seat->session || seat->session->is_closing || now_ns - seat->probed_ns < interval_ns)
+            continue;
+        seat->probed_ns = now_ns;
+        seat->probes++;
+        probe(context, seat->peer);
     }
 }
 

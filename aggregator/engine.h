@@ -35,6 +35,8 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
 int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err);
 /* Told now and then, at least a few times a second: the aggregator's clock. Resolves what hosts waited for each other with. */
 void wp_engine_step(struct wp_engine *engine, uint64_t now_ns);
+/* Calls `probe` for each live session whose host's clock should be asked now. */
+void wp_engine_probes(struct wp_engine *engine, uint64_t now_ns, void (*probe)(void *context, uint32_t peer), void *context);
 /* A probe of the clock of that peer's host came back: the aggregator's clock at sending and receiving, the host's at receiving
  * and answering. */
 void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t times_ns[4]);

@@ -13,7 +13,8 @@ static void align(struct wp_fleet *fleet, uint32_t host)
 {
     struct wp_fleet_host *row = &fleet->hosts[host];
     struct wp_offset offset;
-    row->is_aligned = wp_clocks_map(fleet->clocks, row->clock, row->known_ns, fleet->reference, &offset);
+    uint64_t at_ns = row->timeline->now_ns;
+    row->is_aligned = wp_clocks_map(fleet->clocks, row->clock, at_ns, fleet->reference, &offset);
     for (uint32_t i = 0; !row->is_aligned && i < fleet->count; i++) { /* recordings that are replayed have no clock but each other's */
         const struct wp_fleet_host *other = &fleet->hosts[i];
         if (i == host) {
@@ -23,16 +24,16 @@ static void align(struct wp_fleet *fleet, uint32_t host)
             if (!other->is_aligned)
                 align(fleet, i); /* a smaller number: this ends */
             row->is_aligned = other->is_aligned &&
-                wp_clocks_map(fleet->clocks, row->clock, row->known_ns, other->clock, &offset);
+                wp_clocks_map(fleet->clocks, row->clock, at_ns, other->clock, &offset);
             offset.offset_ns += other->align_ns;
         }
     }
     row->align_ns = offset.offset_ns;
 }
 
-static uint64_t aligned(const struct wp_fleet_host *row, uint64_t time_ns)
+static int64_t aligned(const struct wp_fleet_host *row, uint64_t time_ns)
 {
-    return time_ns + (uint64_t)row->align_ns;
+    return (int64_t)time_ns + row->align_ns;
 }
 
 static bool is_silent(const struct wp_fleet *fleet, const struct wp_fleet_host *row)
@@ -73,7 +74,7 @@ bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_
         if (!knows(fleet, row, other, until_ns + lateness_ns, talk))
             return false;
         other->horizon_ns = other->is_over || !talk ? UINT64_MAX
-                                                    : aligned(row, row->horizon_ns) - (uint64_t)other->align_ns;
+                                                    : (uint64_t)(aligned(row, row->horizon_ns) - other->align_ns);
     }
     return true;
 }
@@ -87,8 +88,9 @@ uint64_t wp_fleet_needed_since(const struct wp_fleet *fleet, uint32_t host, uint
         if (i == host || !other->timeline || other->is_resolved || !other->is_aligned || !row->is_aligned ||
             !wp_connections_talk(fleet->connections, host, i))
             continue;
-        uint64_t there = aligned(other, other->resolved_ns) - (uint64_t)row->align_ns;
-        since = there < since ? there : since;
+        int64_t there = aligned(other, other->resolved_ns) - row->align_ns;
+        if (there < (int64_t)since)
+            since = there > 0 ? (uint64_t)there : 0;
     }
     return since + KEEP_NS < resolved_ns ? resolved_ns - KEEP_NS : since;
 }
@@ -101,7 +103,7 @@ bool wp_fleet_may_leave(const struct wp_fleet *fleet, uint32_t host)
         if (i == host || !other->timeline || other->is_resolved || is_silent(fleet, other) ||
             !wp_connections_talk(fleet->connections, host, i))
             continue;
-        if (!other->is_aligned || !row->is_aligned || aligned(other, other->resolved_ns) < aligned(row, row->known_ns))
+        if (!other->is_aligned || !row->is_aligned || aligned(other, other->resolved_ns) < aligned(row, row->timeline->now_ns))
             return false;
     }
     return true;

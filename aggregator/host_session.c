@@ -331,7 +331,7 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
     session->next_seq = batch->seq + 1;
     session->last_seq = batch->seq;
     session->has_news = true;
-    if (batch->watermark_ns > session->watermark_ns)
+    if (!batch->is_last && batch->watermark_ns > session->watermark_ns) /* that of the last one is the end of time */
         session->watermark_ns = batch->watermark_ns;
     struct wp_fleet_host *host = &session->fleet->hosts[session->home];
     host->known_ns = known_ns(session);
