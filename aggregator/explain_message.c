@@ -2,7 +2,7 @@
 /*
  * A sleep that a message ended: the message's transit, then the sender's time back to the request that it answers, on this
  * host or on another one. Times of another host are translated at once by the clocks as they stand at the arrival; what
- * lies within their bound of an end is taken to be at that end.
+ * lies within their bound of an end (and the fit) is taken to be at that end.
  */
 #include "aggregator/explain_wait.h"
 #include "aggregator/names.h"
@@ -75,6 +75,12 @@ static bool find_far(struct wp_explainer *x, uint32_t socket, uint64_t position,
     else if (far->host != x->host && far->timeline->now_ns < arrival_ns + (uint64_t)far->clock.offset_ns)
         far->missing = "not told in time";
     return !far->missing;
+}
+
+/* Two times of different hosts that are so close are taken to be one. */
+static uint64_t slack(const struct wp_explainer *x, const struct far *far)
+{
+    return far->clock.bound_ns < x->options.fit_ns ? far->clock.bound_ns : x->options.fit_ns;
 }
 
 static uint64_t there(const struct far *far, uint64_t time_ns)
@@ -168,7 +174,7 @@ static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const 
         return;
     }
     uint64_t taken = here(far, read.time_ns);
-    if (taken < from + far->clock.bound_ns)
+    if (taken < from + slack(x, far))
         taken = from;
     on_far_thread(x, wait, far, node, sender, taken, to, true);
     in_queue(x, wait, far, node, &read, from, taken);
@@ -178,7 +184,9 @@ static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const 
 static uint64_t went_out(const struct far *far, const struct wp_send *send, uint64_t arrival)
 {
     const struct wp_thread *sender = &far->timeline->threads[send->thread];
-    uint64_t sent = send->time_ns < arrival ? send->time_ns : arrival;
+    /* Within the bound the call's end stands for itself: an arrival that seems a little earlier could fall into a sleep before
+     * the call. */
+    uint64_t sent = send->time_ns <= arrival + far->clock.bound_ns ? send->time_ns : arrival;
     uint64_t ordinal = send->thread && sent ? wp_thread_find(sender, sent - 1) : sender->slice_end;
     if (!send->thread || ordinal == sender->slice_end)
         return sent;
@@ -208,8 +216,10 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
     }
     struct wp_crossed crossed = {.from = far.host, .to = x->host, .waited_ns = to - from, .bound_ns = far.clock.bound_ns};
     uint64_t sent = is_connecting ? from : here(&far, went_out(&far, &send, there(&far, arrival)));
-    if (sent < from + far.clock.bound_ns)
+    if (sent < from + slack(x, &far))
         sent = from;
+    if (sent > arrival)
+        sent = arrival;
     if (sent < to) {
         uint64_t low = sent > from ? sent : from;
         wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, low, to, NULL);

@@ -102,7 +102,7 @@ int wp_fleet_aggregate(struct wp_fleet *fleet, const char *name)
 
 bool wp_fleet_offset(struct wp_fleet *fleet, uint32_t from, uint64_t at_ns, uint32_t to, struct wp_offset *offset)
 {
-    *offset = (struct wp_offset){0, 0};
+    *offset = (struct wp_offset){.offset_ns = 0};
     return from == to || wp_clocks_map(fleet->clocks, fleet->hosts[from].clock, at_ns, fleet->hosts[to].clock, offset);
 }
 

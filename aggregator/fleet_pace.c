@@ -19,7 +19,7 @@ static void align(struct wp_fleet *fleet, uint32_t host)
         const struct wp_fleet_host *other = &fleet->hosts[i];
         if (i == host) {
             row->is_aligned = true;
-            offset = (struct wp_offset){0, 0};
+            offset = (struct wp_offset){.offset_ns = 0};
         } else if (other->timeline && wp_connections_talk(fleet->connections, i, host)) {
             if (!other->is_aligned)
                 align(fleet, i); /* a smaller number: this ends */

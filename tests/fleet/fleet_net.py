@@ -69,10 +69,14 @@ class Fleet:
         os.close(down)
         return child
 
-    def reports(self, release="unversioned"):
-        """Each aggregate's merged report, as wakepath-reporter says it in JSON."""
-        done = sh(self.binaries + "/wakepath-reporter", "--store", self.store, "--format", "json")
-        return json.loads(done)
+    def report(self, aggregate, release="unversioned"):
+        """The aggregate's merged report as wakepath-reporter says it in JSON, with its folded stacks."""
+        def say(form):
+            return sh(self.binaries + "/wakepath-reporter", "--store", self.store, "--format", form, "--release", release,
+                      "--aggregate", aggregate)
+        report = json.loads(say("json"))
+        report["folded"] = say("folded")
+        return report
 
     def close(self):
         for child in self.children:
