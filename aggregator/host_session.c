@@ -194,14 +194,15 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     session->real_offset_ns = (int64_t)(hello->start_real_ns - hello->start_mono_ns);
     wp_id_from(hello->release && *hello->release ? hello->release : default_release, session->release,
         sizeof(session->release));
-    session->hostname = strdup(hello->hostname && *hello->hostname ? hello->hostname : "unknown");
-    session->kernel = strdup(hello->kernel ? hello->kernel : "");
-    session->source = strdup(hello->source ? hello->source : "");
     session->dictionary = wp_dictionary_create();
-    int rc = -ENOMEM;
+    int rc = wp_hello_copy(&session->hello, hello);
+    session->hostname = !rc && *session->hello.hostname ? session->hello.hostname : "unknown";
+    if (rc)
+        goto fail;
+    rc = -ENOMEM;
     session->fleet = options->fleet;
     session->has_own_fleet = !options->fleet;
-    if (!session->hostname || !session->kernel || !session->source || !session->dictionary ||
+    if (!session->dictionary ||
         wp_timeline_init(&session->timeline, session->dictionary) ||
         (!session->fleet && wp_fleet_create(&session->fleet)))
         goto fail;
@@ -237,9 +238,7 @@ void wp_host_session_destroy(struct wp_host_session *session)
         wp_fleet_destroy(session->fleet);
     wp_timeline_fini(&session->timeline);
     wp_dictionary_destroy(session->dictionary);
-    free(session->hostname);
-    free(session->kernel);
-    free(session->source);
+    wp_hello_fini(&session->hello);
     free(session->drop_spans);
     free(session->marks);
     free(session);

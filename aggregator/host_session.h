@@ -37,7 +37,8 @@ struct wp_batch_mark {          /* a batch that is in memory and not yet durable
 
 struct wp_host_session {
     uint8_t id[16], host[16];
-    char *hostname, *kernel, *source;
+    struct wp_hello hello;                    /* a copy; owned */
+    const char *hostname;                     /* of it, "unknown" when it says none */
     char release[129];
     const struct wp_host_session_options *options; /* borrowed */
     const struct wp_logger *logger;           /* borrowed */
