@@ -15,6 +15,7 @@
 struct work {
     struct wp_host_session *session;
     const struct wp_commit_options *options;
+    const char *release;          /* this transaction's */
     struct wp_txn *txn;
     uint64_t genealogy_done, sourcemap_done;
 };
@@ -32,7 +33,7 @@ static int put_reports(struct work *work, struct wp_error *err)
     struct wp_host_session *session = work->session;
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
         struct wp_aggregate *aggregate = session->aggregates[i];
-        if (!aggregate->has_news && !session->is_ended)
+        if ((!aggregate->has_news && !session->is_ended) || strcmp(aggregate->release, work->release))
             continue;
         int rc = wp_txn_add_report(work->txn, aggregate->name, timebox_of(work), work->options->shard, aggregate->report, err);
         if (!rc && session->is_ended && aggregate->exemplar.trace->piece_count)
@@ -155,10 +156,43 @@ static int write_all(struct work *work, struct wp_error *err)
     if (!rc)
         rc = put_state(work, err);
     if (!rc)
-        rc = wp_commit_metadata(work->txn, session, work->options, err);
+        rc = wp_commit_metadata(work->txn, session, work->options, work->release, err);
     if (!rc && work->session->is_ended)
         rc = wp_txn_compact(work->txn, work->options->shard, err);
     return rc;
+}
+
+static int commit_release(struct wp_store *store, struct work *work, struct wp_error *err)
+{
+    int rc = -EAGAIN;
+    for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
+        rc = wp_txn_begin(&work->txn, store, work->release, true, err);
+        if (rc)
+            continue;
+        rc = write_all(work, err);
+        if (rc)
+            wp_txn_abort(work->txn);
+        else
+            rc = wp_txn_commit(work->txn, err);
+    }
+    return rc ? wp_error_wrap(err, rc, "cannot write release '%s'", work->release) : 0;
+}
+
+/* True when an aggregate before this one is of the same release. */
+static bool is_seen(const struct wp_host_session *session, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++)
+        if (!strcmp(session->aggregates[i]->release, session->aggregates[index]->release))
+            return true;
+    return !strcmp(session->release, session->aggregates[index]->release);
+}
+
+/* One that was written must not be written again, whatever becomes of the others. */
+static void begin_deltas(struct wp_host_session *session, const char *release)
+{
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        if ((session->aggregates[i]->has_news || session->is_ended) && !strcmp(session->aggregates[i]->release, release))
+            wp_aggregate_next_delta(session->aggregates[i]);
 }
 
 int wp_commit_session(struct wp_store *store, struct wp_host_session *session, const struct wp_commit_options *options,
@@ -168,25 +202,23 @@ int wp_commit_session(struct wp_store *store, struct wp_host_session *session, c
         if (session->aggregates[i]->has_news || session->is_ended)
             wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
     wp_host_session_durable_seq(session);
-    struct work work = {.session = session, .options = options};
-    int rc = -EAGAIN;
-    for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
-        rc = wp_txn_begin(&work.txn, store, session->release, true, err);
-        if (rc)
+    struct work work = {.session = session, .options = options, .release = session->release};
+    for (uint32_t i = 0; i < session->aggregate_count; i++) {
+        if (is_seen(session, i))
             continue;
-        rc = write_all(&work, err);
+        work.release = session->aggregates[i]->release;
+        int rc = commit_release(store, &work, err);
         if (rc)
-            wp_txn_abort(work.txn);
-        else
-            rc = wp_txn_commit(work.txn, err);
+            return rc;
+        begin_deltas(session, work.release);
     }
+    work.release = session->release; /* last: its resume point says that the others are in */
+    int rc = commit_release(store, &work, err);
     if (rc)
-        return wp_error_wrap(err, rc, "cannot write release '%s'", session->release);
+        return rc;
+    begin_deltas(session, work.release);
     session->genealogy_done = work.genealogy_done;
     session->sourcemap_done = work.sourcemap_done;
     session->committed_ns = session->resolved_ns;
-    for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if (session->aggregates[i]->has_news || session->is_ended)
-            wp_aggregate_next_delta(session->aggregates[i]);
     return 0;
 }

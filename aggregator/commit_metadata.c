@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 struct facts {
     struct wp_txn *txn;
@@ -89,7 +90,7 @@ static void put_clock(struct facts *facts)
 }
 
 int wp_commit_metadata(struct wp_txn *txn, const struct wp_host_session *session, const struct wp_commit_options *options,
-    struct wp_error *err)
+    const char *release, struct wp_error *err)
 {
     const struct wp_timeline_counts *counts = &session->timeline.counts;
     struct facts facts = {.txn = txn, .session = session, .options = options, .err = err};
@@ -103,6 +104,8 @@ int wp_commit_metadata(struct wp_txn *txn, const struct wp_host_session *session
     put_clock(&facts);
     put_traffic(&facts);
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
+        if (strcmp(session->aggregates[i]->release, release))
+            continue;
         facts.aggregate = session->aggregates[i]->name;
         put_host(&facts, "events", "%" PRIu64, events);
         put_host(&facts, "dropped", "%" PRIu64, dropped);

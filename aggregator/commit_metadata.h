@@ -10,6 +10,6 @@
 #include "aggregator/commit.h"
 
 int wp_commit_metadata(struct wp_txn *txn, const struct wp_host_session *session, const struct wp_commit_options *options,
-    struct wp_error *err);
+    const char *release, struct wp_error *err);
 
 #endif
