@@ -72,7 +72,7 @@ size_t wp_clock_spans_make(const struct wp_clock_pair *pair, int from, uint64_t 
             close_span(&maker, spans, room, &count);
             continue;
         }
-        bool is_settled = view.flanks[0].is_closed && view.flanks[1].is_closed;
+        bool is_settled = view.is_settled;
         if (maker.count == 2 * CELLS)
             close_span(&maker, spans, room, &count);
         bool was_settled = maker.is_settled;

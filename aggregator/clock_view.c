@@ -44,6 +44,35 @@ struct seen_list {
     unsigned count;
 };
 
+static uint64_t reading(const struct wp_clock_point *point, int from)
+{
+    return from ? point->at_ns + (uint64_t)point->offset_ns : point->at_ns;
+}
+
+/* Moves a limit of a stretch nearer to it, to the last point before it or the first one after it. Points are sorted in the
+ * second host's clock as well, but for differing delays and steps; any limit is right, a near one is better. */
+static uint64_t narrow(const struct wp_clock_pair *pair, int from, bool is_after, uint64_t inner_ns, uint64_t limit_ns)
+{
+    for (int side = 0; side < 2; side++) {
+        const struct wp_clock_points *points = &pair->sides[side];
+        uint32_t low = 0, high = points->count;
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            uint64_t at_ns = reading(&points->points[middle], from);
+            if (is_after ? at_ns < inner_ns : at_ns <= inner_ns)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (is_after ? low == points->count : !low)
+            continue;
+        uint64_t at_ns = reading(&points->points[is_after ? low : low - 1], from);
+        if (is_after ? at_ns >= inner_ns && at_ns < limit_ns : at_ns <= inner_ns && at_ns > limit_ns)
+            limit_ns = at_ns;
+    }
+    return limit_ns;
+}
+
 static struct seen_list list_of(const struct wp_clock_pair *pair, int from, enum wp_wedge_side side, bool is_after,
     uint64_t edge_ns)
 {
@@ -52,8 +81,7 @@ static struct seen_list list_of(const struct wp_clock_pair *pair, int from, enum
     struct seen_list list = {.count = 0};
     for (uint32_t n = 0; n < points->count && list.count < WP_WEDGE_POINTS; n++) {
         const struct wp_clock_point *point = &points->points[is_after ? n : points->count - 1 - n];
-        uint64_t other_ns = point->at_ns + (uint64_t)point->offset_ns;
-        uint64_t at_ns = from ? other_ns : point->at_ns;
+        uint64_t at_ns = reading(point, from);
         if (is_after ? at_ns < edge_ns : at_ns > edge_ns)
             continue;
         uint64_t distance_ns = is_after ? at_ns - edge_ns : edge_ns - at_ns;
@@ -65,16 +93,22 @@ static struct seen_list list_of(const struct wp_clock_pair *pair, int from, enum
         unsigned i = list.count++; /* seen from the second host they are sorted but for differing delays */
         for (; i && list.points[i - 1].distance_ns > distance_ns; i--)
             list.points[i] = list.points[i - 1];
-        list.points[i] = (struct seen){distance_ns, from ? point->at_ns : other_ns,
+        list.points[i] = (struct seen){distance_ns, reading(point, !from),
             from ? -point->offset_ns : point->offset_ns};
     }
     return list;
 }
 
+struct walk {
+    const struct wp_clock_steps *own, *other;
+    uint64_t edge_ns;
+    int64_t origin_ns;
+    bool is_after, is_short;  /* short: no farther than the nearest constraint of each kind */
+};
+
 /* Goes outward from the edge until the constraints contradict each other or a step was told: what is beyond says nothing
  * of this side. `other_ns`: the other host's clock at the nearest point. */
-static void walk(struct wp_wedge *wedge, const struct seen_list lists[2], bool is_after, uint64_t edge_ns, int64_t origin_ns,
-    const struct wp_clock_steps *own, const struct wp_clock_steps *other, uint64_t *other_ns)
+static void walk_out(const struct walk *walk, const struct seen_list lists[2], struct wp_wedge *wedge, uint64_t *other_ns)
 {
     unsigned next[2] = {0, 0};
     wp_wedge_init(wedge);
@@ -82,12 +116,14 @@ static void walk(struct wp_wedge *wedge, const struct seen_list lists[2], bool i
         bool is_lower = next[0] == lists[0].count || (next[1] < lists[1].count &&
             lists[1].points[next[1]].distance_ns < lists[0].points[next[0]].distance_ns);
         const struct seen *seen = &lists[is_lower].points[next[is_lower]++];
-        uint64_t at_ns = is_after ? edge_ns + seen->distance_ns : edge_ns - seen->distance_ns;
+        uint64_t at_ns = walk->is_after ? walk->edge_ns + seen->distance_ns : walk->edge_ns - seen->distance_ns;
         if (next[0] + next[1] == 1)
             *other_ns = seen->other_ns;
-        if (wp_clock_steps_between(own, at_ns, edge_ns) || wp_clock_steps_between(other, seen->other_ns, *other_ns) ||
+        if (wp_clock_steps_between(walk->own, at_ns, walk->edge_ns) ||
+            wp_clock_steps_between(walk->other, seen->other_ns, *other_ns) ||
             !wp_wedge_add(wedge, is_lower ? WP_LOWER : WP_UPPER, (double)seen->distance_ns,
-                (double)(seen->offset_ns - origin_ns)))
+                (double)(seen->offset_ns - walk->origin_ns)) ||
+            (walk->is_short && wp_wedge_is_closed(wedge)))
             return;
     }
 }
@@ -97,7 +133,8 @@ static struct wp_clock_interval interval_of(const struct wp_clock_view *view, in
     double low, high;
     wp_wedge_interval(&view->flanks[is_after].lines, (double)(is_after ? view->high_ns - at_ns : at_ns - view->low_ns), &low,
         &high);
-    return (struct wp_clock_interval){view->origin_ns + (int64_t)floor(low), view->origin_ns + (int64_t)ceil(high)};
+    int64_t origin_ns = view->flanks[is_after].origin_ns;
+    return (struct wp_clock_interval){origin_ns + (int64_t)floor(low), origin_ns + (int64_t)ceil(high)};
 }
 
 enum crossing { CROSSED_NOT, CROSSED_PERHAPS, CROSSED };
@@ -119,34 +156,45 @@ static enum crossing crossing(const struct wp_clock_view *view, bool is_after, c
     return is_beyond && wp_clock_steps_between(other, other_ns, far_ns) ? CROSSED_PERHAPS : CROSSED_NOT;
 }
 
+/* One side of the stretch. `crossed`: whether a told step parts it from there. */
+static void make_flank(struct wp_clock_view *view, const struct wp_clock_pair *pair, int from, bool is_after, bool is_short,
+    const struct wp_clock_steps *const steps[2], enum crossing *crossed)
+{
+    struct wp_clock_flank *flank = &view->flanks[is_after];
+    struct walk walk = {.own = steps[from], .other = steps[!from], .edge_ns = is_after ? view->high_ns : view->low_ns,
+        .is_after = is_after, .is_short = is_short};
+    struct seen_list lists[2] = {list_of(pair, from, WP_UPPER, is_after, walk.edge_ns),
+        list_of(pair, from, WP_LOWER, is_after, walk.edge_ns)};
+    if (!lists[0].count || !lists[1].count)
+        return;
+    uint64_t other_ns = 0;
+    struct wp_wedge wedge;
+    flank->origin_ns = walk.origin_ns = lists[0].points[0].offset_ns;
+    walk_out(&walk, lists, &wedge, &other_ns);
+    flank->lines = wedge.lines;
+    flank->is_closed = wp_wedge_is_closed(&wedge) && !wp_clock_steps_between(walk.own, view->low_ns, view->high_ns);
+    if (flank->is_closed)
+        *crossed = crossing(view, is_after, walk.other, other_ns);
+}
+
 void wp_clock_view_make(struct wp_clock_view *view, const struct wp_clock_pair *pair, int from, uint64_t low_ns,
     uint64_t high_ns, const struct wp_clock_steps *const steps[2])
 {
+    enum crossing crossed[2] = {CROSSED_NOT, CROSSED_NOT};
     *view = (struct wp_clock_view){.low_ns = low_ns, .high_ns = high_ns, .version = pair->version,
         .told = steps[0]->told + steps[1]->told};
-    enum crossing crossed[2] = {CROSSED_NOT, CROSSED_NOT};
-    bool has_origin = false;
-    for (int is_after = 0; is_after < 2; is_after++) {
-        uint64_t edge_ns = is_after ? view->high_ns : view->low_ns, other_ns = 0;
-        struct wp_clock_flank *flank = &view->flanks[is_after];
-        struct seen_list lists[2] = {list_of(pair, from, WP_UPPER, is_after, edge_ns),
-            list_of(pair, from, WP_LOWER, is_after, edge_ns)};
-        struct wp_wedge wedge;
-        if (!has_origin && (lists[0].count || lists[1].count)) {
-            view->origin_ns = lists[!lists[0].count].points[0].offset_ns;
-            has_origin = true;
-        }
-        walk(&wedge, lists, is_after, edge_ns, view->origin_ns, steps[from], steps[!from], &other_ns);
-        flank->is_closed = wp_wedge_is_closed(&wedge) &&
-            !wp_clock_steps_between(steps[from], view->low_ns, view->high_ns);
-        flank->lines = wedge.lines;
-        if (flank->is_closed)
-            crossed[is_after] = crossing(view, is_after, steps[!from], other_ns);
-    }
+    for (int i = 0; i < 2; i++)
+        make_flank(view, pair, from, i, false, steps, &crossed[i]);
     for (int i = 0; i < 2; i++)
         view->flanks[i].is_closed &= crossed[i] != CROSSED;
     for (int i = 0; i < 2; i++) /* on which side of the step the stretch lies is known only with both sides */
         view->flanks[i].is_closed &= crossed[i] == CROSSED_NOT || view->flanks[!i].is_closed;
+    view->is_settled = view->flanks[0].is_closed && view->flanks[1].is_closed;
+    /* With one side alone, a step that nobody saw may part any of its constraints from the stretch: the nearest ones are
+     * the ones to believe. */
+    for (int i = 0; i < 2; i++)
+        if (view->flanks[i].is_closed && !view->is_settled)
+            make_flank(view, pair, from, i, true, steps, &crossed[i]);
 }
 
 /* Whatever happened to a clock, once, happened before the moment or after it; so one side holds (docs/clock.md). */
@@ -164,7 +212,7 @@ bool wp_clock_view_at(const struct wp_clock_view *view, uint64_t at_ns, struct w
 }
 
 bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uint64_t slack_ns,
-    const struct wp_clock_steps *const steps[2], struct wp_clock_interval *interval)
+    const struct wp_clock_steps *const steps[2], struct wp_clock_interval *interval, bool *is_settled)
 {
     if (slack_ns > WP_CLOCK_WINDOW_NS)
         return false;
@@ -176,6 +224,8 @@ bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uin
         high_ns = last_ns;
     }
     struct wp_clock_view *view = &pair->views[from];
+    low_ns = narrow(pair, from, false, first_ns, low_ns);
+    high_ns = narrow(pair, from, true, last_ns, high_ns);
     if (view->low_ns != low_ns || view->high_ns != high_ns || view->version != pair->version ||
         view->told != steps[0]->told + steps[1]->told)
         wp_clock_view_make(view, pair, from, low_ns, high_ns, steps);
@@ -184,5 +234,6 @@ bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uin
         return false;
     interval->low_ns = last.low_ns < interval->low_ns ? last.low_ns : interval->low_ns;
     interval->high_ns = last.high_ns > interval->high_ns ? last.high_ns : interval->high_ns;
+    *is_settled = view->is_settled;
     return true;
 }

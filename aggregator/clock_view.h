@@ -25,9 +25,10 @@ struct wp_clock_steps {
 struct wp_clock_view {
     uint64_t low_ns, high_ns;     /* the stretch, in the clock it is seen from; high 0: none */
     uint32_t version, told;       /* of the pair, and of both hosts' steps */
-    int64_t origin_ns;            /* offsets are relative to this: years of nanoseconds do not fit a double */
+    bool is_settled;              /* both sides are known */
     struct wp_clock_flank {       /* before the stretch, after it */
         bool is_closed;
+        int64_t origin_ns;        /* the lines are relative to this: years of nanoseconds do not fit a double */
         struct wp_wedge_lines lines;
     } flanks[2];
 };
@@ -37,9 +38,10 @@ struct wp_clock_interval {
 };
 
 /* The offset from host `from` (0 first, 1 second) to the other one at `at_ns` of from's clock, or at any time up to
- * `slack_ns` from that. `steps`: of the two hosts. False: not known. */
+ * `slack_ns` from that. `steps`: of the two hosts. False: not known.
+ * Settled: there are constraints of both kinds on both sides of the moment. */
 bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uint64_t slack_ns,
-    const struct wp_clock_steps *const steps[2], struct wp_clock_interval *interval);
+    const struct wp_clock_steps *const steps[2], struct wp_clock_interval *interval, bool *is_settled);
 /* The wedges around [low, high], at most WP_CLOCK_WINDOW_NS long. */
 void wp_clock_view_make(struct wp_clock_view *view, const struct wp_clock_pair *pair, int from, uint64_t low_ns,
     uint64_t high_ns, const struct wp_clock_steps *const steps[2]);

@@ -265,6 +265,7 @@ struct way { /* from where the question was asked to here */
     uint64_t at_ns;    /* here, about */
     int64_t offset_ns;
     uint64_t bound_ns;
+    bool is_settled;
 };
 
 /* One hop farther. What is not sure so far makes the moment unsure at which the next clocks are compared. */
@@ -276,27 +277,32 @@ static bool hop(struct wp_clocks *clocks, uint32_t from, uint32_t to, const stru
     if (!pair || pair->is_condemned)
         return false;
     steps_of(clocks, pair, steps);
-    if (!wp_clock_view_map(pair, from > to, way->at_ns, way->bound_ns, steps, &interval))
+    bool is_settled;
+    if (!wp_clock_view_map(pair, from > to, way->at_ns, way->bound_ns, steps, &interval, &is_settled))
         return false;
     uint64_t width_ns = (uint64_t)interval.high_ns - (uint64_t)interval.low_ns;
     int64_t middle_ns = interval.low_ns + (int64_t)(width_ns / 2);
     farther->bound_ns = way->bound_ns + width_ns - width_ns / 2;
+    farther->is_settled = way->is_settled && is_settled;
     farther->at_ns = way->at_ns + (uint64_t)middle_ns;
     return !__builtin_add_overflow(way->offset_ns, middle_ns, &farther->offset_ns);
 }
 
-/* The tighter one counts. Two that exclude each other: a clock did what is not allowed for, and one of them does not know;
- * then it is either. */
+/* A settled one counts before one that is not, then the tighter. Two that exclude each other: a clock did what is not
+ * allowed for, and one of them does not know; then it is either. */
 static void choose(struct way *best, const struct way *way, bool *is_found)
 {
     bool is_below = way->offset_ns < best->offset_ns;
     const struct way *low = is_below ? way : best, *high = is_below ? best : way;
     uint64_t apart_ns = (uint64_t)high->offset_ns - (uint64_t)low->offset_ns;
-    if (*is_found && apart_ns > best->bound_ns + way->bound_ns) {
+    if (!*is_found || way->is_settled > best->is_settled) {
+        *best = *way;
+    } else if (way->is_settled == best->is_settled && apart_ns > best->bound_ns + way->bound_ns) {
         uint64_t width_ns = low->bound_ns + apart_ns + high->bound_ns;
-        best->offset_ns = low->offset_ns + (int64_t)(width_ns / 2 - low->bound_ns);
+        int64_t middle_ns = low->offset_ns + (int64_t)(width_ns / 2 - low->bound_ns);
+        best->offset_ns = middle_ns;
         best->bound_ns = width_ns - width_ns / 2;
-    } else if (!*is_found || way->bound_ns < best->bound_ns) {
+    } else if (way->is_settled == best->is_settled && way->bound_ns < best->bound_ns) {
         *best = *way;
     }
     *is_found = true;
@@ -315,7 +321,8 @@ static void try_between(struct wp_clocks *clocks, uint32_t from, uint32_t to, co
         if (between == far || !is_usable(&clocks->nodes[between]) || !pair_of(clocks, between, far))
             continue;
         tried++;
-        if (hop(clocks, from, between, start, &first) && (!*is_found || first.bound_ns < best->bound_ns) &&
+        if (hop(clocks, from, between, start, &first) &&
+            (!*is_found || first.is_settled > best->is_settled || first.bound_ns < best->bound_ns) &&
             hop(clocks, between, to, &first, &second))
             choose(best, &second, is_found);
     }
@@ -365,18 +372,19 @@ static void explore(struct wp_clocks *clocks, struct search *search, uint32_t at
         struct way farther;
         if (peer->search != clocks->search || peer->hops >= hops || search->tried++ >= TRIED_LIMIT)
             continue;
-        if (hop(clocks, at, next, way, &farther) && (!search->is_found || farther.bound_ns < search->best.bound_ns))
+        if (hop(clocks, at, next, way, &farther) && (!search->is_found || farther.is_settled > search->best.is_settled ||
+                farther.bound_ns < search->best.bound_ns))
             explore(clocks, search, next, &farther, hops - 1);
     }
 }
 
 bool wp_clocks_map(struct wp_clocks *clocks, uint32_t from, uint64_t at_ns, uint32_t to, struct wp_offset *offset)
 {
-    struct way start = {.at_ns = at_ns};
+    struct way start = {.at_ns = at_ns, .is_settled = true};
     struct search search = {.goal = to};
     if (!is_usable(node_at(clocks, from)) || !is_usable(node_at(clocks, to)))
         return false;
-    *offset = (struct wp_offset){0};
+    *offset = (struct wp_offset){.is_settled = true};
     if (from == to)
         return true;
     search.is_found = hop(clocks, from, to, &start, &search.best);
@@ -388,6 +396,6 @@ bool wp_clocks_map(struct wp_clocks *clocks, uint32_t from, uint64_t at_ns, uint
     }
     if (!search.is_found)
         return false;
-    *offset = (struct wp_offset){search.best.offset_ns, search.best.bound_ns};
+    *offset = (struct wp_offset){search.best.offset_ns, search.best.bound_ns, search.best.is_settled};
     return true;
 }

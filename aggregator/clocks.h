@@ -27,6 +27,9 @@ void wp_clocks_step(struct wp_clocks *clocks, uint32_t node, uint64_t at_ns);
 struct wp_offset {
     int64_t offset_ns; /* to's time = from's time + offset */
     uint64_t bound_ns; /* the truth is no farther than this from offset */
+    /* There were messages both ways before the moment and after it. If not, a step that was neither told nor seen yet can
+     * lie between the moment and the messages that there are, and the bound knows nothing of it. */
+    bool is_settled;
 };
 /* False when no chain of usable two-sided constraints connects the two at that time. */
 bool wp_clocks_map(struct wp_clocks *clocks, uint32_t from, uint64_t at_ns, uint32_t to, struct wp_offset *offset);
