@@ -73,28 +73,42 @@ static uint64_t narrow(const struct wp_clock_pair *pair, int from, bool is_after
     return limit_ns;
 }
 
+/* The points of a kind on one side, outward. The farther, the fewer are needed: of those within an eighth of their distance
+ * the tightest stays, going by the pair's drift. To leave one out is always right. */
 static struct seen_list list_of(const struct wp_clock_pair *pair, int from, enum wp_wedge_side side, bool is_after,
     uint64_t edge_ns)
 {
     /* at most x ahead is at least x behind */
     const struct wp_clock_points *points = &pair->sides[from ? !side : side];
+    double outward = (double)pair->slope / 4294967296.0 * (is_after == !from ? 1 : -1);
     struct seen_list list = {.count = 0};
-    for (uint32_t n = 0; n < points->count && list.count < WP_WEDGE_POINTS; n++) {
+    uint64_t first_ns = 0;
+    for (uint32_t n = 0; n < points->count; n++) {
         const struct wp_clock_point *point = &points->points[is_after ? n : points->count - 1 - n];
         uint64_t at_ns = reading(point, from);
         if (is_after ? at_ns < edge_ns : at_ns > edge_ns)
             continue;
-        uint64_t distance_ns = is_after ? at_ns - edge_ns : edge_ns - at_ns;
-        if (distance_ns > WP_CLOCK_WINDOW_NS) {
+        struct seen seen = {is_after ? at_ns - edge_ns : edge_ns - at_ns, reading(point, !from),
+            from ? -point->offset_ns : point->offset_ns};
+        if (seen.distance_ns > WP_CLOCK_WINDOW_NS) {
             if (!from)
                 break;
             continue;
         }
-        unsigned i = list.count++; /* seen from the second host they are sorted but for differing delays */
-        for (; i && list.points[i - 1].distance_ns > distance_ns; i--)
-            list.points[i] = list.points[i - 1];
-        list.points[i] = (struct seen){distance_ns, reading(point, !from),
-            from ? -point->offset_ns : point->offset_ns};
+        struct seen *last = list.count ? &list.points[list.count - 1] : NULL;
+        if (!last || (seen.distance_ns > last->distance_ns && seen.distance_ns - first_ns > seen.distance_ns / 8)) {
+            if (list.count == WP_WEDGE_POINTS)
+                break;
+            list.points[list.count++] = seen;
+            first_ns = seen.distance_ns;
+            continue;
+        }
+        double more = (double)(seen.offset_ns - last->offset_ns) -
+            outward * ((double)seen.distance_ns - (double)last->distance_ns);
+        /* seen from the second host they are sorted but for differing delays */
+        bool is_sorted = list.count < 2 || last[-1].distance_ns <= seen.distance_ns;
+        if (is_sorted && (side == WP_UPPER ? more < 0 : more > 0))
+            *last = seen;
     }
     return list;
 }

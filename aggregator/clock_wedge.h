@@ -12,7 +12,7 @@
 
 #define WP_CLOCK_RATE 1e-3        /* how fast two clocks may drift apart; faster is treated as a step */
 #define WP_CLOCK_WANDER 5e-15     /* how fast that may change, per ns: 5 ppm a second */
-#define WP_WEDGE_POINTS 256       /* constraints of one kind */
+#define WP_WEDGE_POINTS 128       /* constraints of one kind */
 
 struct wp_wedge_hull {            /* from below: of upper constraints, or of lower ones with their sign turned */
     double distance[WP_WEDGE_POINTS], value[WP_WEDGE_POINTS];
