@@ -8,6 +8,8 @@
 #define KEPT 128u                /* points that stay however old they are */
 #define FINE_NS 4000000000u      /* points this new stay as they are; of older ones, one in 268 ms */
 #define COARSE_BITS 28
+#define BACK_NS 1000000000u
+#define NEIGHBOURS 4u
 #define LATE_LIMIT 8u            /* late points in a row: the clock itself went back */
 /* The kernel lets nobody run a clock more than 10 % fast or slow (adjtimex(2), ADJ_TICK). */
 #define IMPOSSIBLE_SHIFT 3
@@ -49,6 +51,14 @@ static bool is_tighter(const struct wp_clock_pair *pair, enum wp_wedge_side side
     return side == WP_UPPER ? more < 0 : more > 0;
 }
 
+/* The second host's clock goes back from a point to the next, by more than messages take. */
+static bool goes_back(const struct wp_clock_points *own, uint32_t i)
+{
+    const struct wp_clock_point *point = &own->points[i];
+    int64_t on = (int64_t)(point[1].at_ns - point->at_ns);
+    return point->offset_ns > point[1].offset_ns && (uint64_t)(point->offset_ns - point[1].offset_ns) > (uint64_t)on + BACK_NS;
+}
+
 /* A full side: what is older than the history goes, of what is not new one point in a coarse cell stays. */
 static void thin_out(const struct wp_clock_pair *pair, struct wp_clock_points *own, enum wp_wedge_side side)
 {
@@ -69,6 +79,9 @@ static void thin_out(const struct wp_clock_pair *pair, struct wp_clock_points *o
         memmove(own->points, own->points + own->count - count, count * sizeof(*own->points));
     }
     own->count = count;
+    own->is_mixed = false;
+    for (uint32_t i = 0; i + 1 < count; i++)
+        own->is_mixed |= goes_back(own, i);
 }
 
 static bool make_room(const struct wp_clock_pair *pair, struct wp_clock_points *own, enum wp_wedge_side side)
@@ -121,8 +134,11 @@ static enum wp_clock_news judge(struct wp_clock_pair *pair, enum wp_wedge_side s
     bool before = i && is_impossible(side, point, &other->points[i - 1], steps);
     bool after = i < other->count && is_impossible(side, point, &other->points[i], steps);
     if (before || after) {
+        bool is_amid = before || !i;
+        for (uint32_t n = 2; n <= i && n <= NEIGHBOURS; n++) /* the nearest may be of the same exchange */
+            is_amid |= is_impossible(side, point, &other->points[i - n], steps);
         /* Amid old points that all say otherwise: the first host's clock went back and shows these times again. */
-        if (after && (before || !i))
+        if (after && is_amid)
             for (int s = 0; s < 2; s++)
                 pair->sides[s].count = find(&pair->sides[s], point.at_ns + (s == (int)side));
         return condemn(pair, point.at_ns);
@@ -182,6 +198,7 @@ enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_wedge_s
     else if (!is_tighter(pair, side, point, &own->points[i]))
         return WP_CLOCK_NOTHING;
     own->points[i] = point;
+    own->is_mixed |= (i && goes_back(own, i - 1)) || (i + 1 < own->count && goes_back(own, i));
     pair->is_two_way |= pair->sides[!side].count > 0;
     pair->version++;
     enum wp_clock_news news = judge(pair, side, point, is_new, steps);

@@ -21,6 +21,7 @@ struct wp_clock_point {
 struct wp_clock_points { /* sorted by time, at most one a cell */
     struct wp_clock_point *points; /* owned */
     uint32_t count, room;
+    bool is_mixed;       /* not sorted in the second host's clock: it went back */
 };
 
 struct wp_clock_pair {
