@@ -13,6 +13,7 @@
 #define AGREEMENT (1 << 26)    /* bytes on the way, or not yet told of: tcp_rmem allows far less than the protocol's 2^30 */
 #define ONE_WAY_AGREEMENT (1 << 20) /* when just one direction is there to go by */
 #define ONE_WAY_TRIES 32u
+#define LAST_TRY 1024u
 #define FIRST_TRIES 16u        /* of an unpaired socket: a look for its other end at each event, then at one in so many */
 #define LOOKS 64u              /* at candidates with the same addresses */
 #define TCP_ESTABLISHED 1      /* include/net/tcp_states.h */
@@ -28,7 +29,7 @@ struct end {
     uint32_t next_sequence, next_address; /* with the same key; older */
     uint32_t peer;              /* index of the other end, 0 unknown */
     uint32_t sent_end, arrived_end;
-    uint32_t crossing;          /* of crossings, 0 none */
+    uint32_t crossing;          /* its number in crossings, 0 none */
     uint16_t tries;
     uint8_t has_sent, has_arrived, is_ambiguous, is_loopback;
 };
@@ -170,10 +171,8 @@ static void pair(struct wp_connections *connections, uint32_t one, uint32_t othe
     if (a->host == b->host)
         return;
     connections->hosts[group_of(connections, a->host)].group = group_of(connections, b->host);
-    uint32_t crossing = wp_crossings_open(&connections->crossings, connections->hosts[a->host].clock,
-        connections->hosts[b->host].clock);
-    a->crossing = crossing ? 2 * crossing : 0; /* the lowest bit: which of its ends */
-    b->crossing = crossing ? 2 * crossing + 1 : 0;
+    if (a->crossing && b->crossing)
+        wp_crossings_join(&connections->crossings, a->crossing, b->crossing);
 }
 
 static void part(struct wp_connections *connections, struct end *end)
@@ -182,8 +181,7 @@ static void part(struct wp_connections *connections, struct end *end)
     if (!end->peer)
         return;
     if (end->crossing)
-        wp_crossings_close(&connections->crossings, end->crossing / 2);
-    end->crossing = other->crossing = 0;
+        wp_crossings_part(&connections->crossings, end->crossing);
     end->peer = other->peer = 0;
 }
 
@@ -240,6 +238,13 @@ static void look_by_address(struct wp_connections *connections, uint32_t index)
 
 /* --- life of an end --- */
 
+static void close_crossing(struct wp_connections *connections, struct end *end)
+{
+    if (end->crossing)
+        wp_crossings_close(&connections->crossings, end->crossing);
+    end->crossing = 0;
+}
+
 static uint32_t take_end(struct wp_connections *connections)
 {
     if (connections->free) {
@@ -275,6 +280,8 @@ void wp_connections_add(struct wp_connections *connections, uint32_t host, uint3
         wp_intmap_remove(&connections->index, socket_key(host, socket));
         end->peer = connections->free;
         connections->free = index;
+    } else if (!end->is_loopback) {
+        end->crossing = wp_crossings_open(&connections->crossings, connections->hosts[host].clock);
     }
 }
 
@@ -285,6 +292,7 @@ void wp_connections_remove(struct wp_connections *connections, uint32_t host, ui
         return;
     uint32_t index = (uint32_t)(end - connections->ends);
     part(connections, end);
+    close_crossing(connections, end);
     unchain(connections, address_key(end->address), index, offsetof(struct end, next_address));
     if (end->sequence)
         unchain(connections, sequence_key(end->sequence), index, offsetof(struct end, next_sequence));
@@ -361,13 +369,11 @@ void wp_connections_event(struct wp_connections *connections, uint32_t host, con
         end->arrived_end = (uint32_t)event->a;
         end->has_arrived = 1;
         if (end->crossing)
-            wp_crossings_arrived(&connections->crossings, end->crossing / 2, end->crossing & 1, (uint32_t)event->a,
-                event->time_ns);
+            wp_crossings_arrived(&connections->crossings, end->crossing, (uint32_t)event->a, event->time_ns);
         break;
     case WP_EVENT_SOCK_LEAVE:
         if (end->crossing)
-            wp_crossings_left(&connections->crossings, end->crossing / 2, end->crossing & 1, (uint32_t)event->a,
-                event->time_ns);
+            wp_crossings_left(&connections->crossings, end->crossing, (uint32_t)event->a, event->time_ns);
         break;
     case WP_EVENT_SOCK_STATE:
         if (event->c == TCP_ESTABLISHED)
@@ -382,6 +388,8 @@ void wp_connections_event(struct wp_connections *connections, uint32_t host, con
     if (end->peer || end->is_loopback)
         return;
     end->tries++;
+    if (end->tries == LAST_TRY) /* a peer that nobody records */
+        close_crossing(connections, end);
     if (end->tries < FIRST_TRIES || end->tries % FIRST_TRIES == 0) {
         if (end->sequence)
             look_by_sequence(connections, index);

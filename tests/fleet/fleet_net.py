@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hosts of a fleet on one machine: network namespaces on a bridge, a collector in each, one aggregator."""
-import atexit, json, os, subprocess, sys, tempfile, time
+import atexit, itertools, json, os, subprocess, sys, tempfile, time
 
-PREFIX = "wpf%d" % (os.getpid() % 100000)
+FLEETS = itertools.count()
 
 
 def sh(*words, check=True):
@@ -18,12 +18,13 @@ class Fleet:
     def __init__(self, binaries, hosts):
         self.binaries, self.hosts, self.children = binaries, list(hosts), []
         self.folder = tempfile.mkdtemp(prefix="wakepath-fleet-")
-        self.bridge = PREFIX + "b"
+        self.prefix = "wpf%d%c" % (os.getpid() % 100000, ord("a") + next(FLEETS) % 26) # of a past one links may linger
+        self.bridge = self.prefix + "b"
         atexit.register(self.close)
         sh("ip", "link", "add", self.bridge, "type", "bridge")
         sh("ip", "link", "set", self.bridge, "up")
         for i, host in enumerate(self.hosts):
-            space, outer = self.space(host), "%s%d" % (PREFIX, i)
+            space, outer = self.space(host), "%s%d" % (self.prefix, i)
             sh("ip", "netns", "add", space)
             sh("ip", "link", "add", outer, "type", "veth", "peer", "name", "eth0", "netns", space)
             sh("ip", "link", "set", outer, "master", self.bridge, "up")
@@ -32,7 +33,7 @@ class Fleet:
             sh("ip", "-n", space, "link", "set", "lo", "up")
 
     def space(self, host):
-        return PREFIX + "-" + host
+        return self.prefix + "-" + host
 
     def address(self, host):
         return "10.77.0.%d" % (self.hosts.index(host) + 1)
@@ -83,6 +84,9 @@ class Fleet:
             if child.poll() is None:
                 child.kill()
             child.wait()
+            for pipe in (child.stdin, child.stdout):
+                if pipe:
+                    pipe.close()
         self.children = []
         for host in self.hosts:
             sh("ip", "netns", "del", self.space(host), check=False)
