@@ -308,6 +308,45 @@ static void test_suspended(void **state)
     }
 }
 
+/* Told of a step, the model knows on which side of it a moment of the other host lies, with no message in between. */
+static void test_told(void **state)
+{
+    (void)state;
+    for (uint32_t stepped = 0; stepped < 2; stepped++) {
+        struct made_case c;
+        struct wp_offset offset;
+        begin(&c, 23, 2);
+        c.links[c.link_count++] = (struct made_link){.a = 0, .b = 1, .period_ns = SECOND, .delay_ns = {200000, 200000}};
+        uint64_t at_ns = 20 * SECOND + SECOND / 2;
+        turn(&c.hosts[stepped], at_ns, SECOND, 0);
+        run(&c, 30 * SECOND);
+        assert_true(ask(&c, !stepped, stepped, at_ns + SECOND / 4, true, &offset) && offset.bound_ns > SECOND / 2);
+        wp_clocks_step(c.clocks, stepped, made_reading(&c.hosts[stepped], at_ns - 1));
+        assert_true(ask(&c, !stepped, stepped, at_ns + SECOND / 4, true, &offset) && offset.bound_ns < 2000000);
+        assert_true(ask(&c, stepped, !stepped, at_ns + SECOND / 4, true, &offset) && offset.bound_ns < 2000000);
+        assert_true(ask(&c, stepped, !stepped, at_ns - SECOND / 4, true, &offset) && offset.bound_ns < 2000000);
+        end(&c);
+    }
+}
+
+/* The host between is sure of the time to 35 ms only, and 25 ms off; meanwhile the last one steps. */
+static void test_unsure_between(void **state)
+{
+    (void)state;
+    struct made_case c;
+    struct wp_offset offset;
+    begin(&c, 29, 3);
+    c.links[c.link_count++] = (struct made_link){.a = 0, .b = 1, .period_ns = SECOND / 100, .delay_ns = {60000000, 10000000}};
+    c.links[c.link_count++] = (struct made_link){.a = 1, .b = 2, .period_ns = SECOND / 100, .delay_ns = {20000, 20000}};
+    turn(&c.hosts[2], 20 * SECOND, SECOND, 0);
+    run(&c, 30 * SECOND);
+    for (uint64_t t = 20 * SECOND - 50000000; t < 20 * SECOND + 50000000; t += 1000000)
+        for (int i = 0; i < 2; i++)
+            assert_true(ask(&c, i ? 2 : 0, i ? 0 : 2, t, true, &offset));
+    assert_true(ask(&c, 0, 2, 21 * SECOND, true, &offset) && offset.bound_ns < 40000000);
+    end(&c);
+}
+
 static void tell_lies(struct made_case *c, uint32_t liar, uint32_t other, uint64_t from_ns, uint64_t until_ns)
 {
     for (uint64_t t = from_ns; t < until_ns; t += SECOND) {
@@ -590,6 +629,8 @@ int main(void)
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_recovery),
         cmocka_unit_test(test_suspended),
+        cmocka_unit_test(test_told),
+        cmocka_unit_test(test_unsure_between),
         cmocka_unit_test(test_liar),
         cmocka_unit_test(test_chains),
         cmocka_unit_test(test_chains_with_steps),
