@@ -24,7 +24,7 @@ struct made_case {
     unsigned host_count, link_count;
     struct wp_clocks *clocks;
     struct made_random random;
-    uint64_t asked, unknown, unsettled, run_until_ns;
+    uint64_t asked, unknown, unsettled, run_until_ns, lateness_ns;
 };
 
 static unsigned long setting(const char *name, unsigned long otherwise)
@@ -35,7 +35,7 @@ static unsigned long setting(const char *name, unsigned long otherwise)
 
 static void begin(struct made_case *c, uint64_t seed, unsigned host_count)
 {
-    *c = (struct made_case){.host_count = host_count, .random = {seed}};
+    *c = (struct made_case){.host_count = host_count, .random = {seed}, .lateness_ns = LATENESS};
     assert_int_equal(wp_clocks_create(&c->clocks), 0);
     for (uint32_t i = 0, node; i < host_count; i++) {
         assert_int_equal(wp_clocks_add(c->clocks, &node), 0);
@@ -114,7 +114,7 @@ static double inquire(struct made_case *c, uint64_t from_ns, uint64_t until_ns, 
         struct wp_offset offset;
         uint32_t from = (uint32_t)made_between(&c->random, 0, c->host_count - 1);
         uint32_t to = (from + (uint32_t)made_between(&c->random, 1, c->host_count - 1)) % c->host_count;
-        run(c, t + LATENESS);
+        run(c, t + c->lateness_ns);
         if (ask(c, from, to, t, wants_all, &offset)) {
             sum += (double)offset.bound_ns;
             count++;
@@ -177,10 +177,15 @@ static void wandering(uint64_t seed)
     begin(&c, seed, 2);
     struct made_link *link = link_hosts(&c, 0, 1, (uint64_t)made_between(&c.random, SECOND / 200, SECOND), 3000000);
     link->is_random = made_next(&c.random) & 1;
+    if (made_next(&c.random) & 1) { /* little room for a mistake */
+        link->delay_ns[0] = link->delay_ns[1] = 3000;
+        link->jitter_ns = 300;
+    }
     struct made_clock *clock = &c.hosts[made_next(&c.random) & 1];
     clock->swing_period_ns = (long double)made_between(&c.random, 20, 300) * SECOND;
     long double omega = 2 * 3.14159265358979L / clock->swing_period_ns;
     clock->swing_ns = (long double)made_unit(&c.random) * 4.9e-15L / (omega * omega);
+    c.lateness_ns = made_next(&c.random) & 1 ? LATENESS : 12 * SECOND;
     inquire(&c, 0, 30 * SECOND, true);
     end(&c);
 }
@@ -203,6 +208,7 @@ static void stepping(uint64_t seed)
     struct made_clock *clock = &c.hosts[made_next(&c.random) & 1];
     turn(clock, (uint64_t)made_between(&c.random, 11 * (int64_t)SECOND, 12 * (int64_t)SECOND),
         made_between(&c.random, -limit, limit), 0);
+    c.lateness_ns = made_next(&c.random) & 1 ? LATENESS : 12 * SECOND;
     inquire(&c, 0, 25 * SECOND, false);
     end(&c);
 }
@@ -288,6 +294,7 @@ static void test_suspended(void **state)
         assert_true(ask(&c, sleeper, !sleeper, at_ns - SECOND / 2, true, &offset));
         /* awake, and not a message yet: what was known before says nothing */
         assert_false(ask(&c, sleeper, !sleeper, at_ns + 60 * SECOND + 300000000, true, &offset));
+        assert_false(ask(&c, !sleeper, sleeper, at_ns + 300000000, true, &offset));
         link->until_ns = 0;
         link->next_ns = at_ns + 61 * SECOND;
         run(&c, at_ns + 64 * SECOND);
@@ -299,6 +306,45 @@ static void test_suspended(void **state)
         assert_true(ask(&c, sleeper, !sleeper, at_ns - SECOND, true, &offset)); /* and what was before is still known */
         end(&c);
     }
+}
+
+/* Told of a step, the model knows on which side of it a moment of the other host lies, with no message in between. */
+static void test_told(void **state)
+{
+    (void)state;
+    for (uint32_t stepped = 0; stepped < 2; stepped++) {
+        struct made_case c;
+        struct wp_offset offset;
+        begin(&c, 23, 2);
+        c.links[c.link_count++] = (struct made_link){.a = 0, .b = 1, .period_ns = SECOND, .delay_ns = {200000, 200000}};
+        uint64_t at_ns = 20 * SECOND + SECOND / 2;
+        turn(&c.hosts[stepped], at_ns, SECOND, 0);
+        run(&c, 30 * SECOND);
+        assert_true(ask(&c, !stepped, stepped, at_ns + SECOND / 4, true, &offset) && offset.bound_ns > SECOND / 2);
+        wp_clocks_step(c.clocks, stepped, made_reading(&c.hosts[stepped], at_ns - 1));
+        assert_true(ask(&c, !stepped, stepped, at_ns + SECOND / 4, true, &offset) && offset.bound_ns < 2000000);
+        assert_true(ask(&c, stepped, !stepped, at_ns + SECOND / 4, true, &offset) && offset.bound_ns < 2000000);
+        assert_true(ask(&c, stepped, !stepped, at_ns - SECOND / 4, true, &offset) && offset.bound_ns < 2000000);
+        end(&c);
+    }
+}
+
+/* The host between is sure of the time to 155 ms only, and 145 ms off; meanwhile the last one steps. */
+static void test_unsure_between(void **state)
+{
+    (void)state;
+    struct made_case c;
+    struct wp_offset offset;
+    begin(&c, 29, 3);
+    c.links[c.link_count++] = (struct made_link){.a = 0, .b = 1, .period_ns = SECOND / 100, .delay_ns = {300000000, 10000000}};
+    c.links[c.link_count++] = (struct made_link){.a = 1, .b = 2, .period_ns = SECOND / 100, .delay_ns = {20000, 20000}};
+    turn(&c.hosts[2], 20 * SECOND, SECOND, 0);
+    run(&c, 30 * SECOND);
+    for (uint64_t t = 20 * SECOND - 200000000; t < 20 * SECOND + 200000000; t += 5000000)
+        for (int i = 0; i < 2; i++)
+            assert_true(ask(&c, i ? 2 : 0, i ? 0 : 2, t, true, &offset));
+    assert_true(ask(&c, 0, 2, 21 * SECOND, true, &offset) && offset.bound_ns < 170000000);
+    end(&c);
 }
 
 static void tell_lies(struct made_case *c, uint32_t liar, uint32_t other, uint64_t from_ns, uint64_t until_ns)
@@ -366,16 +412,23 @@ static void test_chains(void **state)
     run_cases(chained, 200);
 }
 
-/* One step somewhere in a row of hosts. */
+/* One step somewhere in a row of hosts, which the hosts between are not sure when to expect. */
 static void chained_step(uint64_t seed)
 {
     struct made_case c;
+    struct wp_offset offset;
     begin(&c, seed, 4);
     for (uint32_t i = 0; i < 3; i++)
-        link_hosts(&c, i, i + 1, (uint64_t)made_between(&c.random, SECOND / 50, SECOND / 2), 1000000);
-    turn(&c.hosts[made_next(&c.random) % 4], 11 * SECOND + made_next(&c.random) % SECOND,
-        made_between(&c.random, 0, made_next(&c.random) & 1 ? 1000000 : 100000000), 0);
-    inquire(&c, 0, 25 * SECOND, false);
+        link_hosts(&c, i, i + 1, (uint64_t)made_between(&c.random, SECOND / 200, SECOND / 2), 1000000u << made_next(&c.random) % 9);
+    uint64_t at_ns = 11 * SECOND + made_next(&c.random) % SECOND;
+    turn(&c.hosts[made_next(&c.random) % 4], at_ns, made_between(&c.random, 0, (10 * (int64_t)SECOND) >> made_next(&c.random) % 16), 0);
+    inquire(&c, 0, at_ns - SECOND, false);
+    run(&c, at_ns + 2 * LATENESS);
+    for (uint64_t t = at_ns - SECOND / 20; t < at_ns + SECOND / 20; t += SECOND / 2000) {
+        ask(&c, 0, 3, t, false, &offset);
+        ask(&c, 3, 0, t, false, &offset);
+    }
+    inquire(&c, at_ns + SECOND, 25 * SECOND, false);
     end(&c);
 }
 
@@ -576,6 +629,8 @@ int main(void)
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_recovery),
         cmocka_unit_test(test_suspended),
+        cmocka_unit_test(test_told),
+        cmocka_unit_test(test_unsure_between),
         cmocka_unit_test(test_liar),
         cmocka_unit_test(test_chains),
         cmocka_unit_test(test_chains_with_steps),
