@@ -10,6 +10,7 @@
 
 #define LIMIT_BYTES ((size_t)256 << 20)
 #define LIMIT_FRAMES 65536u
+#define MEMORY_FIRST ((size_t)32 << 20) /* on a full disk, before unacknowledged batches in the spool go */
 #define TEND_NS 1000000000u
 #define SAY_NS 60000000000u
 
@@ -114,19 +115,44 @@ static bool is_full(const struct wp_outbox *o, size_t more)
     return o->count == LIMIT_FRAMES || (o->count && o->bytes + more > LIMIT_BYTES);
 }
 
+/* From memory to where it belongs, as far as it can be written. */
+static void spool_again(struct wp_outbox *o, bool may_go)
+{
+    struct wp_frame frame;
+    struct wp_error why = {0};
+    uint32_t before = o->count;
+    int rc = 0;
+    while (!rc && o->count) {
+        const struct frame *oldest = frame_at(o, 0);
+        rc = wp_frame_read(o->reader, oldest->bytes, oldest->size, &frame, &why);
+        if (!rc)
+            rc = wp_batch_decode(&o->batch, frame.payload, frame.size, &why);
+        if (!rc)
+            rc = wp_spool_append(o->spool, o->session, &o->batch, oldest->bytes, oldest->size, may_go, &why);
+        if (!rc)
+            forget_first(o);
+    }
+    if (rc)
+        say_trouble(o, &why);
+    else if (before)
+        wp_log(o->logger, WP_LOG_INFO, "the spool can be written again batches=%u", before);
+}
+
 int wp_outbox_push(struct wp_outbox *o, const struct wp_batch *batch, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct wp_error why = {0};
     if (batch->seq <= o->last_seq)
         return 0; /* a recording that is sent again: the spool has it */
     if (takes_spool(o) && !o->count) {
-        int rc = wp_spool_append(o->spool, o->session, batch, bytes, size, &why);
+        int rc = wp_spool_append(o->spool, o->session, batch, bytes, size, false, &why);
         if (!rc)
             o->last_seq = batch->seq;
         if (!rc)
             return 0;
         say_trouble(o, &why);
     }
+    if (o->bytes > MEMORY_FIRST && takes_spool(o))
+        spool_again(o, true);
     if (is_full(o, size) && takes_spool(o) && frame_at(o, 0)->seq <= o->acked)
         give_spool_up(o);
     if (is_full(o, size))
@@ -174,29 +200,6 @@ void wp_outbox_acknowledge(struct wp_outbox *o, uint64_t seq, const char *endpoi
         forget_first(o);
 }
 
-/* From memory to where it belongs, as far as it can be written. */
-static void spool_again(struct wp_outbox *o)
-{
-    struct wp_frame frame;
-    struct wp_error why = {0};
-    uint32_t before = o->count;
-    int rc = 0;
-    while (!rc && o->count) {
-        const struct frame *oldest = frame_at(o, 0);
-        rc = wp_frame_read(o->reader, oldest->bytes, oldest->size, &frame, &why);
-        if (!rc)
-            rc = wp_batch_decode(&o->batch, frame.payload, frame.size, &why);
-        if (!rc)
-            rc = wp_spool_append(o->spool, o->session, &o->batch, oldest->bytes, oldest->size, &why);
-        if (!rc)
-            forget_first(o);
-    }
-    if (rc)
-        say_trouble(o, &why);
-    else if (before)
-        wp_log(o->logger, WP_LOG_INFO, "the spool can be written again batches=%u", before);
-}
-
 void wp_outbox_tend(struct wp_outbox *o)
 {
     struct wp_error why = {0};
@@ -205,11 +208,19 @@ void wp_outbox_tend(struct wp_outbox *o)
         return;
     o->tended_ns = now;
     if (takes_spool(o) && o->count)
-        spool_again(o);
+        spool_again(o, false);
     if (wp_spool_session_sync(o->session, &why) && takes_spool(o)) {
         wp_log(o->logger, WP_LOG_ERROR, "the spool is not safe any more, this session goes on in memory: %s", why.text);
         o->is_broken = true;
     }
+}
+
+void wp_outbox_settle(struct wp_outbox *o)
+{
+    if (takes_spool(o) && o->count)
+        spool_again(o, true);
+    if (o->session)
+        wp_spool_session_sync(o->session, NULL);
 }
 
 uint64_t wp_outbox_last(const struct wp_outbox *o)
@@ -225,4 +236,9 @@ uint64_t wp_outbox_waiting(const struct wp_outbox *o)
 bool wp_outbox_is_safe(const struct wp_outbox *o)
 {
     return o->session && (!o->count || frame_at(o, o->count - 1)->seq <= o->acked);
+}
+
+bool wp_outbox_has_spool(const struct wp_outbox *o)
+{
+    return o->session;
 }

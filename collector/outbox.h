@@ -21,8 +21,11 @@ int wp_outbox_read(struct wp_outbox *outbox, uint64_t *seq, const char *endpoint
 void wp_outbox_acknowledge(struct wp_outbox *outbox, uint64_t seq, const char *endpoint);
 /* What is due once a second, when it is: syncs, and tries again to get from memory into the spool. */
 void wp_outbox_tend(struct wp_outbox *outbox);
+/* At the end: what waits in memory goes to the spool, also when the oldest there must go for it. */
+void wp_outbox_settle(struct wp_outbox *outbox);
 uint64_t wp_outbox_last(const struct wp_outbox *outbox);        /* batch, 0: none yet */
 uint64_t wp_outbox_waiting(const struct wp_outbox *outbox);     /* batches that are not acknowledged */
+bool wp_outbox_has_spool(const struct wp_outbox *outbox);
 bool wp_outbox_is_safe(const struct wp_outbox *outbox);         /* what waits is on disk */
 
 #endif

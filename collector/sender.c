@@ -245,10 +245,20 @@ int wp_sender_end(struct wp_sender *s, const struct wp_bye *bye, struct wp_error
     return rc == -EAGAIN ? 0 : rc;
 }
 
+/* It took too long: -ETIMEDOUT, and where the rest is; 0 when only Bye could not be said. */
+static int give_up(struct wp_sender *s, const char *why, struct wp_error *err)
+{
+    unsigned long long waiting = wp_outbox_waiting(s->outbox);
+    wp_outbox_settle(s->outbox);
+    if (!waiting)
+        return 0;
+    return wp_error_set(err, -ETIMEDOUT, "%s: %llu batches %s", why, waiting,
+        wp_outbox_is_safe(s->outbox) ? "stay in the spool" : "are lost");
+}
+
 int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t timeout_ms, struct wp_error *err)
 {
-    uint64_t deadline = now_ms() + timeout_ms, heard = now_ms();
-    bool is_safe = wp_outbox_is_safe(s->outbox);
+    uint64_t start = now_ms(), heard = start;
     for (;;) {
         int rc = wp_sender_end(s, bye, err);
         if (rc)
@@ -256,15 +266,12 @@ int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t tim
         rc = wp_sender_pump(s, 50, err);
         if (rc)
             return rc;
+        uint64_t now = now_ms(), patience = wp_outbox_waiting(s->outbox) && !wp_outbox_has_spool(s->outbox) ? GONE_MS : SAFE_GONE_MS;
         if (wp_sender_is_welcome(s))
-            heard = now_ms();
-        unsigned long long waiting = (unsigned long long)wp_outbox_waiting(s->outbox);
-        if (!waiting && now_ms() - heard > SAFE_GONE_MS)
-            return 0; /* only Bye could not be said */
-        if (now_ms() - heard > (is_safe ? SAFE_GONE_MS : GONE_MS))
-            return wp_error_set(err, -ETIMEDOUT, "the aggregator is gone: %llu batches %s", waiting, is_safe ? "stay in the spool" : "are lost");
-        if (now_ms() > deadline)
-            return wp_error_set(err, -ETIMEDOUT, "the aggregator did not acknowledge the last batches in %llu s: %llu %s",
-                (unsigned long long)timeout_ms / 1000, waiting, is_safe ? "stay in the spool" : "are lost");
+            heard = now;
+        if (now - heard > patience)
+            return give_up(s, "the aggregator is gone", err);
+        if (now - start > timeout_ms)
+            return give_up(s, "the aggregator did not acknowledge the last batches in time", err);
     }
 }

@@ -254,14 +254,14 @@ uint64_t wp_spool_bytes(const struct wp_spool *s)
 /* --- room --- */
 
 /* One step: 1 when something went. First events, oldest first, and the dictionaries when there is nothing else. */
-static int drop_oldest(struct wp_spool *s, struct wp_error *err)
+static int drop_oldest(struct wp_spool *s, bool may_lose, struct wp_error *err)
 {
     for (size_t i = 0; i < s->count; i++) {
-        int rc = wp_spool_session_shrink(s->sessions[i], err);
+        int rc = wp_spool_session_shrink(s->sessions[i], may_lose, err);
         if (rc)
             return rc;
     }
-    for (size_t i = 0; i < s->count; i++)
+    for (size_t i = 0; may_lose && i < s->count; i++)
         if (wp_spool_session_forget(s->sessions[i])) {
             wp_log(s->logger, WP_LOG_ERROR, "the spool is full of names: those of one session's past are forgotten");
             return 1;
@@ -285,36 +285,37 @@ static void say_full(struct wp_spool *s, const char *why)
 }
 
 /* The disk may be full while the oldest is made small: then the reserve is given back for it. */
-static int drop_with_reserve(struct wp_spool *s, struct wp_error *err)
+static int drop_with_reserve(struct wp_spool *s, bool may_lose, struct wp_error *err)
 {
-    int rc = drop_oldest(s, err);
+    int rc = drop_oldest(s, may_lose, err);
     if (rc != -ENOSPC && rc != -EDQUOT)
         return rc;
     hold_reserve(s, false);
-    rc = drop_oldest(s, err);
+    rc = drop_oldest(s, may_lose, err);
     hold_reserve(s, true);
     return rc;
 }
 
 int wp_spool_append(struct wp_spool *s, struct wp_spool_session *session, const struct wp_batch *batch, const uint8_t *frame,
-    size_t size, struct wp_error *err)
+    size_t size, bool may_go, struct wp_error *err)
 {
     int rc = 1;
     uint64_t lost = lost_batches(s);
     if (size > s->limit / 2)
         return wp_error_set(err, -E2BIG, "a batch of %zu bytes in a spool of %llu", size, (unsigned long long)s->limit);
     while (rc > 0 && wp_spool_bytes(s) + size > s->limit)
-        rc = drop_with_reserve(s, err);
+        rc = drop_with_reserve(s, true, err);
     if (lost_batches(s) > lost)
         say_full(s, "its limit");
     if (rc <= 0)
         return rc ? rc : wp_error_set(err, -ENOSPC, "the spool is full of what cannot go");
     rc = wp_spool_session_append(session, batch, frame, size, err);
     while (rc == -ENOSPC || rc == -EDQUOT) {
-        int dropped = drop_with_reserve(s, NULL);
+        int dropped = drop_with_reserve(s, may_go, NULL);
         if (dropped <= 0)
             break;
-        say_full(s, "the disk");
+        if (lost_batches(s) > lost)
+            say_full(s, "the disk");
         rc = wp_spool_session_append(session, batch, frame, size, err);
     }
     return rc;

@@ -20,9 +20,10 @@ void wp_spool_close(struct wp_spool *spool);
 int wp_spool_begin(struct wp_spool *spool, const struct wp_hello *hello, struct wp_spool_session **session, struct wp_error *err);
 /* The oldest of the other sessions, NULL: none is left. */
 struct wp_spool_session *wp_spool_leftover(struct wp_spool *spool);
-/* As wp_spool_session_append; makes room first. */
+/* As wp_spool_session_append; makes room first. When the disk is full before the limit is reached, batches that are not
+ * acknowledged go only if they `may_go`: else -ENOSPC. */
 int wp_spool_append(struct wp_spool *spool, struct wp_spool_session *session, const struct wp_batch *batch, const uint8_t *frame,
-    size_t size, struct wp_error *err);
+    size_t size, bool may_go, struct wp_error *err);
 /* All of it has arrived: its folder is removed. */
 void wp_spool_remove(struct wp_spool *spool, struct wp_spool_session *session);
 /* It cannot be delivered now: it stays on disk for the next collector, and is no leftover any more. */

@@ -380,9 +380,9 @@ static int compact(struct wp_spool_session *s, struct wp_error *err)
     return 0;
 }
 
-int wp_spool_session_shrink(struct wp_spool_session *s, struct wp_error *err)
+int wp_spool_session_shrink(struct wp_spool_session *s, bool may_lose, struct wp_error *err)
 {
-    if (!s->shelf.count)
+    if (!s->shelf.count || (!may_lose && wp_spool_segment_last(s->shelf.segments[0]) > wp_spool_acks_last(&s->acks)))
         return 0;
     int rc = compact(s, err);
     return rc ? rc : 1;

@@ -42,8 +42,8 @@ int wp_spool_session_read(struct wp_spool_session *session, uint64_t seq, const 
 /* Durable at `endpoint` up to `seq`. Segments that are older than that by the history go into the dictionary. */
 int wp_spool_session_acknowledge(struct wp_spool_session *session, uint64_t seq, const char *endpoint, struct wp_error *err);
 /* Makes room: the oldest segment goes into the dictionary, and what was not acknowledged in it is counted as lost. 0 when
- * there is none. */
-int wp_spool_session_shrink(struct wp_spool_session *session, struct wp_error *err);
+ * there is none, or when something would be lost and that is not wanted. */
+int wp_spool_session_shrink(struct wp_spool_session *session, bool may_lose, struct wp_error *err);
 /* The last resort: 1 when the dictionary was given up, and what it named is nameless to an aggregator that begins anew. */
 int wp_spool_session_forget(struct wp_spool_session *session);
 /* Once a second: what was written is synced. */
