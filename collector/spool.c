@@ -21,6 +21,7 @@
 #define SEGMENT_MOST (8u << 20)             /* compacting one holds the collector up for less than its ring lasts */
 #define RESERVE_LEAST (64u << 10)
 #define RESERVE_MOST (4u << 20)
+#define RECORD 256u                         /* of a batch, beside its frame */
 #define FULL_NS 10000000000u
 #define SESSIONS 4096u
 
@@ -118,13 +119,13 @@ static int take_session(struct wp_spool *s, const char *name, struct wp_error *e
         wp_log(s->logger, WP_LOG_ERROR, "a session in the spool cannot be read: %s session=%s", why.text, name);
         return 0;
     }
+    if (wp_spool_session_torn(session))
+        wp_log(s->logger, WP_LOG_WARN, "a torn end in the spool was cut session=%s bytes=%llu", name,
+            (unsigned long long)wp_spool_session_torn(session));
     if (!wp_spool_session_last(session)) {
         wp_spool_session_remove(session);
         return 0;
     }
-    if (wp_spool_session_torn(session))
-        wp_log(s->logger, WP_LOG_WARN, "a torn end in the spool was cut session=%s bytes=%llu", name,
-            (unsigned long long)wp_spool_session_torn(session));
     return add_session(s, session, err);
 }
 
@@ -303,7 +304,7 @@ int wp_spool_append(struct wp_spool *s, struct wp_spool_session *session, const 
     uint64_t lost = lost_batches(s);
     if (size > s->limit / 2)
         return wp_error_set(err, -E2BIG, "a batch of %zu bytes in a spool of %llu", size, (unsigned long long)s->limit);
-    while (rc > 0 && wp_spool_bytes(s) + size > s->limit)
+    while (rc > 0 && wp_spool_bytes(s) + size + RECORD > s->limit)
         rc = drop_with_reserve(s, true, err);
     if (lost_batches(s) > lost)
         say_full(s, "its limit");

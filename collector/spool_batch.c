@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/spool_batch.h"
 
+#include "common/intmap.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdlib.h>
@@ -13,6 +15,8 @@ struct wp_spool_batches {
     struct wp_batch batch;      /* decoded; its storage is kept */
     struct wp_batch made;       /* of a gap, on the arrays below */
     struct wp_buffer drops, entries[WP_SPOOL_KINDS];
+    struct wp_intmap renamed;   /* thread -> index of its event in `names` */
+    struct wp_buffer names;     /* struct wp_event */
 };
 
 struct wp_spool_batches *wp_spool_batches_create(void)
@@ -26,6 +30,8 @@ void wp_spool_batches_destroy(struct wp_spool_batches *b)
         return;
     wp_batch_fini(&b->batch);
     wp_buffer_fini(&b->drops);
+    wp_buffer_fini(&b->names);
+    wp_intmap_fini(&b->renamed);
     for (unsigned i = 0; i < WP_SPOOL_KINDS; i++)
         wp_buffer_fini(&b->entries[i]);
     free(b);
@@ -67,20 +73,27 @@ int wp_spool_batches_strip(struct wp_spool_batches *b, bool is_lost, struct wp_e
     struct wp_batch *batch = &b->batch;
     uint64_t counts[WP_EVENT_KINDS] = {0};
     wp_buffer_clear(&b->drops);
-    for (uint32_t i = 0; i < batch->event_count; i++)
-        counts[batch->events[i].kind]++;
+    uint64_t first_ns = batch->event_count ? batch->events[0].time_ns : 0;
+    uint64_t last_ns = batch->event_count ? batch->events[batch->event_count - 1].time_ns : 0;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < batch->event_count; i++) {
+        const struct wp_event *event = &batch->events[i];
+        if (event->kind == WP_EVENT_RENAME || (is_lost && event->kind >= WP_EVENT_FORK && event->kind <= WP_EVENT_EXIT))
+            batch->events[kept++] = *event;
+        else
+            counts[event->kind]++;
+    }
     if (is_lost && batch->drop_count)
         wp_buffer_append(&b->drops, batch->drops, batch->drop_count * sizeof(*batch->drops));
     for (uint32_t kind = 0; is_lost && kind < WP_EVENT_KINDS; kind++) {
         if (!counts[kind])
             continue;
-        struct wp_drop drop = {.kind = kind, .count = counts[kind], .from_ns = batch->events[0].time_ns,
-            .to_ns = lost_until(batch, batch->events[batch->event_count - 1].time_ns)};
+        struct wp_drop drop = {.kind = kind, .count = counts[kind], .from_ns = first_ns, .to_ns = lost_until(batch, last_ns)};
         wp_buffer_append(&b->drops, &drop, sizeof(drop));
     }
     if (b->drops.failed)
         return wp_error_set(err, -ENOMEM, "out of memory for the spool");
-    batch->event_count = 0;
+    batch->event_count = kept;
     batch->drops = (struct wp_drop *)(void *)b->drops.data;
     batch->drop_count = (uint32_t)(b->drops.size / sizeof(struct wp_drop));
     return 0;
@@ -90,6 +103,40 @@ bool wp_spool_batch_is_empty(const struct wp_batch *b)
 {
     return !(b->event_count || b->string_count || b->thread_count || b->socket_count || b->object_count || b->frame_count ||
              b->stack_count || b->device_count || b->drop_count || b->is_last);
+}
+
+void wp_spool_batches_forget_names(struct wp_spool_batches *b)
+{
+    wp_intmap_clear(&b->renamed);
+    wp_buffer_clear(&b->names);
+}
+
+int wp_spool_batches_take_names(struct wp_spool_batches *b, struct wp_batch *batch, struct wp_error *err)
+{
+    for (uint32_t i = 0; i < batch->event_count; i++) {
+        struct wp_intkey key = {batch->events[i].thread, 0};
+        uint32_t index = (uint32_t)(b->names.size / sizeof(struct wp_event));
+        if (batch->events[i].kind != WP_EVENT_RENAME)
+            continue;
+        if (wp_intmap_get(&b->renamed, key, &index))
+            memcpy(b->names.data + index * sizeof(struct wp_event), &batch->events[i], sizeof(struct wp_event));
+        else if (index < WP_BATCH_EVENTS && (wp_intmap_put(&b->renamed, key, index) ||
+                                             wp_buffer_append(&b->names, &batch->events[i], sizeof(struct wp_event))))
+            return wp_error_set(err, -ENOMEM, "out of memory for the spool");
+    }
+    batch->event_count = batch->drop_count = 0;
+    return 0;
+}
+
+int wp_spool_batches_give_names(struct wp_spool_batches *b, struct wp_batch *batch, uint64_t time_ns, struct wp_error *err)
+{
+    batch->events = (struct wp_event *)(void *)b->names.data;
+    batch->event_count = (uint32_t)(b->names.size / sizeof(struct wp_event));
+    for (uint32_t i = 0; i < batch->event_count; i++)
+        batch->events[i].time_ns = time_ns;
+    wp_intmap_clear(&b->renamed);
+    b->names.size = 0; /* the bytes stay as long as the batch */
+    return b->names.failed ? wp_error_set(err, -ENOMEM, "out of memory for the spool") : 0;
 }
 
 /* `count` entries of size `size`, all zero. */

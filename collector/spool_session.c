@@ -223,13 +223,35 @@ void wp_spool_session_close(struct wp_spool_session *s)
 
 /* --- reading --- */
 
+/* The aggregator there has no use for its events: they are counted, there or at another one. */
+static bool is_past(const struct wp_spool_session *s, uint64_t seq, const char *endpoint)
+{
+    return wp_spool_acks_is_foreign(&s->acks, seq, endpoint) ||
+        (seq <= wp_spool_acks_last(&s->acks) && seq < wp_spool_session_oldest(s));
+}
+
+/* Behind the last batch without events those who follow begin: with the names that threads have by then. */
+static int read_past(struct wp_spool_session *s, uint64_t seq, const char *endpoint, struct wp_batch **batch, struct wp_error *err)
+{
+    struct wp_spool_head next;
+    bool is_whole;
+    if (seq == 1)
+        wp_spool_batches_forget_names(s->shelf.batches);
+    int rc = wp_spool_shelf_decode(&s->shelf, seq, batch, &is_whole, err);
+    if (!rc)
+        rc = wp_spool_batches_take_names(s->shelf.batches, *batch, err);
+    if (rc || is_past(s, seq + 1, endpoint) || !wp_spool_shelf_neighbour(&s->shelf, seq, false, &next))
+        return rc;
+    return wp_spool_batches_give_names(s->shelf.batches, *batch, next.first_ns, err);
+}
+
 int wp_spool_session_read(struct wp_spool_session *s, uint64_t seq, const char *endpoint, const uint8_t **frame, size_t *size,
     struct wp_error *err)
 {
     struct wp_spool_head head;
     struct wp_batch *batch;
-    bool is_foreign = wp_spool_acks_is_foreign(&s->acks, seq, endpoint), is_whole;
-    int got = is_foreign ? 0 : wp_spool_shelf_fetch(&s->shelf, seq, &head, err);
+    bool is_after = !is_past(s, seq, endpoint), is_whole;
+    int got = is_after ? wp_spool_shelf_fetch(&s->shelf, seq, &head, err) : 0;
     if (got < 0)
         return got;
     if (got) {
@@ -237,11 +259,7 @@ int wp_spool_session_read(struct wp_spool_session *s, uint64_t seq, const char *
         *size = s->shelf.record.size;
         return 0;
     }
-    int rc = wp_spool_shelf_decode(&s->shelf, seq, &batch, &is_whole, err);
-    if (!rc && is_foreign && is_whole)
-        rc = wp_spool_batches_strip(s->shelf.batches, false, err);
-    if (!rc && is_foreign)
-        batch->drop_count = 0;
+    int rc = is_after ? wp_spool_shelf_decode(&s->shelf, seq, &batch, &is_whole, err) : read_past(s, seq, endpoint, &batch, err);
     wp_buffer_clear(&s->raw);
     wp_buffer_clear(&s->frame);
     if (!rc)
@@ -346,13 +364,15 @@ static int add_to_stretch(struct wp_spool_session *s, uint64_t seq, uint32_t kno
 
 static int put_in_dictionary(struct wp_spool_session *s, uint64_t first, uint64_t last, struct wp_error *err)
 {
-    struct wp_spool_head head = {.is_stretch = true}, before;
+    struct wp_spool_head head = {.is_stretch = true}, near;
     uint32_t known[WP_SPOOL_KINDS] = {0};
     uint64_t losing = 0;
     int rc = 0;
-    if (wp_spool_shelf_neighbour(&s->shelf, first, true, &before)) {
-        memcpy(known, before.after, sizeof(known));
-        head.last_ns = before.last_ns;
+    if (wp_spool_shelf_neighbour(&s->shelf, first, true, &near)) {
+        memcpy(known, near.after, sizeof(known));
+        head.last_ns = near.last_ns;
+    } else if (wp_spool_shelf_neighbour(&s->shelf, first - 1, false, &near)) { /* the past was forgotten */
+        memcpy(known, near.before, sizeof(known));
     }
     s->shelf.stretch_index = 0;
     wp_spool_stretch_begin(s->shelf.stretch);
