@@ -11,6 +11,8 @@
 
 #define NAMELESS_TID (1u << 30) /* above every tid there is (PID_MAX_LIMIT is 4 Mi): each stays a thread of its own */
 
+static const char lost_name[] = "[lost]";
+
 struct wp_spool_batches {
     struct wp_batch batch;      /* decoded; its storage is kept */
     struct wp_batch made;       /* of a gap, on the arrays below */
@@ -152,7 +154,7 @@ static void *nameless(struct wp_buffer *entries, uint32_t count, size_t size)
 static void fill_nameless(struct wp_batch *m, uint32_t frames_known)
 {
     for (uint32_t i = 0; i < m->string_count; i++)
-        m->strings[i].data = "";
+        m->strings[i] = (struct wp_bytes){lost_name, sizeof(lost_name) - 1};
     for (uint32_t i = 0; i < m->thread_count; i++)
         m->threads[i].tid = m->threads[i].pid = NAMELESS_TID + m->first_thread + i;
     for (uint32_t i = 0; i < m->socket_count; i++) {
