@@ -60,7 +60,7 @@ static int set_up(void **state)
 {
     struct fixture *f = calloc(1, sizeof(*f));
     char name[37];
-    snprintf(f->folder, sizeof(f->folder), "/tmp/wp-spool-XXXXXX");
+    snprintf(f->folder, sizeof(f->folder), "/dev/shm/wp-spool-XXXXXX");
     assert_non_null(mkdtemp(f->folder));
     snprintf(f->spool_path, sizeof(f->spool_path), "%s/spool", f->folder);
     f->hello = (struct wp_hello){.wire_major = WP_WIRE_MAJOR, .hostname = "box"};
