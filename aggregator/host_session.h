@@ -12,14 +12,13 @@
 #include "common/selector.h"
 #include "proto/session.h"
 
-#define WP_AGGREGATES 64u /* of one session: one bit each */
-
 struct wp_aggregate_rule {
     char name[129];
     struct wp_selector selector;
 };
 
 struct wp_host_session_options {
+    struct wp_fleet *fleet;     /* of the other sessions, borrowed; NULL: this one is alone */
     const struct wp_aggregate_rule *rules; /* borrowed */
     uint32_t rule_count;
     uint32_t auto_aggregates;   /* 0: none; else one a service, at most so many, the busiest */
@@ -44,6 +43,9 @@ struct wp_host_session {
     const struct wp_logger *logger;           /* borrowed */
     struct wp_dictionary *dictionary;
     struct wp_timeline timeline;
+    struct wp_fleet *fleet;                   /* borrowed, or own */
+    bool has_own_fleet, has_joined;
+    uint32_t home;                            /* its number in the fleet */
     struct wp_aggregate *aggregates[WP_AGGREGATES]; /* owned */
     uint32_t aggregate_count;
     bool is_auto_chosen;        /* the services have been picked */
@@ -59,6 +61,8 @@ struct wp_host_session {
     uint64_t acked_seq;
     uint64_t genealogy_done, sourcemap_done; /* dictionary ids already written */
     bool has_news, is_ended, is_refused;
+    bool is_closing;            /* all it had has come */
+    bool is_blocked;            /* waits for what other hosts did: asked again by wp_host_session_resolve */
 };
 
 /* `hello` is copied. The session's release is the hello's, or `default_release`. */
@@ -68,8 +72,10 @@ void wp_host_session_destroy(struct wp_host_session *session);
 /* Takes one decoded batch and resolves the epochs that its events have passed. A batch that was taken before is ignored
  * (0); a gap is -ESTALE; a bad one -EINVAL, and the session is then in the state before it. */
 int wp_host_session_take(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err);
-/* Resolves the epochs that the watermark allows; at the end of the session all there is. */
-void wp_host_session_resolve(struct wp_host_session *session, bool is_final);
+/* Resolves the epochs that the watermark and the other hosts allow. */
+void wp_host_session_resolve(struct wp_host_session *session);
+/* All it had has come: what is left is resolved as soon as the other hosts allow, and is_ended set then. */
+void wp_host_session_close(struct wp_host_session *session);
 /* The highest batch whose effect is in what has been resolved. */
 uint64_t wp_host_session_durable_seq(struct wp_host_session *session);
 

@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
-    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_DEPTH, KEY_WIDTH };
+    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
+    KEY_GIVE_UP };
 
 static const struct argp_option option_table[] = {
     {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
@@ -27,6 +28,8 @@ static const struct argp_option option_table[] = {
     {"fit", KEY_FIT, "US", 0, "overlap that still is the same control path (default 100)", 0},
     {"depth", KEY_DEPTH, "N", 0, "layers of waiting for somebody who waits (default 64)", 0},
     {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
+    {"expect-hosts", KEY_EXPECT, "N", 0, "explain nothing before so many hosts have come (for replays; default 0)", 0},
+    {"give-up", KEY_GIVE_UP, "MS", 0, "a host that says nothing for so long is not waited for (default 5000)", 0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {0},
 };
@@ -92,6 +95,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_FIT: engine->session.fit_ns = number(state, "--fit", argument, 1, 100000) * 1000ull; break;
     case KEY_DEPTH: engine->session.depth = number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
     case KEY_WIDTH: engine->session.width = number(state, "--width", argument, 100, 100000000); break;
+    case KEY_EXPECT: engine->expected_hosts = number(state, "--expect-hosts", argument, 0, WP_FLEET_HOSTS); break;
+    case KEY_GIVE_UP: engine->give_up_ns = number(state, "--give-up", argument, 100, 3600000) * 1000000ull; break;
     case KEY_LOG:
         if (wp_log_level_parse(argument, &options->log_level))
             argp_error(state, "'%s' is not a log level: error, warn, info, debug", argument);

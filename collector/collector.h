@@ -4,6 +4,7 @@
 /* The work of the collector: a source, batches, and where they go (an aggregator, a file, or both). */
 #include "collector/outlet.h"
 #include "collector/source_bpf.h"
+#include "collector/test_clock.h"
 #include "common/log.h"
 
 #include <signal.h>
@@ -18,6 +19,8 @@ struct wp_collector_options {
     const char *source_path;        /* of perf-script and capture; "-": standard input */
     struct wp_outlet_options outlet; /* an aggregator, a capture or both */
     const char *hostname, *release; /* NULL: as found, none */
+    const char *part;               /* what of the machine the host is (its network namespace); NULL: all of it */
+    struct wp_test_clock test_clock;
     const char *labels[WP_COLLECTOR_LIST], *patterns[WP_COLLECTOR_LIST];
     unsigned label_count, pattern_count;
     struct wp_source_bpf_options bpf;

@@ -31,6 +31,8 @@ struct wp_sender {
     uint64_t heard_ms;          /* when it was last welcome */
     uint64_t tried_ms;          /* when it was last welcome or the client was opened */
     uint64_t retry_ms;          /* when to open the next one */
+    uint64_t (*clock_ns)(const void *context); /* of time probes, NULL: none */
+    const void *clock_context;
     struct wp_log_limit absence;
     bool was_welcome;
 };
@@ -51,7 +53,10 @@ static int open_client(struct wp_sender *s, struct wp_error *err)
 {
     s->tried_ms = now_ms();
     s->told = 0;
-    return wp_client_open(&s->client, endpoint(s), s->hello, err);
+    int rc = wp_client_open(&s->client, endpoint(s), s->hello, err);
+    if (!rc && s->clock_ns)
+        wp_client_answer_probes(s->client, s->clock_ns, s->clock_context);
+    return rc;
 }
 
 int wp_sender_open(struct wp_sender **sender, const struct wp_endpoints *endpoints, const struct wp_hello *hello,
@@ -81,6 +86,14 @@ void wp_sender_close(struct wp_sender *s)
         return;
     wp_client_close(s->client);
     free(s);
+}
+
+void wp_sender_answer_probes(struct wp_sender *s, uint64_t (*clock_ns)(const void *context), const void *context)
+{
+    s->clock_ns = clock_ns;
+    s->clock_context = context;
+    if (s->client)
+        wp_client_answer_probes(s->client, clock_ns, context);
 }
 
 bool wp_sender_is_welcome(const struct wp_sender *s)

@@ -23,6 +23,8 @@ int wp_sender_open(struct wp_sender **sender, const struct wp_endpoints *endpoin
 void wp_sender_close(struct wp_sender *sender);
 /* Takes in answers and sends what may be sent, waiting up to timeout_ms for an answer. -ECONNREFUSED: refused, by each. */
 int wp_sender_pump(struct wp_sender *sender, int timeout_ms, struct wp_error *err);
+/* See wp_client_answer_probes. */
+void wp_sender_answer_probes(struct wp_sender *sender, uint64_t (*clock_ns)(const void *context), const void *context);
 bool wp_sender_is_welcome(const struct wp_sender *sender);
 uint64_t wp_sender_absent_ms(const struct wp_sender *sender); /* since an aggregator was there */
 /* Puts it into the outbox. Waits while memory is full of what is unacknowledged, so that a source slows down or drops. */
