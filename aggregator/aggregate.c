@@ -323,6 +323,7 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
     *aggregate = (struct wp_aggregate){.bit = bit, .fleet = fleet, .home = home, .timeline = fleet->hosts[home].timeline,
         .followed = &fleet->followed[number], .real_offset_ns = real_offset_ns, .history_ns = 10000000000};
     snprintf(aggregate->name, sizeof(aggregate->name), "%s", fleet->names[number]);
+    snprintf(aggregate->release, sizeof(aggregate->release), "%s", fleet->releases[number]);
     aggregate->hostname = strdup(fleet->hosts[home].hostname);
     aggregate->report = wp_report_create();
     if (!aggregate->hostname || !aggregate->report || wp_pathtree_init(&aggregate->tree) ||

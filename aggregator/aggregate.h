@@ -21,7 +21,7 @@ struct wp_process_rows {     /* of one host */
 };
 
 struct wp_aggregate {
-    char name[129];
+    char name[129], release[129];
     uint64_t bit;
     struct wp_fleet *fleet;          /* borrowed */
     uint32_t home;                   /* its host there */

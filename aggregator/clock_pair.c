@@ -6,6 +6,10 @@
 
 #define SLOPE_PERIOD_NS (1u << 30)
 #define KEPT 128u                /* points that stay however old they are */
+#define FINE_NS 4000000000u      /* points this new stay as they are; of older ones, one in 268 ms */
+#define COARSE_BITS 28
+#define BACK_NS 1000000000u
+#define NEIGHBOURS 4u
 #define LATE_LIMIT 8u            /* late points in a row: the clock itself went back */
 /* The kernel lets nobody run a clock more than 10 % fast or slow (adjtimex(2), ADJ_TICK). */
 #define IMPOSSIBLE_SHIFT 3
@@ -34,35 +38,6 @@ static uint32_t find(const struct wp_clock_points *side, uint64_t at_ns)
     return low;
 }
 
-static void forget(struct wp_clock_points *side, uint64_t newest_ns)
-{
-    uint64_t horizon_ns = newest_ns > WP_CLOCK_HISTORY_NS ? newest_ns - WP_CLOCK_HISTORY_NS : 0;
-    uint32_t old = find(side, horizon_ns);
-    if (old > side->count - KEPT)
-        old = side->count - KEPT;
-    if (!old)
-        old = 1;
-    side->count -= old;
-    memmove(side->points, side->points + old, side->count * sizeof(*side->points));
-}
-
-static bool make_room(struct wp_clock_points *side, uint64_t newest_ns)
-{
-    if (side->count < side->room)
-        return true;
-    if (side->room == WP_CLOCK_POINTS) {
-        forget(side, newest_ns);
-        return true;
-    }
-    uint32_t room = side->room ? side->room * 2 : 8;
-    struct wp_clock_point *points = realloc(side->points, room * sizeof(*points));
-    if (!points)
-        return false;
-    side->points = points;
-    side->room = room;
-    return true;
-}
-
 static bool same_cell(uint64_t a_ns, uint64_t b_ns)
 {
     return a_ns >> WP_CLOCK_CELL_BITS == b_ns >> WP_CLOCK_CELL_BITS;
@@ -74,6 +49,56 @@ static bool is_tighter(const struct wp_clock_pair *pair, enum wp_wedge_side side
     int64_t drifted = (pair->slope * (int64_t)(point.at_ns - kept->at_ns)) >> 32;
     int64_t more = point.offset_ns - drifted - kept->offset_ns;
     return side == WP_UPPER ? more < 0 : more > 0;
+}
+
+/* The second host's clock goes back from a point to the next, by more than messages take. */
+static bool goes_back(const struct wp_clock_points *own, uint32_t i)
+{
+    const struct wp_clock_point *point = &own->points[i];
+    int64_t on = (int64_t)(point[1].at_ns - point->at_ns);
+    return point->offset_ns > point[1].offset_ns && (uint64_t)(point->offset_ns - point[1].offset_ns) > (uint64_t)on + BACK_NS;
+}
+
+/* A full side: what is older than the history goes, of what is not new one point in a coarse cell stays. */
+static void thin_out(const struct wp_clock_pair *pair, struct wp_clock_points *own, enum wp_wedge_side side)
+{
+    uint64_t newest_ns = own->points[own->count - 1].at_ns;
+    uint64_t horizon_ns = newest_ns > WP_CLOCK_HISTORY_NS ? newest_ns - WP_CLOCK_HISTORY_NS : 0;
+    uint32_t first = find(own, horizon_ns), count = 0;
+    if (first > own->count - KEPT)
+        first = own->count - KEPT;
+    for (uint32_t i = first; i < own->count; i++) {
+        struct wp_clock_point point = own->points[i], *last = count ? &own->points[count - 1] : NULL;
+        if (!last || newest_ns - point.at_ns < FINE_NS || last->at_ns >> COARSE_BITS != point.at_ns >> COARSE_BITS)
+            own->points[count++] = point;
+        else if (is_tighter(pair, side, point, last))
+            *last = point;
+    }
+    if (count == own->count) { /* a clock that jumps far and often: the oldest quarter goes */
+        count -= count / 4;
+        memmove(own->points, own->points + own->count - count, count * sizeof(*own->points));
+    }
+    own->count = count;
+    own->is_mixed = false;
+    for (uint32_t i = 0; i + 1 < count; i++)
+        own->is_mixed |= goes_back(own, i);
+}
+
+static bool make_room(const struct wp_clock_pair *pair, struct wp_clock_points *own, enum wp_wedge_side side)
+{
+    if (own->count < own->room)
+        return true;
+    if (own->room == WP_CLOCK_POINTS) {
+        thin_out(pair, own, side);
+        return true;
+    }
+    uint32_t room = own->room ? own->room * 2 : 8;
+    struct wp_clock_point *points = realloc(own->points, room * sizeof(*points));
+    if (!points)
+        return false;
+    own->points = points;
+    own->room = room;
+    return true;
 }
 
 /* No clock that runs can fulfil the two: the step between them was not told, or one is a lie. */
@@ -109,8 +134,11 @@ static enum wp_clock_news judge(struct wp_clock_pair *pair, enum wp_wedge_side s
     bool before = i && is_impossible(side, point, &other->points[i - 1], steps);
     bool after = i < other->count && is_impossible(side, point, &other->points[i], steps);
     if (before || after) {
+        bool is_amid = before || !i;
+        for (uint32_t n = 2; n <= i && n <= NEIGHBOURS; n++) /* the nearest may be of the same exchange */
+            is_amid |= is_impossible(side, point, &other->points[i - n], steps);
         /* Amid old points that all say otherwise: the first host's clock went back and shows these times again. */
-        if (after && (before || !i))
+        if (after && is_amid)
             for (int s = 0; s < 2; s++)
                 pair->sides[s].count = find(&pair->sides[s], point.at_ns + (s == (int)side));
         return condemn(pair, point.at_ns);
@@ -160,7 +188,7 @@ enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_wedge_s
         condemn(pair, point.at_ns);
     }
     pair->late = 0;
-    if (!make_room(own, last ? last->at_ns : point.at_ns))
+    if (!make_room(pair, own, side))
         return WP_CLOCK_NOTHING;
     uint32_t i = find(own, point.at_ns);
     i -= i && same_cell(own->points[i - 1].at_ns, point.at_ns);
@@ -170,6 +198,7 @@ enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_wedge_s
     else if (!is_tighter(pair, side, point, &own->points[i]))
         return WP_CLOCK_NOTHING;
     own->points[i] = point;
+    own->is_mixed |= (i && goes_back(own, i - 1)) || (i + 1 < own->count && goes_back(own, i));
     pair->is_two_way |= pair->sides[!side].count > 0;
     pair->version++;
     enum wp_clock_news news = judge(pair, side, point, is_new, steps);

@@ -9,9 +9,9 @@
  */
 #include "aggregator/clock_view.h"
 
-#define WP_CLOCK_CELL_BITS 27            /* 134 ms */
+#define WP_CLOCK_CELL_BITS 25            /* 34 ms */
 #define WP_CLOCK_HISTORY_NS 60000000000u
-#define WP_CLOCK_POINTS 512u             /* of one kind; a minute has 448 cells */
+#define WP_CLOCK_POINTS 512u             /* of one kind; when there are as many, old cells are thinned out */
 
 struct wp_clock_point {
     uint64_t at_ns;      /* first host's clock */
@@ -21,6 +21,7 @@ struct wp_clock_point {
 struct wp_clock_points { /* sorted by time, at most one a cell */
     struct wp_clock_point *points; /* owned */
     uint32_t count, room;
+    bool is_mixed;       /* not sorted in the second host's clock: it went back */
 };
 
 struct wp_clock_pair {

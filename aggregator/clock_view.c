@@ -49,52 +49,74 @@ static uint64_t reading(const struct wp_clock_point *point, int from)
     return from ? point->at_ns + (uint64_t)point->offset_ns : point->at_ns;
 }
 
-/* Moves a limit of a stretch nearer to it, to the last point before it or the first one after it. Points are sorted in the
- * second host's clock as well, but for differing delays and steps; any limit is right, a near one is better. */
+/* The first point at or after the edge, or the one behind the last at or before it. In the second host's clock points are
+ * sorted but for differing delays; to miss some is right, too. Not if that clock went back. */
+static uint32_t position(const struct wp_clock_points *points, int from, bool is_after, uint64_t edge_ns)
+{
+    uint32_t low = 0, high = points->count;
+    if (from && points->is_mixed)
+        return is_after ? 0 : points->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        uint64_t at_ns = reading(&points->points[middle], from);
+        if (is_after ? at_ns < edge_ns : at_ns <= edge_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Moves a limit of a stretch nearer to it, to the last point before it or the first one after it. */
 static uint64_t narrow(const struct wp_clock_pair *pair, int from, bool is_after, uint64_t inner_ns, uint64_t limit_ns)
 {
     for (int side = 0; side < 2; side++) {
         const struct wp_clock_points *points = &pair->sides[side];
-        uint32_t low = 0, high = points->count;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            uint64_t at_ns = reading(&points->points[middle], from);
-            if (is_after ? at_ns < inner_ns : at_ns <= inner_ns)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        if (is_after ? low == points->count : !low)
+        uint32_t i = position(points, from, is_after, inner_ns);
+        if (is_after ? i == points->count : !i)
             continue;
-        uint64_t at_ns = reading(&points->points[is_after ? low : low - 1], from);
+        uint64_t at_ns = reading(&points->points[is_after ? i : i - 1], from);
         if (is_after ? at_ns >= inner_ns && at_ns < limit_ns : at_ns <= inner_ns && at_ns > limit_ns)
             limit_ns = at_ns;
     }
     return limit_ns;
 }
 
+/* The points of a kind on one side, outward. The farther, the fewer are needed: of those within an eighth of their distance
+ * the tightest stays, going by the pair's drift. To leave one out is always right. */
 static struct seen_list list_of(const struct wp_clock_pair *pair, int from, enum wp_wedge_side side, bool is_after,
     uint64_t edge_ns)
 {
     /* at most x ahead is at least x behind */
     const struct wp_clock_points *points = &pair->sides[from ? !side : side];
+    double outward = (double)pair->slope / 4294967296.0 * (is_after == !from ? 1 : -1);
     struct seen_list list = {.count = 0};
-    for (uint32_t n = 0; n < points->count && list.count < WP_WEDGE_POINTS; n++) {
-        const struct wp_clock_point *point = &points->points[is_after ? n : points->count - 1 - n];
+    uint64_t first_ns = 0;
+    for (uint32_t i = position(points, from, is_after, edge_ns); is_after ? i < points->count : i; is_after ? i++ : i--) {
+        const struct wp_clock_point *point = &points->points[is_after ? i : i - 1];
         uint64_t at_ns = reading(point, from);
         if (is_after ? at_ns < edge_ns : at_ns > edge_ns)
             continue;
-        uint64_t distance_ns = is_after ? at_ns - edge_ns : edge_ns - at_ns;
-        if (distance_ns > WP_CLOCK_WINDOW_NS) {
-            if (!from)
+        struct seen seen = {is_after ? at_ns - edge_ns : edge_ns - at_ns, reading(point, !from),
+            from ? -point->offset_ns : point->offset_ns};
+        if (seen.distance_ns > WP_CLOCK_WINDOW_NS) {
+            if (from && points->is_mixed)
+                continue;
+            break;
+        }
+        struct seen *last = list.count ? &list.points[list.count - 1] : NULL;
+        if (!last || (seen.distance_ns > last->distance_ns && seen.distance_ns - first_ns > seen.distance_ns / 8)) {
+            if (list.count == WP_WEDGE_POINTS)
                 break;
+            list.points[list.count++] = seen;
+            first_ns = seen.distance_ns;
             continue;
         }
-        unsigned i = list.count++; /* seen from the second host they are sorted but for differing delays */
-        for (; i && list.points[i - 1].distance_ns > distance_ns; i--)
-            list.points[i] = list.points[i - 1];
-        list.points[i] = (struct seen){distance_ns, reading(point, !from),
-            from ? -point->offset_ns : point->offset_ns};
+        double more = (double)(seen.offset_ns - last->offset_ns) -
+            outward * ((double)seen.distance_ns - (double)last->distance_ns);
+        bool is_sorted = list.count < 2 || last[-1].distance_ns <= seen.distance_ns;
+        if (is_sorted && (side == WP_UPPER ? more < 0 : more > 0))
+            *last = seen;
     }
     return list;
 }

@@ -8,7 +8,8 @@
 
 void wp_wedge_init(struct wp_wedge *wedge)
 {
-    wedge->hulls[0].count = wedge->hulls[1].count = 0;
+    for (int side = 0; side < 2; side++)
+        wedge->hulls[side].count = wedge->hulls[side].touched = 0;
     wedge->lines = (struct wp_wedge_lines){.slope = {-WP_CLOCK_RATE, -WP_CLOCK_RATE}, .top = {INFINITY, INFINITY}};
 }
 
@@ -17,24 +18,49 @@ static double bend(double distance)
     return WP_CLOCK_WANDER / 2 * distance * distance;
 }
 
-static double top_of(const struct wp_wedge_hull *hull, double slope)
-{
-    double top = INFINITY;
-    for (unsigned i = 0; i < hull->count; i++)
-        top = fmin(top, hull->value[i] - slope * hull->distance[i]);
-    return top;
-}
-
 /* Keeps the hull convex: what lies above the line from its neighbour to the new point never touches an extreme line. */
 static void push(struct wp_wedge_hull *hull, double distance, double value)
 {
     const double *d = hull->distance, *v = hull->value;
     unsigned n = hull->count;
+    if (n && d[n - 1] == distance) {
+        if (v[n - 1] <= value)
+            return;
+        n--;
+    }
     while (n >= 2 && (v[n - 1] - v[n - 2]) * (distance - d[n - 2]) >= (value - v[n - 2]) * (d[n - 1] - d[n - 2]))
         n--;
     hull->distance[n] = distance;
     hull->value[n] = value;
     hull->count = n + 1;
+    if (hull->touched > n)
+        hull->touched = n;
+}
+
+/* The other side's extreme line passes on the wrong side of the new constraint: turns it about its hull until it does not.
+ * False: that would turn it beyond `least`. */
+static bool turn(struct wp_wedge_hull *other, double distance, double value, double least, double *slope, double *top)
+{
+    const double *d = other->distance, *v = other->value;
+    unsigned last = other->count - 1, i = other->touched;
+    if (d[last] >= distance && value + v[last] < 0)
+        return false;
+    double most = d[i] < distance ? (value + v[i]) / (distance - d[i]) : INFINITY;
+    for (unsigned next = i + 1; next <= last && d[next] < distance; next++) {
+        double steeper = (value + v[next]) / (distance - d[next]);
+        if (steeper > most)
+            break;
+        most = steeper;
+        i = next;
+    }
+    if (most < least)
+        return false;
+    if (most == INFINITY)
+        return true;
+    other->touched = i;
+    *slope = -most;
+    *top = v[i] + most * d[i];
+    return true;
 }
 
 bool wp_wedge_add(struct wp_wedge *wedge, enum wp_wedge_side side, double distance, double value)
@@ -45,22 +71,15 @@ bool wp_wedge_add(struct wp_wedge *wedge, enum wp_wedge_side side, double distan
         return false;
     /* seen with this side's sign, so that both are upper constraints */
     value = (side == WP_UPPER ? value : -value) + bend(distance) + ROUNDING;
-    if (-(tops[!side] + slopes[!side] * distance) > value) { /* the other's extreme line passes on the wrong side */
-        double slope = -slopes[!side];
-        for (unsigned i = 0; i < other->count; i++) {
-            double apart = distance - other->distance[i], room = value + other->value[i];
-            if (apart > 0)
-                slope = fmin(slope, room / apart);
-            else if (room < 0)
-                return false;
-        }
-        if (slope < slopes[side])
-            return false;
-        slopes[!side] = -slope;
-        tops[!side] = top_of(other, -slope);
-    }
+    if (-(tops[!side] + slopes[!side] * distance) > value &&
+        !turn(other, distance, value, slopes[side], &slopes[!side], &tops[!side]))
+        return false;
     push(own, distance, value);
-    tops[side] = fmin(tops[side], value - slopes[side] * distance);
+    double top = value - slopes[side] * distance;
+    if (top < tops[side]) {
+        tops[side] = top;
+        own->touched = own->count - 1;
+    }
     return true;
 }
 

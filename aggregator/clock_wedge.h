@@ -17,6 +17,7 @@
 struct wp_wedge_hull {            /* from below: of upper constraints, or of lower ones with their sign turned */
     double distance[WP_WEDGE_POINTS], value[WP_WEDGE_POINTS];
     unsigned count;
+    unsigned touched;             /* the constraint that the extreme line passes through; only moves outward */
 };
 
 enum wp_wedge_side { WP_UPPER, WP_LOWER };

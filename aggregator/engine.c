@@ -141,6 +141,26 @@ static bool is_known_ended(struct wp_engine *engine, const struct wp_hello *hell
     return ended;
 }
 
+/*
+ * Two hosts with one UUID (a cloned machine) would be taken for one. A collector that was started again on the same boot is
+ * none; one whose machine was booted again comes when the old session has fallen silent.
+ */
+static int refuse_clone(const struct wp_engine *engine, const struct wp_hello *hello, struct wp_error *err)
+{
+    for (uint32_t i = 0; i < engine->count; i++) {
+        const struct wp_host_session *other = engine->seats[i].session;
+        if (!other || other->is_closing || memcmp(other->host, hello->host, 16) || !hello->boot_id || !*hello->boot_id ||
+            !strcmp(other->hello.boot_id, hello->boot_id))
+            continue;
+        const struct wp_fleet_host *host = &engine->fleet->hosts[other->home];
+        if (engine->fleet->now_ns > host->heard_ns + engine->fleet->give_up_ns)
+            continue;
+        return wp_error_set(err, -EACCES, "host '%.100s' has the UUID of host '%.100s', which is recorded now: a cloned machine? "
+            "Remove its /etc/machine-id and run systemd-machine-id-setup", hello->hostname ? hello->hostname : "", other->hostname);
+    }
+    return 0;
+}
+
 static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct seat **out,
     struct wp_error *err)
 {
@@ -148,7 +168,10 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
     uint64_t last_seq;
     if (engine->live == SESSIONS)
         return wp_error_set(err, -EACCES, "this aggregator already has %u sessions", SESSIONS);
-    int rc = wp_host_session_create(&session, hello, engine->options.default_release, &engine->options.session,
+    int rc = refuse_clone(engine, hello, err);
+    if (rc)
+        return rc;
+    rc = wp_host_session_create(&session, hello, engine->options.default_release, &engine->options.session,
         engine->logger, err);
     if (rc)
         return rc;
@@ -164,7 +187,7 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
         seat->session = session;
         engine->live++;
         wp_log(engine->logger, WP_LOG_INFO, "session begins host=%s source=%s release=%s", session->hostname,
-            session->source, session->release);
+            session->hello.source, session->release);
     }
     *out = seat;
     return 0;

@@ -89,13 +89,14 @@ void wp_fleet_leave(struct wp_fleet *fleet, uint32_t host)
     }
 }
 
-int wp_fleet_aggregate(struct wp_fleet *fleet, const char *name)
+int wp_fleet_aggregate(struct wp_fleet *fleet, const char *name, const char *release)
 {
     for (uint32_t i = 0; i < fleet->name_count; i++)
-        if (!strcmp(fleet->names[i], name))
+        if (!strcmp(fleet->names[i], name) && !strcmp(fleet->releases[i], release))
             return (int)i;
     if (fleet->name_count == WP_AGGREGATES)
         return -ENOSPC;
+    snprintf(fleet->releases[fleet->name_count], sizeof(fleet->releases[0]), "%s", release);
     snprintf(fleet->names[fleet->name_count], sizeof(fleet->names[0]), "%s", name);
     return (int)fleet->name_count++;
 }

@@ -50,7 +50,7 @@ struct wp_fleet {
     uint64_t give_up_ns;
     struct wp_clocks *clocks;     /* owned */
     struct wp_connections *connections; /* owned */
-    char names[WP_AGGREGATES][129];
+    char names[WP_AGGREGATES][129], releases[WP_AGGREGATES][129];
     uint32_t name_count;
     struct wp_stretches followed[WP_AGGREGATES]; /* of the recent past, by aggregate: never counted twice */
 };
@@ -61,8 +61,8 @@ void wp_fleet_destroy(struct wp_fleet *fleet);
 int wp_fleet_join(struct wp_fleet *fleet, struct wp_timeline *timeline, const char *hostname, int64_t real_offset_ns,
     uint32_t *host);
 void wp_fleet_leave(struct wp_fleet *fleet, uint32_t host);
-/* The bit number of the aggregate, made when new; -ENOSPC: there are 64 others. */
-int wp_fleet_aggregate(struct wp_fleet *fleet, const char *name);
+/* The bit number of the aggregate in that release, made when new; -ENOSPC: there are 64 others. */
+int wp_fleet_aggregate(struct wp_fleet *fleet, const char *name, const char *release);
 /* What to add to a time of one host to get the other's; false: their clocks have not been compared. */
 bool wp_fleet_offset(struct wp_fleet *fleet, uint32_t from, uint64_t at_ns, uint32_t to, struct wp_offset *offset);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/host_session.h"
 
-#include "aggregator/services.h"
+#include "aggregator/membership.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -12,104 +12,6 @@
 #define DROP_SPANS 4096u
 #define AUTO_CHOICE_NS 5000000000u /* services are picked after this much of the recording */
 #define GAP_EPOCHS 3600u           /* without an event: taken in one step */
-
-/* --- which aggregates a process is of interest to --- */
-
-struct match_context {
-    const struct wp_host_session *session;
-    const struct wp_thread_entry *entry;
-};
-
-static bool cmdline_matches(const void *context, const char *pattern)
-{
-    const struct match_context *match = context;
-    for (unsigned i = 0; i < sizeof(match->entry->cmdline_matches) / sizeof(match->entry->cmdline_matches[0]); i++) {
-        uint32_t id = match->entry->cmdline_matches[i];
-        if (id && !strcmp(wp_dictionary_string(match->session->dictionary, id), pattern))
-            return true;
-    }
-    return false;
-}
-
-static uint64_t by_rules(const struct wp_host_session *session, uint32_t identity_index)
-{
-    const struct wp_identity *identity = &session->timeline.identities[identity_index];
-    const struct wp_thread_entry *entry = wp_dictionary_thread(session->dictionary, identity->entry);
-    if (!entry)
-        return 0;
-    struct match_context match = {session, entry};
-    struct wp_selector_subject subject = {
-        .comm = wp_dictionary_string(session->dictionary, identity->comm),
-        .exe = wp_dictionary_string(session->dictionary, entry->exe),
-        .cgroup = wp_dictionary_string(session->dictionary, entry->cgroup),
-        .pid = entry->pid,
-        .is_command = entry->flags & WP_THREAD_COMMAND,
-        .cmdline_matches = cmdline_matches,
-        .context = &match,
-    };
-    uint64_t bits = 0;
-    for (uint32_t i = 0; i < session->options->rule_count; i++)
-        if (wp_selector_matches(&session->options->rules[i].selector, &subject))
-            bits |= (uint64_t)1 << i;
-    return bits;
-}
-
-static void set_membership(struct wp_host_session *session, uint32_t identity, uint64_t bits)
-{
-    struct wp_identity *who = &session->timeline.identities[identity];
-    who->aggregates |= bits;
-    for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if (bits & session->aggregates[i]->bit)
-            wp_aggregate_add_base(session->aggregates[i], who->thread);
-}
-
-static struct wp_aggregate *add_aggregate(struct wp_host_session *session, const char *name);
-
-/* The bit of the identity's service, which becomes an aggregate while there is room. */
-static uint64_t by_service(struct wp_host_session *session, uint32_t identity)
-{
-    char name[129];
-    if (!wp_service_name(&session->timeline, identity, name, sizeof(name)))
-        return 0;
-    for (uint32_t i = session->options->rule_count; i < session->aggregate_count; i++)
-        if (!strcmp(session->aggregates[i]->name, name))
-            return session->aggregates[i]->bit;
-    uint32_t limit = session->options->rule_count + session->options->auto_aggregates;
-    if (session->aggregate_count >= limit)
-        return 0;
-    struct wp_aggregate *aggregate = add_aggregate(session, name);
-    return aggregate ? aggregate->bit : 0;
-}
-
-static void identity_made(void *context, struct wp_timeline *timeline, uint32_t identity)
-{
-    struct wp_host_session *session = context;
-    (void)timeline;
-    uint64_t bits = by_rules(session, identity);
-    if (session->is_auto_chosen)
-        bits |= by_service(session, identity);
-    if (bits)
-        set_membership(session, identity, bits);
-}
-
-static void choose_services(struct wp_host_session *session)
-{
-    struct wp_service *services;
-    uint32_t count = wp_services_busiest(&session->timeline, session->options->auto_aggregates, &services);
-    for (uint32_t i = 0; i < count; i++)
-        add_aggregate(session, services[i].name);
-    free(services);
-    uint32_t before = session->aggregate_count;
-    for (uint32_t identity = 1; identity < session->timeline.identity_count; identity++) {
-        char name[129];
-        if (!wp_service_name(&session->timeline, identity, name, sizeof(name)))
-            continue;
-        for (uint32_t i = session->options->rule_count; i < before; i++)
-            if (!strcmp(session->aggregates[i]->name, name))
-                set_membership(session, identity, session->aggregates[i]->bit);
-    }
-    session->is_auto_chosen = true;
-}
 
 /* --- drops --- */
 
@@ -153,11 +55,18 @@ static void forget_drops(struct wp_host_session *session, uint64_t horizon_ns)
 
 /* --- life --- */
 
-static struct wp_aggregate *add_aggregate(struct wp_host_session *session, const char *name)
+struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, const char *name, const char *release)
 {
-    int number = wp_fleet_aggregate(session->fleet, name);
-    if (number < 0)
+    int number = wp_fleet_aggregate(session->fleet, name, release);
+    for (uint32_t i = 0; number >= 0 && i < session->aggregate_count; i++)
+        if (session->aggregates[i]->bit == (uint64_t)1 << number)
+            return session->aggregates[i];
+    if (number < 0) {
+        if (!session->refused_aggregates++ && session->logger)
+            wp_log(session->logger, WP_LOG_WARN, "there are %u aggregates already: the time of '%s' in release '%s' is not reported",
+                WP_AGGREGATES, name, release);
         return NULL;
+    }
     struct wp_aggregate *aggregate = calloc(1, sizeof(*aggregate));
     if (!aggregate)
         return NULL;
@@ -194,14 +103,15 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     session->real_offset_ns = (int64_t)(hello->start_real_ns - hello->start_mono_ns);
     wp_id_from(hello->release && *hello->release ? hello->release : default_release, session->release,
         sizeof(session->release));
-    session->hostname = strdup(hello->hostname && *hello->hostname ? hello->hostname : "unknown");
-    session->kernel = strdup(hello->kernel ? hello->kernel : "");
-    session->source = strdup(hello->source ? hello->source : "");
     session->dictionary = wp_dictionary_create();
-    int rc = -ENOMEM;
+    int rc = wp_hello_copy(&session->hello, hello);
+    session->hostname = !rc && *session->hello.hostname ? session->hello.hostname : "unknown";
+    if (rc)
+        goto fail;
+    rc = -ENOMEM;
     session->fleet = options->fleet;
     session->has_own_fleet = !options->fleet;
-    if (!session->hostname || !session->kernel || !session->source || !session->dictionary ||
+    if (!session->dictionary ||
         wp_timeline_init(&session->timeline, session->dictionary) ||
         (!session->fleet && wp_fleet_create(&session->fleet)))
         goto fail;
@@ -210,10 +120,10 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     if (rc)
         goto fail;
     rc = -ENOMEM;
-    session->timeline.identity_made = identity_made;
+    session->timeline.identity_made = wp_membership_of;
     session->timeline.context = session;
     for (uint32_t i = 0; i < options->rule_count; i++)
-        if (!add_aggregate(session, options->rules[i].name))
+        if (!wp_host_session_aggregate(session, options->rules[i].name, session->release))
             goto fail;
     session->is_auto_chosen = false;
     *out = session;
@@ -237,9 +147,10 @@ void wp_host_session_destroy(struct wp_host_session *session)
         wp_fleet_destroy(session->fleet);
     wp_timeline_fini(&session->timeline);
     wp_dictionary_destroy(session->dictionary);
-    free(session->hostname);
-    free(session->kernel);
-    free(session->source);
+    wp_hello_fini(&session->hello);
+    for (uint32_t i = 0; i < session->service_count; i++)
+        free(session->services[i]);
+    free(session->services);
     free(session->drop_spans);
     free(session->marks);
     free(session);
@@ -273,7 +184,7 @@ static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
     if (options->auto_aggregates && !session->is_auto_chosen) {
         if (known_ns - start_ns < AUTO_CHOICE_NS)
             return;
-        choose_services(session);
+        wp_membership_choose(session);
     }
     if (!session->resolved_ns)
         session->resolved_ns = start_ns / options->epoch_ns * options->epoch_ns;
@@ -365,7 +276,7 @@ void wp_host_session_resolve(struct wp_host_session *session)
         return;
     if (session->timeline.start_ns) {
         if (session->options->auto_aggregates && !session->is_auto_chosen)
-            choose_services(session);
+            wp_membership_choose(session);
         resolve_until(session, end_ns, true);
     }
     session->is_ended = host->is_resolved = true;

@@ -17,10 +17,18 @@ struct wp_aggregate_rule {
     struct wp_selector selector;
 };
 
+/* Processes that the selector picks run that release, when they do not say themselves what they run. */
+struct wp_release_rule {
+    char release[129];
+    struct wp_selector selector;
+};
+
 struct wp_host_session_options {
     struct wp_fleet *fleet;     /* of the other sessions, borrowed; NULL: this one is alone */
     const struct wp_aggregate_rule *rules; /* borrowed */
     uint32_t rule_count;
+    const struct wp_release_rule *release_rules; /* borrowed */
+    uint32_t release_rule_count;
     uint32_t auto_aggregates;   /* 0: none; else one a service, at most so many, the busiest */
     uint64_t epoch_ns, lateness_ns, history_ns;
     uint64_t fit_ns;            /* of the explanation, as depth and width; 0: WP_EXPLAIN_DEFAULTS */
@@ -37,7 +45,8 @@ struct wp_batch_mark {          /* a batch that is in memory and not yet durable
 
 struct wp_host_session {
     uint8_t id[16], host[16];
-    char *hostname, *kernel, *source;
+    struct wp_hello hello;                    /* a copy; owned */
+    const char *hostname;                     /* of it, "unknown" when it says none */
     char release[129];
     const struct wp_host_session_options *options; /* borrowed */
     const struct wp_logger *logger;           /* borrowed */
@@ -48,7 +57,10 @@ struct wp_host_session {
     uint32_t home;                            /* its number in the fleet */
     struct wp_aggregate *aggregates[WP_AGGREGATES]; /* owned */
     uint32_t aggregate_count;
+    uint64_t refused_aggregates; /* times that one more was wanted than there can be */
     bool is_auto_chosen;        /* the services have been picked */
+    char **services;            /* which; owned */
+    uint32_t service_count;
     int64_t real_offset_ns;
     uint64_t next_seq;          /* the batch that must come next */
     uint64_t last_seq;          /* the last batch taken */
@@ -68,6 +80,8 @@ struct wp_host_session {
 /* `hello` is copied. The session's release is the hello's, or `default_release`. */
 int wp_host_session_create(struct wp_host_session **session, const struct wp_hello *hello, const char *default_release,
     const struct wp_host_session_options *options, const struct wp_logger *logger, struct wp_error *err);
+/* The aggregate of that name and release, made when new; NULL: no room. */
+struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, const char *name, const char *release);
 void wp_host_session_destroy(struct wp_host_session *session);
 /* Takes one decoded batch and resolves the epochs that its events have passed. A batch that was taken before is ignored
  * (0); a gap is -ESTALE; a bad one -EINVAL, and the session is then in the state before it. */
