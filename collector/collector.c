@@ -78,7 +78,7 @@ static int say_hello(struct collector *c, struct wp_error *err)
         rc = wp_identity_label(&c->hello, o->labels[i], err);
     wp_test_clock_hello(&o->test_clock, &c->hello);
     if (!rc)
-        rc = wp_outlet_open(&c->outlet, o->endpoint, o->output, &c->hello, c->logger, err);
+        rc = wp_outlet_open(&c->outlet, &o->outlet, &c->hello, c->logger, err);
     if (!rc && o->source == WP_FROM_BPF)
         wp_outlet_answer_probes(c->outlet, event_clock, c);
     return rc;

@@ -173,7 +173,8 @@ static char *make_text(struct wp_dictionary *d, const struct wp_bytes *bytes)
         d->blocks = block;
     }
     char *text = d->blocks->bytes + d->blocks->used;
-    memcpy(text, bytes->data, bytes->size);
+    if (bytes->size) /* an empty one may have no bytes to point at */
+        memcpy(text, bytes->data, bytes->size);
     text[bytes->size] = 0;
     d->blocks->used += size;
     return text;

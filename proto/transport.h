@@ -17,6 +17,8 @@ struct wp_client;
 /* Connects (ZeroMQ connects in the background) and sends Hello; ipc:// and tcp:// endpoints. */
 int wp_client_open(struct wp_client **client, const char *endpoint, const struct wp_hello *hello, struct wp_error *err);
 void wp_client_close(struct wp_client *client); /* gives unsent frames one second */
+/* As close, and what was not yet sent is not: somebody else gets it. NULL is allowed for both. */
+void wp_client_drop(struct wp_client *client);
 /* Waits up to timeout_ms for what the server says and takes it in. 1: something came, 0: nothing, -ECONNREFUSED: the
  * server refused this session (err has its reason), other -errno. */
 int wp_client_poll(struct wp_client *client, int timeout_ms, struct wp_error *err);

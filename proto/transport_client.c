@@ -139,6 +139,13 @@ void wp_client_close(struct wp_client *c)
     free(c);
 }
 
+void wp_client_drop(struct wp_client *c)
+{
+    if (c && c->socket)
+        set_int(c->socket, ZMQ_LINGER, 0);
+    wp_client_close(c);
+}
+
 static int take_refused(struct wp_client *c, const struct wp_frame *frame, struct wp_error *err)
 {
     Wakepath__Wire__Refused *m = wakepath__wire__refused__unpack(NULL, frame->size, frame->payload);
