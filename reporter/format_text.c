@@ -69,6 +69,7 @@ static const char *cell_text(struct writer *writer, const struct wp_table *table
         return wp_human_duration(&writer->pool, field->number);
     case WP_COLUMN_SHARE:
         return wp_human_share(&writer->pool, field->number, table->whole_ns);
+    case WP_COLUMN_VALUE:
     case WP_COLUMN_TEXT:
     case WP_COLUMN_NAME:
     case WP_COLUMN_STACK:
@@ -84,7 +85,8 @@ static const char *cell_text(struct writer *writer, const struct wp_table *table
 
 static bool is_number(enum wp_column_kind kind)
 {
-    return kind == WP_COLUMN_ID || kind == WP_COLUMN_COUNT || kind == WP_COLUMN_DURATION || kind == WP_COLUMN_SHARE;
+    return kind == WP_COLUMN_ID || kind == WP_COLUMN_COUNT || kind == WP_COLUMN_DURATION || kind == WP_COLUMN_SHARE ||
+        kind == WP_COLUMN_VALUE;
 }
 
 static void put_cell(struct wp_buffer *out, const char *text, size_t width, bool right, bool last)
@@ -196,6 +198,9 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         wrap(out, item->label, 2);
         wp_buffer_puts(out, "  ");
         wrap(out, item->note, 2);
+        break;
+    case WP_ITEM_TREND:
+        put_fact(out, item);
         break;
     case WP_ITEM_BAR:
     case WP_ITEM_CURVE:
