@@ -53,7 +53,8 @@ const char *wp_change_p(struct wp_pool *pool, const struct wp_change *change)
 static const char *certainty(struct wp_pool *pool, const struct wp_change *change)
 {
     const char *p = wp_change_p(pool, change);
-    return *p == '<' ? wp_pool_printf(pool, "p %s", p) : wp_pool_printf(pool, "p = %s", p);
+    /* With spaces that no line breaks at. */
+    return *p == '<' ? "p\u00a0<\u00a00.001" : wp_pool_printf(pool, "p\u00a0=\u00a0%s", p);
 }
 
 /* Who, and doing what; a category alone speaks for everybody. */
@@ -69,7 +70,8 @@ static const char *subject(struct wp_pool *pool, const struct wp_change *change)
 const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change)
 {
     const char *who = subject(pool, change), *unit = wp_per_unit(compare->options.per);
-    const char *does = change->category >= 0 ? wp_findings_doing((enum wp_category)change->category) : "takes part";
+    const char *does = change->category >= 0 ? wp_findings_doing((enum wp_category)change->category)
+        : is_new(change) || is_gone(change) ? "takes part" : "takes";
     const char *before = wp_rate_text(pool, change->rate[WP_BEFORE].value);
     const char *after = wp_rate_text(pool, change->rate[WP_AFTER].value), *p = certainty(pool, change);
     if (is_new(change))

@@ -62,17 +62,17 @@ static void add_facts(struct wp_display *display, const struct wp_compare *compa
     struct wp_pool *pool = &display->pool;
     const struct wp_side *before = &compare->side[WP_BEFORE], *after = &compare->side[WP_AFTER];
     wp_display_fact(display, "Takes longer", wp_human_count(pool, compare->worse),
-        wp_pool_printf(pool, "of %zu ways the time goes", compare->worse + compare->better + compare->same + compare->few));
+        wp_pool_printf(pool, "of %zu rows, surely and by %.3g %% or more",
+            compare->worse + compare->better + compare->same + compare->few, compare->options.threshold_percent));
     wp_display_fact(display, "Takes less", wp_human_count(pool, compare->better),
-        wp_pool_printf(pool, "surely, and by %.3g %% or more", compare->options.threshold_percent));
+        compare->few ? wp_pool_printf(pool, "%zu %s too small to tell", compare->few, compare->few == 1 ? "row is" : "rows are") : NULL);
     wp_display_fact(display, "Wall time", wp_human_duration(pool, after->wall_ns),
-        wp_pool_printf(pool, "was %s", wp_human_duration(pool, before->wall_ns)));
-    wp_display_fact(display, "Total time", wp_human_duration(pool, after->total_ns),
-        wp_pool_printf(pool, "was %s", wp_human_duration(pool, before->total_ns)));
+        wp_pool_printf(pool, "instead of %s", wp_human_duration(pool, before->wall_ns)));
     wp_display_fact(display, "Accounted for", wp_human_percent(pool, after->accounted_percent),
-        wp_pool_printf(pool, "was %s", wp_human_percent(pool, before->accounted_percent)));
+        wp_pool_printf(pool, "instead of %s", wp_human_percent(pool, before->accounted_percent)));
     wp_display_fact(display, "Samples", wp_pool_printf(pool, "%" PRIu32 " and %" PRIu32, before->buckets, after->buckets),
-        wp_pool_printf(pool, "of %s and %s", wp_human_duration(pool, before->bucket_ns), wp_human_duration(pool, after->bucket_ns)));
+        before->bucket_ns == after->bucket_ns ? wp_pool_printf(pool, "of %s each", wp_human_duration(pool, after->bucket_ns))
+            : wp_pool_printf(pool, "of %s and %s", wp_human_duration(pool, before->bucket_ns), wp_human_duration(pool, after->bucket_ns)));
 }
 
 static void put_change(struct wp_display *display, struct wp_field *row, const struct wp_change *change)
