@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare.h"
 
-#include "common/intmap.h"
-#include "reporter/compare_rows.h"
+#include "reporter/compare_build.h"
 
 #include <errno.h>
 #include <math.h>
@@ -47,14 +46,6 @@ const char *wp_change_family_key(enum wp_change_family family)
     return keys[family];
 }
 
-struct build {
-    struct wp_compare *compare;
-    const struct wp_facts *facts[2];
-    struct wp_compare_tree tree;
-    const double *activity[2]; /* by bucket, what the residuals are taken against */
-    struct wp_intmap keys;
-};
-
 /* --- the sides --- */
 
 static uint32_t own_running(void *context, uint32_t node, uint32_t category)
@@ -64,7 +55,7 @@ static uint32_t own_running(void *context, uint32_t node, uint32_t category)
     return runs && tree->layer[node] < 2 ? 0 : UINT32_MAX;
 }
 
-static void describe_side(struct build *build, int which, const struct wp_row_sums *own)
+static void describe_side(struct wp_compare_build *build, int which, const struct wp_row_sums *own)
 {
     const struct wp_facts *facts = build->facts[which];
     const struct wp_compare_side *from = &build->tree.side[which];
@@ -104,7 +95,7 @@ static void label_sides(struct wp_compare *compare)
 
 /* --- one row --- */
 
-static void fill_change(const struct build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
+void wp_change_fill(const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
 {
     for (int i = 0; i < 2; i++) {
         const struct wp_side *side = &build->compare->side[i];
@@ -127,20 +118,20 @@ static void fill_change(const struct build *build, struct wp_change *change, con
         change->verdict = WP_VERDICT_FEW;
 }
 
-static bool is_tested(const struct wp_change *change)
+bool wp_change_is_tested(const struct wp_change *change)
 {
     return change->verdict != WP_VERDICT_FEW && !change->is_ignored;
 }
 
-static void judge(const struct wp_compare *compare, struct wp_change *change, double material)
+void wp_change_judge(const struct wp_compare *compare, struct wp_change *change, double material)
 {
-    if (!is_tested(change) || change->adjusted >= compare->options.alpha || fabs(change->delta) < material ||
+    if (!wp_change_is_tested(change) || change->adjusted >= compare->options.alpha || fabs(change->delta) < material ||
             fabs(change->percent) < compare->options.threshold_percent)
         return;
     change->verdict = change->delta > 0 ? WP_VERDICT_WORSE : WP_VERDICT_BETTER;
 }
 
-static bool is_listed(const struct wp_compare *compare, const uint64_t before, uint64_t after)
+bool wp_change_is_listed(const struct wp_compare *compare, uint64_t before, uint64_t after)
 {
     return (double)before >= LISTED_SHARE * (double)compare->side[WP_BEFORE].total_ns + 1 ||
            (double)after >= LISTED_SHARE * (double)compare->side[WP_AFTER].total_ns + 1;
@@ -152,7 +143,7 @@ static int rank_class(const struct wp_compare *compare, const struct wp_change *
         return 0;
     if (change->verdict == WP_VERDICT_BETTER)
         return 1;
-    return is_tested(change) && change->adjusted < compare->options.alpha ? 2 : 3;
+    return wp_change_is_tested(change) && change->adjusted < compare->options.alpha ? 2 : 3;
 }
 
 /* Worse, then better, then sure but small, each by its size; the rest by how near to sure it is. */
@@ -163,8 +154,8 @@ static int compare_changes(const void *left, const void *right, void *context)
     int a_class = rank_class(compare, a), b_class = rank_class(compare, b);
     if (a_class != b_class)
         return a_class - b_class;
-    double a_by = a_class < 3 ? fabs(a->delta) : is_tested(a) ? fabs(a->t) : 0;
-    double b_by = b_class < 3 ? fabs(b->delta) : is_tested(b) ? fabs(b->t) : 0;
+    double a_by = a_class < 3 ? fabs(a->delta) : wp_change_is_tested(a) ? fabs(a->t) : 0;
+    double b_by = b_class < 3 ? fabs(b->delta) : wp_change_is_tested(b) ? fabs(b->t) : 0;
     if (a_by != b_by)
         return a_by > b_by ? -1 : 1;
     if (fabs(a->delta) != fabs(b->delta))
@@ -175,7 +166,7 @@ static int compare_changes(const void *left, const void *right, void *context)
 
 /* --- families of rows --- */
 
-static uint32_t row_of_key(struct build *build, uint64_t a, uint64_t b)
+static uint32_t row_of_key(struct wp_compare_build *build, uint64_t a, uint64_t b)
 {
     uint32_t row = build->keys.count;
     struct wp_intkey key = {a, b};
@@ -186,20 +177,20 @@ static uint32_t row_of_key(struct build *build, uint64_t a, uint64_t b)
     return row;
 }
 
-static bool is_ignored(const struct build *build, uint32_t category)
+static bool is_ignored(const struct wp_compare_build *build, uint32_t category)
 {
     return build->compare->options.ignored >> category & 1;
 }
 
 static uint32_t hop_row(void *context, uint32_t node, uint32_t category)
 {
-    struct build *build = context;
+    struct wp_compare_build *build = context;
     return row_of_key(build, build->tree.hop[node], category);
 }
 
 static uint32_t process_row(void *context, uint32_t node, uint32_t category)
 {
-    struct build *build = context;
+    struct wp_compare_build *build = context;
     return is_ignored(build, category) ? UINT32_MAX : row_of_key(build, build->tree.process[node], 0);
 }
 
@@ -211,12 +202,12 @@ static uint32_t category_row(void *context, uint32_t node, uint32_t category)
 
 static uint32_t function_row(void *context, uint32_t node, uint32_t category)
 {
-    struct build *build = context;
+    struct wp_compare_build *build = context;
     uint32_t function = build->tree.function[node];
     return !function || is_ignored(build, category) ? UINT32_MAX : row_of_key(build, function, 0);
 }
 
-static const char *frame_text(const struct build *build, uint32_t frame, bool object)
+static const char *frame_text(const struct wp_compare_build *build, uint32_t frame, bool object)
 {
     uint32_t count;
     const struct wp_frame_info *frames = wp_report_frames(build->tree.tree, &count);
@@ -225,7 +216,7 @@ static const char *frame_text(const struct build *build, uint32_t frame, bool ob
 }
 
 /* What a row is called, from a node and a category that belong to it. */
-static void name_change(const struct build *build, enum wp_change_family family, struct wp_change *change, uint32_t node,
+static void name_change(const struct wp_compare_build *build, enum wp_change_family family, struct wp_change *change, uint32_t node,
     uint32_t category)
 {
     const struct wp_compare_tree *tree = &build->tree;
@@ -252,7 +243,7 @@ static void name_change(const struct build *build, enum wp_change_family family,
 }
 
 /* The node of the newer flame at which the row's process starts. */
-static uint32_t permalink_of(const struct build *build, uint32_t node, enum wp_change_family family)
+static uint32_t permalink_of(const struct wp_compare_build *build, uint32_t node, enum wp_change_family family)
 {
     const struct wp_flame *flame = &build->facts[WP_AFTER]->flame;
     uint32_t at = build->tree.after[node], count;
@@ -264,7 +255,7 @@ static uint32_t permalink_of(const struct build *build, uint32_t node, enum wp_c
     return at ? flame->nodes[at].permalink : 0;
 }
 
-static void name_rows(struct build *build, enum wp_change_family family, wp_row_of row_of, struct wp_change *rows, uint32_t count)
+static void name_rows(struct wp_compare_build *build, enum wp_change_family family, wp_row_of row_of, struct wp_change *rows, uint32_t count)
 {
     for (int side = 1; side >= 0; side--) { /* the newer one first: its flame is what is shown */
         const struct wp_compare_side *from = &build->tree.side[side];
@@ -279,7 +270,7 @@ static void name_rows(struct build *build, enum wp_change_family family, wp_row_
     }
 }
 
-static int build_family(struct build *build, enum wp_change_family family)
+static int build_family(struct wp_compare_build *build, enum wp_change_family family)
 {
     static const wp_row_of row_ofs[WP_CHANGE_FAMILIES] = {hop_row, process_row, category_row, function_row};
     struct wp_changes *changes = &build->compare->changes[family];
@@ -297,11 +288,11 @@ static int build_family(struct build *build, enum wp_change_family family)
     name_rows(build, family, row_ofs[family], changes->rows, rows);
     for (uint32_t row = 0; row < rows; row++) {
         struct wp_change change = changes->rows[row];
-        if (!is_listed(build->compare, sums.ns[WP_BEFORE][row], sums.ns[WP_AFTER][row])) {
+        if (!wp_change_is_listed(build->compare, sums.ns[WP_BEFORE][row], sums.ns[WP_AFTER][row])) {
             changes->left_out++;
             continue;
         }
-        fill_change(build, &change, &sums, row);
+        wp_change_fill(build, &change, &sums, row);
         changes->rows[changes->count++] = change; /* in place: never past the row just read */
     }
     wp_row_sums_fini(&sums);
@@ -319,13 +310,13 @@ static int adjust(struct wp_compare *compare, int from, int to, int (*how)(const
         return -ENOMEM;
     for (int family = from; family < to; family++)
         for (size_t i = 0; i < compare->changes[family].count; i++)
-            if (is_tested(&compare->changes[family].rows[i]))
+            if (wp_change_is_tested(&compare->changes[family].rows[i]))
                 p[count++] = compare->changes[family].rows[i].p;
     int rc = how(p, p, count);
     count = 0;
     for (int family = from; family < to; family++)
         for (size_t i = 0; i < compare->changes[family].count; i++)
-            if (is_tested(&compare->changes[family].rows[i]))
+            if (wp_change_is_tested(&compare->changes[family].rows[i]))
                 compare->changes[family].rows[i].adjusted = p[count++];
     if (to == WP_CHANGE_JUDGED)
         compare->judged = count;
@@ -340,7 +331,7 @@ static void judge_family(struct wp_compare *compare, enum wp_change_family famil
     size_t *const counts[] = {&compare->same, &compare->few, &compare->worse, &compare->better};
     for (size_t i = 0; i < changes->count; i++) {
         struct wp_change *change = &changes->rows[i];
-        judge(compare, change, material);
+        wp_change_judge(compare, change, material);
         if (family == WP_CHANGE_HOPS)
             (*counts[change->verdict])++;
         if (family < WP_CHANGE_JUDGED && change->verdict == WP_VERDICT_WORSE)
@@ -350,116 +341,7 @@ static void judge_family(struct wp_compare *compare, enum wp_change_family famil
         qsort_r(changes->rows, changes->count, sizeof(*changes->rows), compare_changes, compare);
 }
 
-/* --- the difference flame --- */
-
-struct flame_rows {
-    const struct wp_compare_tree *tree;
-    uint32_t *row;   /* by place in the flame: the nearest tested node at or below */
-};
-
-static uint32_t flame_place(void *context, uint32_t node, uint32_t category)
-{
-    const struct flame_rows *rows = context;
-    (void)category;
-    return rows->tree->after[node];
-}
-
-static uint32_t flame_row(void *context, uint32_t node, uint32_t category)
-{
-    const struct flame_rows *rows = context;
-    (void)category;
-    return rows->row[rows->tree->after[node]];
-}
-
-/* What each node took before; nodes that are gone count for the nearest one that is still there. */
-static int sum_before(struct build *build)
-{
-    struct wp_compare *compare = build->compare;
-    const struct wp_flame *flame = &build->facts[WP_AFTER]->flame;
-    const struct wp_compare_side *side = &build->tree.side[WP_BEFORE];
-    struct flame_rows rows = {&build->tree, NULL};
-    double scale = compare->side[WP_AFTER].units / compare->side[WP_BEFORE].units;
-    compare->flame_count = flame->count;
-    compare->was_ns = wp_pool_alloc(&compare->pool, (flame->count + (size_t)1) * sizeof(*compare->was_ns));
-    compare->marks = wp_pool_alloc(&compare->pool, flame->count + (size_t)1);
-    if (!compare->was_ns || !compare->marks)
-        return -ENOMEM;
-    for (uint32_t i = 0; i < side->cell_count; i++)
-        compare->was_ns[flame_place(&rows, side->node[side->cells[i].node], 0)] += side->cells[i].ns;
-    for (uint32_t i = flame->count; i-- > 1;)
-        compare->was_ns[flame->nodes[i].parent] += compare->was_ns[i];
-    for (uint32_t i = 0; i < flame->count; i++)
-        compare->was_ns[i] = (uint64_t)llround(fmin((double)compare->was_ns[i] * scale, 9e18));
-    return 0;
-}
-
-/* A subtree's sums from its nodes' own: rows stand parents first. */
-static void include_children(struct wp_row_sums *sums, const uint32_t *parent, const struct wp_compare *compare)
-{
-    for (uint32_t row = sums->rows; row-- > 1;)
-        for (int side = 0; side < 2; side++) {
-            uint32_t buckets = compare->side[side].buckets;
-            sums->ns[side][parent[row]] += sums->ns[side][row];
-            sums->count[side][parent[row]] += sums->count[side][row];
-            for (uint32_t i = 0; i < buckets; i++)
-                sums->parts[side][(size_t)parent[row] * buckets + i] += sums->parts[side][(size_t)row * buckets + i];
-        }
-}
-
-static int test_nodes(struct build *build, const uint32_t *place, const uint32_t *parent, struct flame_rows *rows, uint32_t count)
-{
-    struct wp_compare *compare = build->compare;
-    struct wp_row_sums sums;
-    struct wp_change *changes = wp_pool_alloc(&compare->pool, (count + (size_t)1) * sizeof(*changes));
-    double *p = calloc(count + (size_t)1, sizeof(*p));
-    if (!changes || !p || wp_row_sums_init(&sums, &build->tree, count, flame_row, rows)) {
-        free(p);
-        return -ENOMEM;
-    }
-    include_children(&sums, parent, compare);
-    for (uint32_t i = 0; i < count; i++) {
-        fill_change(build, &changes[i], &sums, i);
-        p[i] = is_tested(&changes[i]) ? changes[i].p : 1;
-    }
-    int rc = wp_adjust_hochberg(p, p, count);
-    for (uint32_t i = 0; i < count && !rc; i++) {
-        changes[i].adjusted = p[i];
-        judge(compare, &changes[i], 0);
-        compare->marks[place[i]] = (uint8_t)changes[i].verdict;
-    }
-    free(p);
-    wp_row_sums_fini(&sums);
-    return rc;
-}
-
-/* Tests the nodes of the newer flame that are large enough on either side; the others stay uncoloured. */
-static int mark_flame(struct build *build)
-{
-    struct wp_compare *compare = build->compare;
-    const struct wp_flame *flame = &build->facts[WP_AFTER]->flame;
-    double scale = compare->side[WP_AFTER].units / compare->side[WP_BEFORE].units;
-    uint32_t *block = calloc((size_t)flame->count * 3 + 3, sizeof(*block)), count = 0;
-    if (!block)
-        return -ENOMEM;
-    uint32_t *place = block, *parent = block + flame->count + 1;
-    struct flame_rows rows = {&build->tree, block + ((size_t)flame->count + 1) * 2};
-    for (uint32_t i = 0; i < flame->count; i++) {
-        uint32_t below = i ? rows.row[flame->nodes[i].parent] : 0;
-        if (i && !is_listed(compare, (uint64_t)((double)compare->was_ns[i] / scale), flame->nodes[i].total_ns)) {
-            rows.row[i] = below;
-            compare->marks[i] = WP_VERDICT_FEW;
-            continue;
-        }
-        place[count] = i;
-        parent[count] = below;
-        rows.row[i] = count++;
-    }
-    int rc = test_nodes(build, place, parent, &rows, count);
-    free(block);
-    return rc;
-}
-
-static int work(struct build *build)
+static int work(struct wp_compare_build *build)
 {
     struct wp_compare *compare = build->compare;
     struct wp_row_sums own = {0};
@@ -479,9 +361,7 @@ static int work(struct build *build)
     for (int family = 0; family < WP_CHANGE_FAMILIES && !rc; family++)
         judge_family(compare, (enum wp_change_family)family);
     if (!rc)
-        rc = sum_before(build);
-    if (!rc)
-        rc = mark_flame(build);
+        rc = wp_compare_flame(build);
     wp_row_sums_fini(&own);
     return rc;
 }
@@ -489,7 +369,7 @@ static int work(struct build *build)
 int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, const struct wp_facts *after,
     const struct wp_compare_options *options, struct wp_error *err)
 {
-    struct build build = {.compare = compare, .facts = {before, after}};
+    struct wp_compare_build build = {.compare = compare, .facts = {before, after}};
     memset(compare, 0, sizeof(*compare));
     compare->options = *options;
     int rc = work(&build);
