@@ -87,7 +87,8 @@ static void label_sides(struct wp_compare *compare)
     bool same_release = !strcmp(a->release, b->release), same_aggregate = !strcmp(a->aggregate, b->aggregate);
     for (int i = 0; i < 2; i++) {
         struct wp_side *side = &compare->side[i];
-        side->label = !same_release && !same_aggregate ? wp_pool_printf(&compare->pool, "%s:%s", side->release, side->aggregate)
+        side->label = !same_release && !same_aggregate 
+                ? wp_pool_printf(&compare->pool, "%s:%s", side->release, side->aggregate)
             : !same_aggregate ? side->aggregate : !same_release ? side->release
             : i == WP_BEFORE ? "before" : "after";
     }
@@ -95,7 +96,8 @@ static void label_sides(struct wp_compare *compare)
 
 /* --- one row --- */
 
-void wp_change_fill(const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row)
+void wp_change_fill(const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums,
+    uint32_t row)
 {
     for (int i = 0; i < 2; i++) {
         const struct wp_side *side = &build->compare->side[i];
@@ -216,8 +218,8 @@ static const char *frame_text(const struct wp_compare_build *build, uint32_t fra
 }
 
 /* What a row is called, from a node and a category that belong to it. */
-static void name_change(const struct wp_compare_build *build, enum wp_change_family family, struct wp_change *change, uint32_t node,
-    uint32_t category)
+static void name_change(const struct wp_compare_build *build, enum wp_change_family family, struct wp_change *change,
+    uint32_t node, uint32_t category)
 {
     const struct wp_compare_tree *tree = &build->tree;
     change->category = -1;
@@ -255,7 +257,8 @@ static uint32_t permalink_of(const struct wp_compare_build *build, uint32_t node
     return at ? flame->nodes[at].permalink : 0;
 }
 
-static void name_rows(struct wp_compare_build *build, enum wp_change_family family, wp_row_of row_of, struct wp_change *rows, uint32_t count)
+static void name_rows(struct wp_compare_build *build, enum wp_change_family family, wp_row_of row_of,
+    struct wp_change *rows, uint32_t count)
 {
     for (int side = 1; side >= 0; side--) { /* the newer one first: its flame is what is shown */
         const struct wp_compare_side *from = &build->tree.side[side];

@@ -16,7 +16,8 @@ struct wp_compare_build {
 /* Large enough on either side to be a row. */
 bool wp_change_is_listed(const struct wp_compare *compare, uint64_t before, uint64_t after);
 /* Rates, their difference and its p, from row `row` of the sums. */
-void wp_change_fill(const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row);
+void wp_change_fill(const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums,
+    uint32_t row);
 bool wp_change_is_tested(const struct wp_change *change);
 /* Worse or better when it is sure, above the threshold and of `material` ns a unit or more. */
 void wp_change_judge(const struct wp_compare *compare, struct wp_change *change, double material);

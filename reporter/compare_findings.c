@@ -106,5 +106,6 @@ const char *wp_compare_summary(struct wp_pool *pool, const struct wp_compare *co
         return wp_pool_printf(pool, "Since %s: %s", before, wp_compare_sentence(pool, compare, first));
     if (!compare->judged)
         return wp_pool_printf(pool, "%s and %s cannot be tested against each other: too little was recorded.", after, before);
-    return wp_pool_printf(pool, "Nothing in %s takes longer or shorter than in %s by more than it varies by itself.", after, before);
+    return wp_pool_printf(pool, "Nothing in %s takes longer or shorter than in %s by more than it varies by itself.", after,
+        before);
 }

@@ -60,7 +60,8 @@ static void include_children(struct wp_row_sums *sums, const uint32_t *parent, c
         }
 }
 
-static int test_nodes(struct wp_compare_build *build, const uint32_t *place, const uint32_t *parent, struct flame_rows *rows, uint32_t count)
+static int test_nodes(struct wp_compare_build *build, const uint32_t *place, const uint32_t *parent,
+    struct flame_rows *rows, uint32_t count)
 {
     struct wp_compare *compare = build->compare;
     struct wp_row_sums sums;

@@ -136,7 +136,8 @@ static void put_bottom(struct writer *writer)
 static void open_list(struct writer *writer, enum wp_item_kind kind)
 {
     static const char *const opens[WP_ITEM_END + 1] = {[WP_ITEM_FINDING] = "<ol class=\"findings\">\n",
-        [WP_ITEM_FACT] = "<dl class=\"facts\">\n", [WP_ITEM_TREND] = "<dl class=\"facts trends\">\n", [WP_ITEM_CARD] = "<ul class=\"cards\">\n"};
+        [WP_ITEM_FACT] = "<dl class=\"facts\">\n", [WP_ITEM_TREND] = "<dl class=\"facts trends\">\n",
+        [WP_ITEM_CARD] = "<ul class=\"cards\">\n"};
     static const char *const closes[WP_ITEM_END + 1] = {[WP_ITEM_FINDING] = "</ol>\n", [WP_ITEM_FACT] = "</dl>\n",
         [WP_ITEM_TREND] = "</dl>\n", [WP_ITEM_CARD] = "</ul>\n"};
     if (writer->open == kind)

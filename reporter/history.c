@@ -47,7 +47,8 @@ static size_t hash_size(const char *text)
 }
 
 /* Names to hashes: "<hash> commit <size>" a line, or something else for what git does not know. */
-static int resolve(const char *dir, const char *const *names, size_t count, char (*hashes)[HASH_MOST + 1], struct wp_error *err)
+static int resolve(const char *dir, const char *const *names, size_t count, char (*hashes)[HASH_MOST + 1],
+    struct wp_error *err)
 {
     static const char *const words[] = {"cat-file", "--batch-check", NULL};
     struct wp_buffer input = {0}, answer = {0};
@@ -149,7 +150,8 @@ static int allocate(struct wp_history *history, const char *dir, size_t count)
     history->at = calloc(count + 1, sizeof(*history->at));
     history->is_dirty = calloc(count + 1, sizeof(*history->is_dirty));
     history->release_count = count;
-    return history->dir && history->hashes && history->commits && history->queue && history->at && history->is_dirty ? 0 : -ENOMEM;
+    bool has_all = history->dir && history->hashes && history->commits && history->queue && history->at && history->is_dirty;
+    return has_all ? 0 : -ENOMEM;
 }
 
 /* The commit + 1 of a hash that git gave; 0 none. */
@@ -196,7 +198,9 @@ int wp_history_read(struct wp_history **out, const char *dir, char *const *relea
         names[i] = releases[i];
     if (names)
         names[count] = against;
-    int rc = !names || !history || allocate(history, dir, count) ? wp_error_set(err, -ENOMEM, "out of memory for the history") : 0;
+    int rc = !names || !history || allocate(history, dir, count)
+        ? wp_error_set(err, -ENOMEM, "out of memory for the history")
+        : 0;
     if (!rc && against && strpbrk(against, "\r\n"))
         rc = wp_error_set(err, -EINVAL, "what to compare against is no name of a commit");
     if (!rc)
@@ -240,7 +244,8 @@ static size_t nearest(struct wp_history *history, uint32_t start, size_t but)
     while (head < tail) {
         uint32_t at = history->queue[head++];
         const struct commit *commit = &history->commits[at];
-        if (commit->measured && commit->measured - 1 != but && (best == UINT32_MAX || commit->place < history->commits[best].place))
+        if (commit->measured && commit->measured - 1 != but &&
+                (best == UINT32_MAX || commit->place < history->commits[best].place))
             best = at;
         for (uint32_t i = 0; i < commit->parents; i++) {
             uint32_t parent = history->parents[commit->first_parent + i];

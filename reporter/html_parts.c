@@ -186,7 +186,8 @@ void wp_html_trend(struct wp_buffer *out, const struct wp_point *points, size_t 
         high = points[i].value > high ? points[i].value : high;
     }
     double step = count > 1 ? (TREND_WIDTH - 2 * TREND_EDGE) / (double)(count - 1) : 0;
-    wp_buffer_printf(out, "<svg class=\"trend\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"", TREND_WIDTH, TREND_HEIGHT);
+    wp_buffer_printf(out, "<svg class=\"trend\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"",
+        TREND_WIDTH, TREND_HEIGHT);
     wp_escape_html(out, label);
     wp_buffer_puts(out, " over releases, the newest last\">");
     for (int pass = 0; pass < 2; pass++) {

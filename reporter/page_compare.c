@@ -13,13 +13,14 @@
 #define DIGEST_ROWS 15u
 #define FINDINGS 3u
 
-static struct wp_link link_of(const struct wp_compare *compare, const struct wp_display *display, const struct wp_change *change)
+static struct wp_link link_of(const struct wp_compare *compare, struct wp_display *display,
+    const struct wp_change *change)
 {
     const struct wp_side *after = &compare->side[WP_AFTER];
     if (!change->permalink || display->query.page != WP_PAGE_COMPARE)
         return (struct wp_link){0};
     return wp_link_to(WP_PAGE_COMPARE, after->release, after->aggregate,
-        wp_pool_printf((struct wp_pool *)(uintptr_t)&display->pool, "node=%08" PRIx32, change->permalink));
+        wp_pool_printf(&display->pool, "node=%08" PRIx32, change->permalink));
 }
 
 static void add_findings(struct wp_display *display, const struct wp_compare *compare)
@@ -27,7 +28,8 @@ static void add_findings(struct wp_display *display, const struct wp_compare *co
     const struct wp_change *first[FINDINGS];
     size_t count = wp_compare_first(compare, first, FINDINGS);
     for (size_t i = 0; i < count; i++) {
-        struct wp_item *item = wp_display_add(display, WP_ITEM_FINDING, wp_compare_sentence(&display->pool, compare, first[i]));
+        struct wp_item *item = wp_display_add(display, WP_ITEM_FINDING,
+            wp_compare_sentence(&display->pool, compare, first[i]));
         if (!item)
             return;
         item->number = i + 1;
@@ -44,8 +46,8 @@ static void add_notices(struct wp_display *display, const struct wp_compare *com
         const struct wp_side *side = &compare->side[i];
         if (!side->buckets)
             wp_display_add(display, WP_ITEM_NOTICE,
-                wp_pool_printf(pool, "%s holds no samples of when its time was (an older version recorded it): changes are shown "
-                    "and not tested.", side->label));
+                wp_pool_printf(pool, "%s holds no samples of when its time was (an older version recorded it): changes are "
+                    "shown and not tested.", side->label));
         else if (side->sampled_ns < side->total_ns - side->total_ns / 50)
             wp_display_add(display, WP_ITEM_NOTICE,
                 wp_pool_printf(pool, "Only %s of the time of %s says when it was; the rest is not compared.",
@@ -65,14 +67,16 @@ static void add_facts(struct wp_display *display, const struct wp_compare *compa
         wp_pool_printf(pool, "of %zu rows, surely and by %.3g %% or more",
             compare->worse + compare->better + compare->same + compare->few, compare->options.threshold_percent));
     wp_display_fact(display, "Takes less", wp_human_count(pool, compare->better),
-        compare->few ? wp_pool_printf(pool, "%zu %s too small to tell", compare->few, compare->few == 1 ? "row is" : "rows are") : NULL);
+        compare->few ? wp_pool_printf(pool, "%zu %s too small to tell", compare->few,
+            compare->few == 1 ? "row is" : "rows are") : NULL);
     wp_display_fact(display, "Wall time", wp_human_duration(pool, after->wall_ns),
         wp_pool_printf(pool, "instead of %s", wp_human_duration(pool, before->wall_ns)));
     wp_display_fact(display, "Accounted for", wp_human_percent(pool, after->accounted_percent),
         wp_pool_printf(pool, "instead of %s", wp_human_percent(pool, before->accounted_percent)));
     wp_display_fact(display, "Samples", wp_pool_printf(pool, "%" PRIu32 " and %" PRIu32, before->buckets, after->buckets),
         before->bucket_ns == after->bucket_ns ? wp_pool_printf(pool, "of %s each", wp_human_duration(pool, after->bucket_ns))
-            : wp_pool_printf(pool, "of %s and %s", wp_human_duration(pool, before->bucket_ns), wp_human_duration(pool, after->bucket_ns)));
+            : wp_pool_printf(pool, "of %s and %s", wp_human_duration(pool, before->bucket_ns),
+                  wp_human_duration(pool, after->bucket_ns)));
 }
 
 static void put_change(struct wp_display *display, struct wp_field *row, const struct wp_change *change)
@@ -128,7 +132,8 @@ static void add_family(struct wp_display *display, const struct wp_compare *comp
     const char *title, size_t limit)
 {
     static const struct wp_column columns[WP_CHANGE_FAMILIES][6] = {
-        [WP_CHANGE_PROCESSES] = {{"Process", "Time in which it was on top: running, or waiting for nobody further", WP_COLUMN_NAME},
+        [WP_CHANGE_PROCESSES] = {
+            {"Process", "Time in which it was on top: running, or waiting for nobody further", WP_COLUMN_NAME},
             NUMBER_COLUMNS},
         [WP_CHANGE_CATEGORIES] = {{"Category", NULL, WP_COLUMN_TEXT}, NUMBER_COLUMNS},
         [WP_CHANGE_FUNCTIONS] = {{"Function", "Time in which it was the innermost one, running or waiting", WP_COLUMN_NAME},
@@ -193,8 +198,8 @@ int wp_page_compare(struct wp_display *display, const struct wp_compare *compare
     add_hops(display, compare, HOP_ROWS);
     wp_display_heading(display, "Where in the stacks");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        wp_pool_printf(pool, "Width is the time in %s. A frame is red where all that stands on it takes longer than in %s, and "
-            "blue where it takes less.", after->label, before->label));
+        wp_pool_printf(pool, "Width is the time in %s. A frame is red where all that stands on it takes longer than in %s, "
+            "and blue where it takes less.", after->label, before->label));
     display->view = "difference";
     wp_display_add(display, WP_ITEM_VIEW, "difference");
     add_family(display, compare, WP_CHANGE_PROCESSES, "Processes", OTHER_ROWS);

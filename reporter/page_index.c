@@ -129,7 +129,8 @@ int wp_page_index(struct wp_display *display, const struct wp_site_summary *site
                 add_damaged(display, release);
             if (row)
                 add_card(display, release->id, row, release->aggregate_count == 1 ? release_label(pool, release)
-                    : wp_pool_printf(pool, "%s (%zu aggregates, here %s)", release_label(pool, release), release->aggregate_count, row->name),
+                    : wp_pool_printf(pool, "%s (%zu aggregates, here %s)", release_label(pool, release),
+                          release->aggregate_count, row->name),
                     release->aggregate_count == 1 ? wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL)
                                                   : wp_link_to(WP_PAGE_RELEASE, release->id, NULL, NULL));
         }

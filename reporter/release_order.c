@@ -94,8 +94,8 @@ static int sort(struct wp_release_order *order, struct wp_error *err)
     return 0;
 }
 
-static int fill(struct wp_release_order *order, const struct wp_stores *stores, const struct wp_order_options *options,
-    struct wp_error *err)
+static int fill(struct wp_release_order *order, const struct wp_stores *stores,
+    const struct wp_order_options *options, struct wp_error *err)
 {
     struct wp_history *history = NULL;
     int rc = 0;
@@ -108,7 +108,8 @@ static int fill(struct wp_release_order *order, const struct wp_stores *stores, 
     if (!rc && options->against && fixed == SIZE_MAX && !options->git)
         rc = wp_error_set(err, -ENOENT, "no release %s to compare against; a commit needs --git DIR", options->against);
     if (!rc && options->git)
-        rc = wp_history_read(&history, options->git, order->names, order->count, fixed == SIZE_MAX ? options->against : NULL, err);
+        rc = wp_history_read(&history, options->git, order->names, order->count,
+            fixed == SIZE_MAX ? options->against : NULL, err);
     for (size_t i = 0; i < order->count && history && !rc; i++)
         order->rows[i].place = wp_history_place(history, i);
     if (!rc)

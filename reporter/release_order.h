@@ -28,8 +28,8 @@ struct wp_order_options {
 };
 
 /* -ENOENT: nothing is called `against`. */
-int wp_release_order_read(struct wp_release_order *order, const struct wp_stores *stores, const struct wp_order_options *options,
-    struct wp_error *err);
+int wp_release_order_read(struct wp_release_order *order, const struct wp_stores *stores,
+    const struct wp_order_options *options, struct wp_error *err);
 void wp_release_order_fini(struct wp_release_order *order);
 /* SIZE_MAX: no such release. */
 size_t wp_release_order_find(const struct wp_release_order *order, const char *id);

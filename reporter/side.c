@@ -47,7 +47,8 @@ static int parse_times(struct wp_side_spec *spec, const char *text, struct wp_er
 static int parse_id(char id[129], const char *text, const char *what, struct wp_error *err)
 {
     if (!wp_id_valid(text))
-        return wp_error_set(err, -EINVAL, "'%.130s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text, what);
+        return wp_error_set(err, -EINVAL, "'%.130s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text,
+            what);
     snprintf(id, 129, "%s", text);
     return 0;
 }
@@ -129,7 +130,7 @@ static int add_shard(const struct wp_snapshot *snapshot, const char *aggregate, 
     for (uint32_t i = 0; i < count; i++)
         has |= !strcmp(wp_report_text(report, hosts[i]), host);
     if (has && count > 1)
-        rc = wp_error_set(err, -EINVAL, "release %s: shard %s holds %s and %u more hosts in one sum, they cannot be told apart",
+        rc = wp_error_set(err, -EINVAL, "release %s: shard %s holds %s and %u more hosts in one sum, not to be told apart",
             snapshot->release, selection->shard, host, count - 1);
     else if (has && *sum)
         rc = wp_report_merge(*sum, report, err);
@@ -153,7 +154,8 @@ static int read_host(struct wp_facts *facts, const struct wp_snapshot *snapshot,
     }
     wp_strings_free(shards, count);
     if (!rc && !sum)
-        rc = wp_error_set(err, -ENOENT, "release %s has nothing of host %s in aggregate %s", spec->release, spec->host, aggregate);
+        rc = wp_error_set(err, -ENOENT, "release %s has nothing of host %s in aggregate %s", spec->release, spec->host,
+            aggregate);
     if (rc) {
         wp_report_destroy(sum);
         return rc;

@@ -194,7 +194,8 @@ static int read_release(struct site *site, const struct wp_release_row *row, str
     if (!release)
         return wp_error_set(err, -ENOMEM, "out of memory for the index");
     release->is_dirty = row->is_dirty;
-    release->baseline = row->baseline == SIZE_MAX ? NULL : wp_pool_text(&site->summary.pool, site->order.rows[row->baseline].id);
+    release->baseline = row->baseline == SIZE_MAX ? NULL
+        : wp_pool_text(&site->summary.pool, site->order.rows[row->baseline].id);
     site->main_found = false;
     wp_buffer_clear(&site->main_json);
     int rc = wp_snapshot_begin(&snapshot, &site->stores, row->id, err);

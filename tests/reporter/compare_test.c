@@ -162,7 +162,8 @@ static void five_percent_in_one_hop_come_first(void **state)
         services(facts, 10000 + seed, 1200, 0.05);
         compare(&made, facts, &WP_COMPARE_DEFAULTS);
         const struct wp_change *change = &made.changes[WP_CHANGE_HOPS].rows[0];
-        first += !strcmp(change->name, service_hop_names[SERVICE_DISK]) && change->category == WP_BLOCKING_IO && change->delta > 0;
+        first += !strcmp(change->name, service_hop_names[SERVICE_DISK]) &&
+            change->category == WP_BLOCKING_IO && change->delta > 0;
         found += made.is_degraded;
         end(&made, facts);
     }

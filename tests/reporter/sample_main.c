@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reporter_sample KIND ROOT [RELEASE [AGGREGATE [TIMEBOX]]]: adds a made-up recording to a store. KIND: plain, hostile, large, and service,
- * service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
+/* reporter_sample KIND ROOT [RELEASE [AGGREGATE [TIMEBOX]]]: adds a made-up recording to a store. KIND: plain,
+ * hostile, large, and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
 #include "tests/reporter/sample.h"
 #include "tests/reporter/sample_service.h"
 
@@ -41,7 +41,8 @@ int main(int argc, char **argv)
         report = sample_large_report(100000);
         trace = sample_large_trace(60000);
     }
-    if (!report || sample_put(argv[2], release, aggregate, argc > 5 ? strtoull(argv[5], NULL, 10) : 1790000000, report, trace, &err)) {
+    uint64_t timebox_s = argc > 5 ? strtoull(argv[5], NULL, 10) : 1790000000;
+    if (!report || sample_put(argv[2], release, aggregate, timebox_s, report, trace, &err)) {
         fprintf(stderr, "reporter_sample: %s\n", report ? err.text : "no such kind");
         return 1;
     }

@@ -91,7 +91,7 @@ struct wp_report *sample_service(const struct service_options *options)
     wp_report_window(report, options->seconds * SECOND, options->seconds * SECOND);
     wp_report_host(report, "web-1");
     wp_report_events(report, "switch", 1000u * options->seconds, 0);
-    wp_report_process_add(report, wp_report_process(report, "web-1", "web", 812, START - SECOND), THREADS * options->seconds * SECOND,
-        options->seconds * SECOND / 4);
+    wp_report_process_add(report, wp_report_process(report, "web-1", "web", 812, START - SECOND),
+        THREADS * options->seconds * SECOND, options->seconds * SECOND / 4);
     return report;
 }
