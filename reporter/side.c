@@ -49,7 +49,7 @@ static int parse_id(char id[129], const char *text, const char *what, struct wp_
     if (!wp_id_valid(text))
         return wp_error_set(err, -EINVAL, "'%.130s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text,
             what);
-    snprintf(id, 129, "%s", text);
+    memcpy(id, text, strlen(text) + 1); /* a valid one is 128 bytes at most */
     return 0;
 }
 

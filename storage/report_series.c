@@ -113,16 +113,27 @@ static uint64_t enter_bucket(struct wp_report *report, uint64_t bucket)
     return bucket;
 }
 
+static uint32_t find_sample(const struct wp_report *report, uint32_t cell, uint64_t bucket)
+{
+    uint32_t row = report->cell_sample[cell];
+    while (row != WP_NO_CELL && report->samples[row].bucket != bucket)
+        row = report->samples[row].next;
+    return row;
+}
+
 void wp_report_sample_add(struct wp_report *report, uint32_t cell, uint64_t bucket, unsigned shift, uint64_t ns)
 {
     if (cell >= report->cell_count || !ns)
         return;
     if (shift > report->bucket_shift)
         widen(report, shift);
-    bucket = enter_bucket(report, bucket >> (report->bucket_shift - shift));
-    uint32_t row = report->cell_sample[cell];
-    while (row != WP_NO_CELL && report->samples[row].bucket != bucket)
-        row = report->samples[row].next;
+    bucket >>= report->bucket_shift - shift;
+    uint32_t row = find_sample(report, cell, bucket);
+    if (row == WP_NO_CELL) { /* a bucket that the cell has is known: most of the time nothing more is asked */
+        uint64_t entered = enter_bucket(report, bucket);
+        row = entered == bucket ? row : find_sample(report, cell, entered);
+        bucket = entered;
+    }
     if (row == WP_NO_CELL) {
         row = report->sample_count;
         if (report->has_failed || wp_rows_grow(&report->samples, &report->sample_room, row, sizeof(*report->samples))) {
