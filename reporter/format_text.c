@@ -222,7 +222,7 @@ int wp_format_text(struct wp_buffer *out, const struct wp_display *display, stru
     }
     wp_buffer_putc(out, '\n');
     for (const struct wp_item *item = display->first; item; item = item->next) {
-        if (item->kind == WP_ITEM_FACT && before == WP_ITEM_FINDING)
+        if (item->kind == WP_ITEM_FACT && (before == WP_ITEM_FINDING || before == WP_ITEM_PARAGRAPH))
             wp_buffer_putc(out, '\n');
         put_item(&writer, item);
         before = item->kind;
