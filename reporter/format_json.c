@@ -85,6 +85,24 @@ static struct json_object *unexplained_of(struct wp_json_writer *writer, const s
     return array;
 }
 
+static struct json_object *edges_of(struct wp_json_writer *writer, const struct wp_facts *facts)
+{
+    struct json_object *rows = json_object_new_array();
+    for (size_t i = 0; i < facts->edge_count; i++) {
+        const struct wp_edge_fact *edge = &facts->edges[i];
+        struct json_object *row = json_object_new_object();
+        wp_writer_text(writer, row, "from", edge->from);
+        wp_writer_text(writer, row, "to", edge->to);
+        wp_writer_number(writer, row, "messages", edge->messages);
+        wp_writer_number(writer, row, "waited_ns", edge->waited_ns);
+        wp_writer_number(writer, row, "transit_ns", edge->transit_ns);
+        wp_writer_number(writer, row, "transit_max_ns", edge->transit_max_ns);
+        wp_writer_number(writer, row, "clock_bound_ns", edge->bound_ns);
+        wp_writer_append(writer, rows, row);
+    }
+    return rows;
+}
+
 static struct json_object *limits_of(struct wp_json_writer *writer, const struct wp_facts *facts)
 {
     struct json_object *array = json_object_new_array();
@@ -147,6 +165,7 @@ static void put_all(struct wp_json_writer *writer, struct json_object *root, con
     wp_writer_put(writer, root, "unexplained", unexplained_of(writer, facts));
     wp_writer_put(writer, root, "functions", functions_of(writer, facts));
     wp_writer_put(writer, root, "limits", limits_of(writer, facts));
+    wp_writer_put(writer, root, "edges", edges_of(writer, facts));
     wp_writer_put(writer, root, "damage", damage_of(writer, facts));
 }
 
