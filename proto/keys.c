@@ -17,10 +17,8 @@
 
 int wp_key_pair_make(struct wp_key_pair *pair, struct wp_error *err)
 {
-    do {
-        if (zmq_curve_keypair(pair->public_key, pair->secret_key))
-            return wp_error_set(err, -ENOTSUP, "cannot make a key: %s", zmq_strerror(zmq_errno()));
-    } while (pair->public_key[0] == '#'); /* legal, but too much like a comment for those who read lists */
+    if (zmq_curve_keypair(pair->public_key, pair->secret_key))
+        return wp_error_set(err, -ENOTSUP, "cannot make a key: %s", zmq_strerror(zmq_errno()));
     return 0;
 }
 
@@ -93,7 +91,7 @@ int wp_public_key_parse(struct wp_public_key *key, const char *line, size_t size
 {
     const char *end = line + size, *word = line;
     size_t length = take_word(&word, end);
-    if (!length || (*word == '#' && length != WP_KEY_TEXT - 1))
+    if (!length || *word == '#')
         return 0;
     if (memchr(line, 0, size))
         return wp_error_set(err, -EINVAL, "a line with a zero byte");

@@ -45,8 +45,8 @@ int wp_key_files_write(const struct wp_key_files *files, const struct wp_key_pai
 int wp_key_pair_read(struct wp_key_pair *pair, const char *path, struct wp_error *err);
 /* Reads the one key of a NAME.pub. */
 int wp_public_key_read(struct wp_public_key *key, const char *path, struct wp_error *err);
-/* One line of `size` bytes: 1 and *key, 0 when it is empty or a comment, -EINVAL. A comment begins with '#', but so may a
- * key: a first word of just 40 bytes is a key. */
+/* One line of `size` bytes: 1 and *key, 0 when it is empty or a comment, -EINVAL. A comment begins with '#': no key does,
+ * for 84 * 85^4 is more than the 32 bits that five characters of Z85 stand for. */
 int wp_public_key_parse(struct wp_public_key *key, const char *line, size_t size, struct wp_error *err);
 
 /* "xxxxxxxx-xxxx-...", with or without the hyphens. -EINVAL. */
