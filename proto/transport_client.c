@@ -15,7 +15,7 @@
 
 #define LINGER_MS 1000
 #define HELLO_NS 1000000000u        /* between two tries to be welcomed */
-#define SILENCE_NS 10000000000u     /* nothing heard for so long while batches are out: say hello again */
+#define SILENCE_NS 10000000000u     /* nothing heard for so long while batches are out: say hello again; then connect anew */
 #define SEND_LIMIT 1024             /* messages; credit is less */
 #define REASON_BYTES 512
 #define AGAIN_NS 2000000000u        /* between two tries to connect after the keys did not fit */
@@ -269,6 +269,7 @@ static void take_event(struct wp_client *c, uint16_t event)
     switch (event) {
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
         c->is_connected = c->owes_hello = true;
+        c->heard_ns = now_ns();
         return;
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
         set_trouble(c, "the aggregator does not accept this collector's key: it is not on its list");
@@ -301,9 +302,16 @@ static void take_monitor(struct wp_client *c)
     zmq_msg_close(&part);
 }
 
+/* A connection can be there and deaf: ZeroMQ (4.3.4, router.cpp) keeps one open whose identity another one has taken. */
+static bool is_deaf(const struct wp_client *c, uint64_t now)
+{
+    return c->is_connected && now - c->heard_ns > (c->is_welcome ? 2 : 1) * (uint64_t)SILENCE_NS && (!c->is_welcome || c->sent > c->acked);
+}
+
 static int connect_anew(struct wp_client *c, struct wp_error *err)
 {
     c->again_ns = 0;
+    c->is_welcome = c->is_connected = c->owes_hello = false;
     zmq_disconnect(c->socket, c->endpoint); /* what is left of it, if anything */
     return connect_to(c, err);
 }
@@ -314,7 +322,7 @@ static int say_what_is_due(struct wp_client *c, bool may_write, struct wp_error 
     bool is_silent = c->is_welcome && c->sent > c->acked && now - c->heard_ns > SILENCE_NS && now - c->hello_ns > SILENCE_NS;
     bool is_unheard = !c->is_welcome && !c->owes_hello && now - c->hello_ns > HELLO_NS;
     bool is_due = (c->owes_hello && may_write) || is_unheard || is_silent;
-    int rc = c->again_ns && now >= c->again_ns ? connect_anew(c, err) : 0;
+    int rc = (c->again_ns && now >= c->again_ns) || is_deaf(c, now) ? connect_anew(c, err) : 0;
     return !rc && c->is_connected && is_due ? send_hello(c, err) : rc;
 }
 
