@@ -78,6 +78,14 @@ static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_err
     return rc;
 }
 
+static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_options *options)
+{
+    if (!options->reload || !*options->reload)
+        return;
+    *options->reload = 0;
+    wp_server_reload(ingest->server);
+}
+
 static int run(struct ingest *ingest, const struct wp_ingest_options *options, struct wp_error *err)
 {
     for (;;) {
@@ -85,6 +93,7 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
         int got = wp_server_poll(ingest->server, 200, &message, err);
         if (got < 0 && got != -EINTR)
             return got;
+        reload_if_asked(ingest, options);
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
         int rc = got == 1 ? take(ingest, &message, err) : 0;
         if (!rc)
@@ -102,9 +111,11 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     const struct wp_logger *logger, struct wp_error *err)
 {
     struct ingest ingest = {.logger = logger};
+    struct wp_server_options server = {.endpoint = options->endpoint, .key_path = options->key_path,
+        .allow_path = options->allow_path, .is_insecure = options->is_insecure, .logger = logger};
     int rc = wp_engine_create(&ingest.engine, engine, logger, err);
     if (!rc)
-        rc = wp_server_open(&ingest.server, options->endpoint, err);
+        rc = wp_server_open_with(&ingest.server, &server, err);
     if (!rc && options->ready_fd >= 0) {
         ssize_t done = write(options->ready_fd, "ready\n", 6);
         (void)done;

@@ -65,7 +65,7 @@ static int say_hello(struct collector *c, struct wp_error *err)
         o->source == WP_FROM_BPF ? o->bpf.frequency_hz : 0, err);
     for (unsigned i = 0; !rc && i < o->label_count; i++)
         rc = wp_identity_label(&c->hello, o->labels[i], err);
-    return rc ? rc : wp_outlet_open(&c->outlet, o->endpoint, o->output, &c->hello, c->logger, err);
+    return rc ? rc : wp_outlet_open(&c->outlet, &o->link, o->output, &c->hello, c->logger, err);
 }
 
 /* Ready: tracing is attached and, when there is one, the aggregator has welcomed us. */

@@ -4,6 +4,7 @@
 /* The work of the collector: a source, batches, and where they go (an aggregator, a file, or both). */
 #include "collector/source_bpf.h"
 #include "common/log.h"
+#include "proto/transport.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +16,8 @@ enum wp_collector_source { WP_FROM_BPF, WP_FROM_PERF_SCRIPT, WP_FROM_CAPTURE };
 struct wp_collector_options {
     enum wp_collector_source source;
     const char *source_path;        /* of perf-script and capture; "-": standard input */
-    const char *endpoint, *output;  /* NULL: none; at least one */
+    struct wp_client_options link;  /* to the aggregator; its endpoint NULL: none */
+    const char *output;             /* a capture; NULL: none. One of both is needed */
     const char *hostname, *release; /* NULL: as found, none */
     const char *labels[WP_COLLECTOR_LIST], *patterns[WP_COLLECTOR_LIST];
     unsigned label_count, pattern_count;

@@ -11,11 +11,14 @@
 
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
-    KEY_STATS };
+    KEY_STATS, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE };
 
 static const struct argp_option option_table[] = {
     {"source", KEY_SOURCE, "SOURCE", 0, "bpf (default: the live kernel), perf-script:FILE (or -), capture:FILE", 0},
     {"connect", KEY_CONNECT, "ENDPOINT", 0, "send to the aggregator there: ipc:///path or tcp://address:port", 0},
+    {"key", KEY_KEY, "FILE", 0, "this host's secret key for tcp:// (wakepath keygen makes one)", 0},
+    {"server-key", KEY_SERVER_KEY, "FILE", 0, "the aggregator's public key", 0},
+    {"insecure", KEY_INSECURE, 0, 0, "send by tcp:// in plaintext, without keys", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "write a capture; with or without --connect", 0},
     {"frequency", KEY_FREQUENCY, "HZ", 0, "samples a second and CPU, 0 for none (default 99)", 0},
     {"filter-pid", KEY_FILTER, "PID", 0, "stacks and samples only of this process and those it starts", 0},
@@ -97,7 +100,7 @@ static void take_listed(struct argp_state *state, const char **list, unsigned *c
 
 static void check(const struct wp_collector_options *o, struct argp_state *state)
 {
-    if (!o->endpoint && !o->output)
+    if (!o->link.endpoint && !o->output)
         argp_error(state, "--connect or --output is needed");
     if (o->source != WP_FROM_BPF && (o->bpf.filter_pid || o->bpf.netns_inum || o->pattern_count))
         argp_error(state, "--filter-pid, --netns and --match-cmdline are of the live kernel");
@@ -109,7 +112,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct wp_collector_options *o = parse->options;
     switch (key) {
     case KEY_SOURCE: take_source(o, state, argument); break;
-    case KEY_CONNECT: o->endpoint = argument; break;
+    case KEY_CONNECT: o->link.endpoint = argument; break;
+    case KEY_KEY: o->link.key_path = argument; break;
+    case KEY_SERVER_KEY: o->link.server_key_path = argument; break;
+    case KEY_INSECURE: o->link.is_insecure = true; break;
     case KEY_OUTPUT: o->output = argument; break;
     case KEY_FREQUENCY: o->bpf.frequency_hz = number(state, "--frequency", argument, 0, 50000); break;
     case KEY_FILTER: o->bpf.filter_pid = number(state, "--filter-pid", argument, 1, 1u << 22); break;

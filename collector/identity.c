@@ -37,6 +37,13 @@ static void host_uuid(uint8_t host[16], const char *hostname)
     uuid_generate_sha1(host, wakepath, name, strlen(name));
 }
 
+void wp_identity_host(uint8_t host[16])
+{
+    struct utsname name;
+    uname(&name);
+    host_uuid(host, name.nodename);
+}
+
 static uint64_t clock_ns(clockid_t clock)
 {
     struct timespec ts;

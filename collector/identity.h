@@ -7,6 +7,8 @@
 /* Fills a Hello of a new session on this host; wp_hello_fini frees it. hostname and release may be NULL. -ENOMEM. */
 int wp_identity_hello(struct wp_hello *hello, const char *source, const char *hostname, const char *release,
     uint32_t frequency_hz, struct wp_error *err);
+/* This host's stable UUID, as Hello says it. */
+void wp_identity_host(uint8_t host[16]);
 /* Adds "key=value". -EINVAL. */
 int wp_identity_label(struct wp_hello *hello, const char *text, struct wp_error *err);
 

@@ -19,7 +19,7 @@ struct wp_outlet {
     uint64_t bytes, last_seq;
 };
 
-int wp_outlet_open(struct wp_outlet **outlet, const char *endpoint, const char *output, const struct wp_hello *hello,
+int wp_outlet_open(struct wp_outlet **outlet, const struct wp_client_options *link, const char *output, const struct wp_hello *hello,
     const struct wp_logger *logger, struct wp_error *err)
 {
     struct wp_outlet *o = calloc(1, sizeof(*o));
@@ -27,7 +27,7 @@ int wp_outlet_open(struct wp_outlet **outlet, const char *endpoint, const char *
         free(o);
         return wp_error_set(err, -ENOMEM, "out of memory");
     }
-    int rc = endpoint ? wp_sender_open(&o->sender, endpoint, hello, logger, err) : 0;
+    int rc = link->endpoint ? wp_sender_open(&o->sender, link, hello, logger, err) : 0;
     if (!rc && output)
         rc = wp_capture_writer_open(&o->capture, output, hello, err);
     if (rc) {

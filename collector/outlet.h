@@ -5,11 +5,12 @@
 #include "common/log.h"
 #include "proto/batch.h"
 #include "proto/session.h"
+#include "proto/transport.h"
 
 struct wp_outlet;
 
-/* endpoint and output: NULL for none. `hello` is borrowed until the call returns. */
-int wp_outlet_open(struct wp_outlet **outlet, const char *endpoint, const char *output, const struct wp_hello *hello,
+/* link->endpoint and output: NULL for none. `hello` is borrowed until the call returns. */
+int wp_outlet_open(struct wp_outlet **outlet, const struct wp_client_options *link, const char *output, const struct wp_hello *hello,
     const struct wp_logger *logger, struct wp_error *err);
 void wp_outlet_close(struct wp_outlet *outlet);
 bool wp_outlet_is_ready(const struct wp_outlet *outlet);

@@ -67,7 +67,7 @@ static int run(struct replay *r, const struct wp_logger *logger, struct wp_error
     const struct wp_collector_options *o = r->options;
     int rc = wp_capture_reader_open(&r->reader, o->source_path, err);
     if (!rc)
-        rc = wp_outlet_open(&r->outlet, o->endpoint, o->output, wp_capture_reader_hello(r->reader), logger, err);
+        rc = wp_outlet_open(&r->outlet, &o->link, o->output, wp_capture_reader_hello(r->reader), logger, err);
     if (!rc && !(r->frames = wp_frame_reader_create()))
         rc = wp_error_set(err, -ENOMEM, "out of memory");
     while (!rc && !wp_outlet_is_ready(r->outlet) && !*o->stop)

@@ -38,17 +38,17 @@ static uint64_t now_ms(void)
     return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-int wp_sender_open(struct wp_sender **sender, const char *endpoint, const struct wp_hello *hello,
+int wp_sender_open(struct wp_sender **sender, const struct wp_client_options *link, const struct wp_hello *hello,
     const struct wp_logger *logger, struct wp_error *err)
 {
     struct wp_sender *s = calloc(1, sizeof(*s));
     if (!s)
         return wp_error_set(err, -ENOMEM, "out of memory");
     s->logger = logger;
-    s->endpoint = endpoint;
+    s->endpoint = link->endpoint;
     s->heard_ms = now_ms();
     s->frames = calloc(LIMIT_FRAMES, sizeof(*s->frames));
-    int rc = s->frames ? wp_client_open(&s->client, endpoint, hello, err) : wp_error_set(err, -ENOMEM, "out of memory");
+    int rc = s->frames ? wp_client_open_with(&s->client, link, hello, err) : wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
         wp_sender_close(s);
         return rc;
@@ -127,8 +127,8 @@ static void warn_of_absence(struct wp_sender *s)
     if (wp_client_is_welcome(s->client))
         s->heard_ms = now;
     else if (now - s->heard_ms > ABSENT_MS && wp_log_allowed(&s->absence, now * 1000000, ABSENT_NS))
-        wp_log(s->logger, WP_LOG_WARN, "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%u", s->endpoint,
-            (unsigned long long)(now - s->heard_ms) / 1000, s->count);
+        wp_log(s->logger, WP_LOG_WARN, "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%u reason=\"%s\"",
+            s->endpoint, (unsigned long long)(now - s->heard_ms) / 1000, s->count, wp_client_trouble(s->client));
 }
 
 int wp_sender_pump(struct wp_sender *s, int timeout_ms, struct wp_error *err)

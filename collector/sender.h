@@ -10,8 +10,8 @@
 
 struct wp_sender;
 
-/* `endpoint` is borrowed for the sender's life. */
-int wp_sender_open(struct wp_sender **sender, const char *endpoint, const struct wp_hello *hello,
+/* What `link` points to is borrowed for the sender's life. */
+int wp_sender_open(struct wp_sender **sender, const struct wp_client_options *link, const struct wp_hello *hello,
     const struct wp_logger *logger, struct wp_error *err);
 void wp_sender_close(struct wp_sender *sender);
 /* Takes in answers and sends what may be sent, waiting up to timeout_ms for an answer. -ECONNREFUSED: refused. */

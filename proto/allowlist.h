@@ -2,10 +2,10 @@
 #ifndef WP_PROTO_ALLOWLIST_H
 #define WP_PROTO_ALLOWLIST_H
 /*
- * The public keys that an aggregator listens to, from a file of lines (proto/keys.h) or a folder of such files, *.pub. Read
+ * The public keys that an aggregator listens to, from a file of lines (proto/curve_keys.h) or a folder of such files, *.pub. Read
  * again while it is in use: a list that became bad leaves the one before in force. All calls are thread safe but close.
  */
-#include "proto/keys.h"
+#include "proto/curve_keys.h"
 
 #include <stddef.h>
 

@@ -3,7 +3,7 @@
 
 #include "proto/endpoint.h"
 #include "proto/frame.h"
-#include "proto/keys.h"
+#include "proto/curve_keys.h"
 #include "proto/wakepath.pb-c.h"
 
 #include <errno.h>
@@ -84,7 +84,6 @@ static void set_options(void *socket, const struct wp_hello *hello)
     memcpy(identity + 1, hello->session, 16);
     zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, sizeof(identity));
     set_int(socket, ZMQ_LINGER, LINGER_MS);
-    set_int(socket, ZMQ_IMMEDIATE, 1); /* nothing is queued for a connection that is not there */
     set_int(socket, ZMQ_SNDHWM, SEND_LIMIT);
     set_int(socket, ZMQ_RECONNECT_IVL, 100);
     set_int(socket, ZMQ_RECONNECT_IVL_MAX, 5000);

@@ -156,7 +156,7 @@ void wp_server_close(struct wp_server *s)
         zmq_socket_monitor(s->socket, NULL, 0);
     if (s->socket)
         zmq_close(s->socket);
-    if (s->context)
+    if (s->gate)
         zmq_ctx_shutdown(s->context);
     wp_gate_close(s->gate);
     if (s->context)

@@ -2,7 +2,7 @@
 /* Servers and clients with real CURVE sockets on TCP: who is let in, who is not, and what changes while they talk. */
 #include "common/path.h"
 #include "proto/frame.h"
-#include "proto/keys.h"
+#include "proto/curve_keys.h"
 #include "proto/transport.h"
 
 #include <arpa/inet.h>

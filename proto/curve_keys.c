@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "proto/keys.h"
+#include "proto/curve_keys.h"
 
 #include "common/path.h"
 

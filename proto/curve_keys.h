@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_PROTO_KEYS_H
-#define WP_PROTO_KEYS_H
+#ifndef WP_PROTO_CURVE_KEYS_H
+#define WP_PROTO_CURVE_KEYS_H
 /*
  * CURVE key pairs (ZeroMQ RFC 26; Curve25519) and their files, which are text. NAME.key has the secret half and is for its
  * owner alone; NAME.pub is a line of an allowlist (proto/allowlist.h): public key, the host that the key speaks for, a name.

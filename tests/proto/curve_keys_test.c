@@ -2,7 +2,7 @@
 #include "common/path.h"
 #include "common/rate.h"
 #include "proto/allowlist.h"
-#include "proto/keys.h"
+#include "proto/curve_keys.h"
 #include "proto/peers.h"
 #include "proto/refusals.h"
 
