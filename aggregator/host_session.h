@@ -48,6 +48,7 @@ struct wp_host_session {
     uint32_t aggregate_count;
     bool is_auto_chosen;        /* the services have been picked */
     int64_t real_offset_ns;
+    uint64_t latest_ns;         /* no time of the host is believed to be after this */
     uint64_t next_seq;          /* the batch that must come next */
     uint64_t last_seq;          /* the last batch taken */
     uint64_t watermark_ns, resolved_ns, committed_ns;

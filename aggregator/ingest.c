@@ -43,7 +43,9 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
     int rc = 0;
     switch (message->kind) {
     case WP_SERVER_HELLO:
-        rc = wp_engine_hello(ingest->engine, message->peer, message->hello, &welcome, &why);
+        rc = wp_hello_check_clock(message->hello, now(CLOCK_REALTIME), &why);
+        if (!rc)
+            rc = wp_engine_hello(ingest->engine, message->peer, message->hello, &welcome, &why);
         if (!rc)
             wp_server_welcome(ingest->server, message->peer, &welcome);
         break;
