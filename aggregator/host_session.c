@@ -342,7 +342,8 @@ uint64_t wp_host_session_durable_seq(struct wp_host_session *session)
     uint32_t done = 0;
     while (done < session->mark_count && (session->is_ended || session->marks[done].last_ns <= session->resolved_ns))
         session->acked_seq = session->marks[done++].seq;
-    memmove(session->marks, session->marks + done, (session->mark_count - done) * sizeof(*session->marks));
+    if (done)
+        memmove(session->marks, session->marks + done, (session->mark_count - done) * sizeof(*session->marks));
     session->mark_count -= done;
     return session->acked_seq;
 }
