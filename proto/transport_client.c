@@ -246,14 +246,18 @@ static int receive(struct wp_client *c, struct wp_error *err)
 {
     zmq_msg_t message;
     struct wp_frame frame;
+    struct wp_error why = {0};
     zmq_msg_init(&message);
     if (zmq_msg_recv(&message, c->socket, ZMQ_DONTWAIT) < 0) {
         zmq_msg_close(&message);
         return zmq_errno() == EAGAIN || zmq_errno() == EINTR ? 0 : zmq_failed(err, "cannot receive");
     }
     c->heard_ns = now_ns();
-    int rc = wp_frame_read(c->reader, zmq_msg_data(&message), zmq_msg_size(&message), &frame, NULL);
-    rc = rc ? 0 : take_frame(c, &frame, err);
+    int rc = wp_frame_read(c->reader, zmq_msg_data(&message), zmq_msg_size(&message), &frame, &why);
+    if (rc == -EPROTONOSUPPORT)
+        rc = wp_error_set(err, -ECONNREFUSED, "the aggregator sends %s", why.text);
+    else
+        rc = rc ? 0 : take_frame(c, &frame, err);
     zmq_msg_close(&message);
     return rc ? rc : 1;
 }
