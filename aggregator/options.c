@@ -11,10 +11,13 @@
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
     KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
-    KEY_GIVE_UP, KEY_RELEASE_RULE };
+    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE };
 
 static const struct argp_option option_table[] = {
     {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
+    {"key", KEY_KEY, "FILE", 0, "this aggregator's secret key for tcp:// (wakepath keygen makes one)", 0},
+    {"allow", KEY_ALLOW, "FILE", 0, "who may connect by tcp://: a list of public keys, or a folder of *.pub; read again when it changes", 0},
+    {"insecure", KEY_INSECURE, 0, 0, "let everybody read and send by tcp://, without keys", 0},
     {"store", KEY_STORE, "ROOT", 0, "the store's folder", 0},
     {"release", KEY_RELEASE, "ID", 0, "release of hosts that do not say theirs (default: unversioned)", 0},
     {"release-rule", KEY_RELEASE_RULE, "ID=SELECTOR", 0, "what the selector picks runs that release, if it does not say itself "
@@ -96,6 +99,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct wp_engine_options *engine = &options->engine;
     switch (key) {
     case KEY_BIND: options->ingest.endpoint = argument; break;
+    case KEY_KEY: options->ingest.key_path = argument; break;
+    case KEY_ALLOW: options->ingest.allow_path = argument; break;
+    case KEY_INSECURE: options->ingest.is_insecure = true; break;
     case KEY_STORE: engine->store = argument; break;
     case KEY_RELEASE:
         if (!wp_id_valid(argument))

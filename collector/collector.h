@@ -6,6 +6,7 @@
 #include "collector/source_bpf.h"
 #include "collector/test_clock.h"
 #include "common/log.h"
+#include "proto/transport.h"
 
 #include <signal.h>
 #include <stdio.h>
