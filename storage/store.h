@@ -27,6 +27,13 @@ struct wp_txn;
  * refused with an explanation where it can be told. */
 int wp_store_open(struct wp_store **store, const char *root, bool create, struct wp_error *err);
 void wp_store_close(struct wp_store *store);
+/* A shard has one writer: claims it for this handle until it is closed or its process ends. -EBUSY: another has it. */
+int wp_store_claim_shard(struct wp_store *store, const char *shard, struct wp_error *err);
+/* wp_store_open that creates, and claims; what an aggregator opens with. */
+int wp_store_open_shard(struct wp_store **store, const char *root, const char *shard, struct wp_error *err);
+/* Before a handle prunes, merges, repairs or otherwise rewrites what others wrote: one at a time in a root, until the
+ * handle is closed. Removes what a killed one has left. -EBUSY. */
+int wp_store_upkeep(struct wp_store *store, struct wp_error *err);
 /* A process opens a root once at a time (LMDB's file locks are the process's); threads may share the handle. */
 const char *wp_store_root(const struct wp_store *store);
 /* Address space of environments that are opened from now on (default 1 GiB); they grow by themselves. */
