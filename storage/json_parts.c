@@ -99,6 +99,8 @@ struct json_object *wp_head_json(const struct wp_head *head, bool is_trace)
     wp_json_put_number(object, "processes", head->processes);
     wp_json_put_number(object, "events", head->events);
     wp_json_put_number(object, "dropped", head->dropped);
+    if (head->timebox_length_s)
+        wp_json_put_number(object, "timebox_length_s", head->timebox_length_s);
     return object;
 }
 

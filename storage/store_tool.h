@@ -13,10 +13,18 @@
 struct json_object;
 
 enum wp_tool_flags {
-    WP_TOOL_JSON = 1, WP_TOOL_RECURSIVE = 2, WP_TOOL_LONG = 4,
+    WP_TOOL_JSON = 1, WP_TOOL_RECURSIVE = 2, WP_TOOL_LONG = 4, WP_TOOL_DRY_RUN = 8, WP_TOOL_ROLL_UP = 16, WP_TOOL_NO_ROLL_UP = 32,
+    WP_TOOL_RENAME_SHARD = 64, WP_TOOL_DROP_DAMAGED = 128,
 };
 
-#define WP_TOOL_ARGUMENTS 3
+/* Options with a value. In a command's flags option n is bit WP_TOOL_VALUE(n). */
+enum wp_tool_value {
+    WP_TOOL_TRACES, WP_TOOL_HOURS, WP_TOOL_DAYS, WP_TOOL_MONTHS, WP_TOOL_STATE, WP_TOOL_LATE, WP_TOOL_NOW, WP_TOOL_QUOTA,
+    WP_TOOL_INTO, WP_TOOL_SHARD, WP_TOOL_AGGREGATE, WP_TOOL_TIMEBOX, WP_TOOL_VALUES
+};
+#define WP_TOOL_VALUE(n) (1u << (16 + (n)))
+
+#define WP_TOOL_ARGUMENTS 5
 
 struct wp_tool_place {
     char root[PATH_MAX];
@@ -27,6 +35,7 @@ struct wp_tool_place {
 struct wp_tool {
     unsigned flags;                             /* given ones */
     const char *arguments[WP_TOOL_ARGUMENTS];   /* NULL: not given */
+    const char *values[WP_TOOL_VALUES];         /* NULL: not given */
     struct wp_tool_place place;                 /* what they say */
     struct wp_buffer complaints;                /* lines for standard error: releases that were passed over */
     struct wp_store *store;                     /* opened by wp_tool_open, closed by the caller of the command */
@@ -49,6 +58,12 @@ int wp_tool_apart(int (*work)(void *context), void *context, struct wp_error *er
 const char *wp_tool_signal_text(int signal);
 /* Prints the JSON object and drops it. -ENOMEM. */
 int wp_tool_json(struct wp_tool *tool, struct json_object *object, struct wp_error *err);
+/* The age ("90", "12h", "7d", "1y", "never"), size ("10G") or number that an option gives, or the default. -EINVAL. */
+int wp_tool_age(const struct wp_tool *tool, enum wp_tool_value option, uint64_t *seconds, struct wp_error *err);
+int wp_tool_bytes(const struct wp_tool *tool, enum wp_tool_value option, uint64_t *bytes, struct wp_error *err);
+int wp_tool_number(const struct wp_tool *tool, enum wp_tool_value option, uint64_t *number, struct wp_error *err);
+/* A write transaction would make a release that is not there: -ENOENT. */
+int wp_tool_release_is_there(struct wp_tool *tool, const char *release, struct wp_error *err);
 /* "1.5 MiB", "2.31 s"; a static rule, at most `room` bytes. */
 const char *wp_tool_size(uint64_t bytes, char *text, size_t room);
 const char *wp_tool_time(uint64_t ns, char *text, size_t room);
@@ -60,6 +75,7 @@ int wp_tool_stat(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_verify(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_releases_list(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_compact(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_prune(struct wp_tool *tool, struct wp_error *err);
 
 /* All of it: parses, runs, prints. The exit status. */
 int wp_store_tool_main(int argc, char **argv);
