@@ -5,6 +5,7 @@
 #include "storage/columns.h"
 #include "storage/rows.h"
 #include "storage/value_check.h"
+#include "storage/value_join.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -302,6 +303,18 @@ int wp_genealogy_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)
     }
     free(is_kept);
     wp_buffer_fini(&bytes);
+    finish(&all);
+    return rc;
+}
+
+int wp_genealogy_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err)
+{
+    struct genealogy all;
+    int rc = start(&all, err);
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = take(&all, values[i].data, values[i].size, err);
+    if (!rc)
+        rc = pack(&all, out, err);
     finish(&all);
     return rc;
 }

@@ -118,7 +118,7 @@ int wp_txn_put_clock(struct wp_txn *txn, const char *shard, const struct wp_cloc
  * Merged into what is there, last writer by time wins. */
 int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *key, const char *value,
     uint64_t real_s, struct wp_error *err);
-/* "__state__/shard.<shard>", and empty state values that are not there yet, so that the layout is whole. */
+/* "__state__/shard.<shard>" with a new origin, and empty state values that are not there yet, so that the layout is whole. */
 int wp_txn_register_shard(struct wp_txn *txn, const char *shard, struct wp_error *err);
 
 /* --- what the reporter reads --- */

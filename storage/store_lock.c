@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define ROOT_WAIT_MS 10000
+#define FILE_WAIT_MS 1000
 
 int wp_lock_root(const char *root, bool exclusive, int *out, struct wp_error *err)
 {
@@ -49,8 +50,10 @@ int wp_lock_file(const char *root, const char *name, const char *what, int *out,
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0664), rc;
     if (fd < 0)
         return wp_error_errno(err, -errno, "cannot open '%s'", path);
-    while ((rc = flock(fd, LOCK_EX | LOCK_NB)) && errno == EINTR)
-        ;
+    /* Who was killed a moment ago may still be on its way out. */
+    for (int waited = 0; (rc = flock(fd, LOCK_EX | LOCK_NB)) && (errno == EINTR || (errno == EWOULDBLOCK && waited < FILE_WAIT_MS));
+         waited++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     if (rc && errno == EWOULDBLOCK)
         return held(fd, what, err);
     if (rc) {

@@ -36,6 +36,8 @@ static const struct command commands[] = {
     {"prune", "ROOT[/RELEASE]", "Let go of what is old", 1, 2, WP_TOOL_JSON | WP_TOOL_DRY_RUN | WP_TOOL_NO_ROLL_UP | AGES |
         WP_TOOL_VALUE(WP_TOOL_TRACES) | WP_TOOL_VALUE(WP_TOOL_MONTHS) | WP_TOOL_VALUE(WP_TOOL_STATE) |
         WP_TOOL_VALUE(WP_TOOL_QUOTA), wp_tool_prune},
+    {"merge", "ROOT[/RELEASE]... --into ROOT", "Take stores into one", 1, WP_TOOL_ARGUMENTS, WP_TOOL_JSON |
+        WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO), wp_tool_merge},
 };
 #undef AGES
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
@@ -48,6 +50,7 @@ static const struct argp_option all_options[] = {
     {"dry-run", 'n', NULL, 0, "Change nothing, say what would go", 0},
     {"roll-up", 'r', NULL, 0, "Make days of old hours, months of old days", 0},
     {"no-roll-up", 'N', NULL, 0, "Delete old hours and days instead of rolling them up", 0},
+    {"rename-shard", 'm', NULL, 0, "A shard that has a namesake of another origin gets a name of its own", 0},
     {"traces", KEY_OF(WP_TOOL_TRACES), "AGE", 0, "Keep traces so long (7d)", 0},
     {"hours", KEY_OF(WP_TOOL_HOURS), "AGE", 0, "Keep hours so long, then as days (30d)", 0},
     {"days", KEY_OF(WP_TOOL_DAYS), "AGE", 0, "Keep days so long, then as months (1y)", 0},
@@ -56,9 +59,10 @@ static const struct argp_option all_options[] = {
     {"late-after", KEY_OF(WP_TOOL_LATE), "AGE", 0, "A day or month stays open so long (1h)", 0},
     {"now", KEY_OF(WP_TOOL_NOW), "SECONDS", 0, "Count ages from there instead of from now", 0},
     {"quota", KEY_OF(WP_TOOL_QUOTA), "BYTES", 0, "All releases together take no more; the oldest goes first", 0},
+    {"into", KEY_OF(WP_TOOL_INTO), "ROOT", 0, "The store that takes them, made if it is not there", 0},
 };
 static const unsigned option_flags[] = {WP_TOOL_JSON, WP_TOOL_RECURSIVE, WP_TOOL_LONG, WP_TOOL_DRY_RUN, WP_TOOL_ROLL_UP,
-    WP_TOOL_NO_ROLL_UP};
+    WP_TOOL_NO_ROLL_UP, WP_TOOL_RENAME_SHARD};
 #define OPTIONS (sizeof(all_options) / sizeof(*all_options))
 
 static unsigned flag_of(size_t option)
@@ -145,7 +149,7 @@ static char *list_commands(int key, const char *text, void *input)
     struct wp_buffer list = {0};
     wp_buffer_puts(&list, "Commands (each has --help):\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        wp_buffer_printf(&list, "  %-9s %-24s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
+        wp_buffer_printf(&list, "  %-9s %-29s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
     wp_buffer_puts(&list, "\nA blank does as well as the slash between ROOT, RELEASE and KEY. A store may be "
         "read while it is being written. Exit status: 0 well, 1 failure or fault, 64 usage.");
     return (char *)list.data; /* argp frees it */

@@ -76,6 +76,7 @@ int wp_tool_verify(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_releases_list(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_compact(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_prune(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_merge(struct wp_tool *tool, struct wp_error *err);
 
 /* All of it: parses, runs, prints. The exit status. */
 int wp_store_tool_main(int argc, char **argv);

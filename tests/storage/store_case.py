@@ -51,3 +51,19 @@ class StoreCase(unittest.TestCase):
             if "/" in key and not key.endswith("/"):
                 found[key] = self.json("cat", (root or self.root) + "/" + key)["digest"]
         return found
+
+    def damage_one(self, root, release):
+        """Flips a byte in one compressed body that is in use."""
+        path = f"{root}/{release}/data.mdb"
+        with open(path, "rb") as file:
+            data = file.read()
+        at = -1
+        while (at := data.find(bytes.fromhex("28b52ffd"), at + 1)) >= 0:
+            with open(path, "wb") as file:
+                file.write(data[:at + 12] + bytes([data[at + 12] ^ 0xFF]) + data[at + 13:])
+            run = subprocess.run([BIN + "/wakepath-store", "verify", "--json", root, release], capture_output=True,
+                                 check=False, timeout=60)
+            faults = json.loads(run.stdout)["faults"]
+            if len(faults) == 1:
+                return faults[0]["key"]
+        raise AssertionError("no compressed body in use")
