@@ -70,6 +70,30 @@ static int stop_at_data(void *context, const char *text, size_t size)
     return wp_key_parse(&key, text, NULL) || key.kind != WP_VALUE_METADATA;
 }
 
+/* Whether a report or trace of the aggregate covers this instant. */
+static bool is_covered(struct wp_txn *txn, char **keys, size_t count, uint64_t at_s)
+{
+    struct wp_key key;
+    for (size_t i = 0; i < count; i++) {
+        if (wp_key_parse(&key, keys[i], NULL) || key.kind == WP_VALUE_METADATA || key.timebox_s > at_s)
+            continue;
+        uint64_t length_s = key.kind == WP_VALUE_REPORT ? wp_txn_timebox_length(txn, keys[i]) : 0;
+        if (at_s - key.timebox_s < (length_s ? length_s : WP_RAW_TIMEBOX_S))
+            return true;
+    }
+    return false;
+}
+
+static int drop_timeboxes(struct wp_txn *txn, const struct wp_retention *rule, char **keys, size_t count, struct wp_error *err)
+{
+    struct wp_key key;
+    int rc = 0;
+    for (size_t i = 0; !rc && i < count; i++)
+        if (!wp_key_parse(&key, keys[i], NULL) && key.has_timebox && !is_covered(txn, keys, count, key.timebox_s))
+            rc = wp_retention_delete(txn, rule, keys[i], "metadata of a timebox without data", err);
+    return rc;
+}
+
 int wp_txn_drop_empty(struct wp_txn *txn, const struct wp_retention *rule, struct wp_error *err)
 {
     char **aggregates = NULL, **keys, prefix[WP_KEY_ROOM];
@@ -77,15 +101,13 @@ int wp_txn_drop_empty(struct wp_txn *txn, const struct wp_retention *rule, struc
     int rc = wp_txn_aggregates(txn, &aggregates, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
         snprintf(prefix, sizeof(prefix), "%s/", aggregates[i]);
-        rc = wp_txn_visit(txn, prefix, stop_at_data, NULL, err);
-        if (rc) {
-            rc = rc > 0 ? 0 : rc;
-            continue;
-        }
-        rc = wp_txn_keys(txn, prefix, &keys, &key_count, err);
+        int found = wp_txn_visit(txn, prefix, stop_at_data, NULL, err);
+        rc = found < 0 ? found : wp_txn_keys(txn, prefix, &keys, &key_count, err);
         if (rc)
             break;
-        for (size_t j = 0; !rc && j < key_count; j++)
+        if (found)
+            rc = drop_timeboxes(txn, rule, keys, key_count, err);
+        for (size_t j = 0; !rc && !found && j < key_count; j++)
             rc = wp_retention_delete(txn, rule, keys[j], "metadata of an aggregate without data", err);
         wp_strings_free(keys, key_count);
     }

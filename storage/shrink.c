@@ -35,18 +35,19 @@ int wp_txn_space(struct wp_txn *txn, struct wp_space *space, struct wp_error *er
     return 0;
 }
 
-/* The copy belongs to whom the original belongs to, or a pruner that runs as root would lock the store's owner out. */
-static int take_owner(int fd, const char *original)
+/* The copy belongs to whom the original belongs to, or a pruner that runs as root would lock the store's owner out. A
+ * backup may be its maker's. */
+static int take_owner(int fd, const char *original, bool is_backup)
 {
     struct stat st, own;
     if (stat(original, &st) || fstat(fd, &own))
         return -errno;
-    if ((st.st_uid != own.st_uid || st.st_gid != own.st_gid) && fchown(fd, st.st_uid, st.st_gid))
+    if ((st.st_uid != own.st_uid || st.st_gid != own.st_gid) && fchown(fd, st.st_uid, st.st_gid) && !is_backup)
         return -errno;
     return fchmod(fd, st.st_mode & 07777) ? -errno : 0;
 }
 
-static int copy_data(struct wp_env *env, const char *from, const char *folder)
+static int copy_data(struct wp_env *env, const char *from, const char *folder, bool is_backup)
 {
     char path[PATH_MAX + 16], original[PATH_MAX + 16];
     snprintf(path, sizeof(path), "%s/data.mdb", folder);
@@ -57,7 +58,7 @@ static int copy_data(struct wp_env *env, const char *from, const char *folder)
     int mdb_rc = mdb_env_copyfd2(env->mdb, fd, MDB_CP_COMPACT);
     int rc = mdb_rc > 0 ? -mdb_rc : mdb_rc ? -EBADMSG : 0; /* LMDB's own codes are negative: it could not walk its tree */
     if (!rc)
-        rc = take_owner(fd, original);
+        rc = take_owner(fd, original, is_backup);
     if (!rc && fsync(fd))
         rc = -errno;
     close(fd);
@@ -65,7 +66,7 @@ static int copy_data(struct wp_env *env, const char *from, const char *folder)
 }
 
 /* An empty lock.mdb: who opens it first fills it, and need not be its owner. */
-static int make_lock(const char *from, const char *folder)
+static int make_lock(const char *from, const char *folder, bool is_backup)
 {
     char path[PATH_MAX + 16], original[PATH_MAX + 16];
     snprintf(path, sizeof(path), "%s/lock.mdb", folder);
@@ -73,17 +74,17 @@ static int make_lock(const char *from, const char *folder)
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return -errno;
-    int rc = take_owner(fd, original);
+    int rc = take_owner(fd, original, is_backup);
     close(fd);
     return rc;
 }
 
-static int finish_folder(const char *from, const char *folder)
+static int finish_folder(const char *from, const char *folder, bool is_backup)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return -errno;
-    int rc = take_owner(fd, from);
+    int rc = take_owner(fd, from, is_backup);
     if (!rc && fsync(fd))
         rc = -errno;
     close(fd);
@@ -100,11 +101,12 @@ static int make_copy(struct wp_txn *txn, const char *parent, char folder[PATH_MA
         return wp_error_set(err, -ENAMETOOLONG, "the path of a copy of '%s' is too long", release);
     if (!mkdtemp(folder))
         return wp_error_errno(err, -errno, "cannot make a folder for a copy of '%s' in '%s'", release, parent);
-    int rc = copy_data(txn->env, from, folder);
+    bool is_backup = strcmp(parent, txn->store->root);
+    int rc = copy_data(txn->env, from, folder, is_backup);
     if (!rc)
-        rc = make_lock(from, folder);
+        rc = make_lock(from, folder, is_backup);
     if (!rc)
-        rc = finish_folder(from, folder);
+        rc = finish_folder(from, folder, is_backup);
     if (!rc)
         return 0;
     wp_path_remove(folder, NULL);

@@ -118,6 +118,22 @@ int wp_txn_put_clock(struct wp_txn *txn, const char *shard, const struct wp_cloc
  * Merged into what is there, last writer by time wins. */
 int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *key, const char *value,
     uint64_t real_s, struct wp_error *err);
+struct wp_metadata_place {
+    const char *aggregate;     /* NULL: of the release */
+    bool has_timebox;          /* "<aggregate>/metadata.~<timebox>.<shard>" */
+    uint64_t timebox_s;
+};
+/* At any of the three levels; value NULL removes the key from this shard. -ENOENT: it was not there. */
+int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard, const char *key,
+    const char *value, uint64_t real_s, struct wp_error *err);
+struct wp_metadata_row {
+    const char *shard, *key, *value;
+    uint64_t real_s;
+    bool is_winner;            /* of all shards: later, then greater shard id */
+};
+/* By key, the winner first. */
+int wp_txn_all_metadata(struct wp_txn *txn, const struct wp_metadata_place *place, int (*visit)(void *context,
+    const struct wp_metadata_row *row), void *context, struct wp_error *err);
 /* "__state__/shard.<shard>" with a new origin, and empty state values that are not there yet, so that the layout is whole. */
 int wp_txn_register_shard(struct wp_txn *txn, const char *shard, struct wp_error *err);
 

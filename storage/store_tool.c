@@ -38,6 +38,13 @@ static const struct command commands[] = {
         WP_TOOL_VALUE(WP_TOOL_QUOTA), wp_tool_prune},
     {"merge", "ROOT[/RELEASE]... --into ROOT", "Take stores into one", 1, WP_TOOL_ARGUMENTS, WP_TOOL_JSON |
         WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO), wp_tool_merge},
+    {"backup", "ROOT[/RELEASE] --into DIR", "Copy it while it is in use", 1, 2, WP_TOOL_JSON | WP_TOOL_VALUE(WP_TOOL_INTO),
+        wp_tool_backup},
+    {"dump", "ROOT[/RELEASE]", "Print all of it as text", 1, 2, WP_TOOL_JSON, wp_tool_dump},
+    {"metadata", "get|set|rm|ls ROOT/RELEASE [KEY [VALUE]]", "Read and write what is said about it", 2, 4, WP_TOOL_JSON |
+        WP_TOOL_LONG | WP_TOOL_VALUE(WP_TOOL_SHARD) | WP_TOOL_VALUE(WP_TOOL_AGGREGATE) | WP_TOOL_VALUE(WP_TOOL_TIMEBOX) |
+        WP_TOOL_VALUE(WP_TOOL_NOW), wp_tool_metadata},
+    {"load", "ROOT [DUMP]", "Make releases of a dump", 1, 2, WP_TOOL_JSON, wp_tool_load},
 };
 #undef AGES
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
@@ -59,7 +66,10 @@ static const struct argp_option all_options[] = {
     {"late-after", KEY_OF(WP_TOOL_LATE), "AGE", 0, "A day or month stays open so long (1h)", 0},
     {"now", KEY_OF(WP_TOOL_NOW), "SECONDS", 0, "Count ages from there instead of from now", 0},
     {"quota", KEY_OF(WP_TOOL_QUOTA), "BYTES", 0, "All releases together take no more; the oldest goes first", 0},
-    {"into", KEY_OF(WP_TOOL_INTO), "ROOT", 0, "The store that takes them, made if it is not there", 0},
+    {"shard", KEY_OF(WP_TOOL_SHARD), "ID", 0, "Of this shard", 0},
+    {"aggregate", KEY_OF(WP_TOOL_AGGREGATE), "NAME", 0, "Of this aggregate, not of the release", 0},
+    {"timebox", KEY_OF(WP_TOOL_TIMEBOX), "SECOND", 0, "Of the aggregate's timebox that begins there", 0},
+    {"into", KEY_OF(WP_TOOL_INTO), "ROOT", 0, "Where it goes, made if it is not there", 0},
 };
 static const unsigned option_flags[] = {WP_TOOL_JSON, WP_TOOL_RECURSIVE, WP_TOOL_LONG, WP_TOOL_DRY_RUN, WP_TOOL_ROLL_UP,
     WP_TOOL_NO_ROLL_UP, WP_TOOL_RENAME_SHARD};

@@ -76,6 +76,10 @@ int wp_tool_verify(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_releases_list(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_compact(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_prune(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_dump(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_load(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_backup(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_merge(struct wp_tool *tool, struct wp_error *err);
 
 /* All of it: parses, runs, prints. The exit status. */

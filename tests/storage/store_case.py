@@ -46,11 +46,8 @@ class StoreCase(unittest.TestCase):
 
     def values(self, root=None):
         """Every key with the digest of what is behind it."""
-        found = {}
-        for key in self.keys(root):
-            if "/" in key and not key.endswith("/"):
-                found[key] = self.json("cat", (root or self.root) + "/" + key)["digest"]
-        return found
+        return {f"{release['release']}/{value['key']}": value["digest"]
+                for release in self.json("dump", root or self.root) for value in release["values"]}
 
     def damage_one(self, root, release):
         """Flips a byte in one compressed body that is in use."""
