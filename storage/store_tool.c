@@ -26,7 +26,7 @@ struct command {
 static const struct command commands[] = {
     {"ls", "ROOT[/RELEASE[/PREFIX]]", "List releases, or keys of one", 1, 3, WP_TOOL_JSON | WP_TOOL_RECURSIVE | WP_TOOL_LONG,
         wp_tool_ls},
-    {"cat", "ROOT/RELEASE/KEY", "Print a value as text", 1, 3, WP_TOOL_JSON, wp_tool_cat},
+    {"cat", "ROOT/RELEASE/KEY", "Print a value, or a sum: ROOT REV:AGGREGATE", 1, 3, WP_TOOL_JSON, wp_tool_cat},
     {"stat", "ROOT[/RELEASE]", "Say how much there is of what", 1, 2, WP_TOOL_JSON, wp_tool_stat},
     {"verify", "ROOT[/RELEASE]", "Read all, name each fault", 1, 2, WP_TOOL_JSON,
         wp_tool_verify},
@@ -44,6 +44,8 @@ static const struct command commands[] = {
     {"metadata", "get|set|rm|ls ROOT/RELEASE [KEY [VALUE]]", "Read and write what is said about it", 2, 4, WP_TOOL_JSON |
         WP_TOOL_LONG | WP_TOOL_VALUE(WP_TOOL_SHARD) | WP_TOOL_VALUE(WP_TOOL_AGGREGATE) | WP_TOOL_VALUE(WP_TOOL_TIMEBOX) |
         WP_TOOL_VALUE(WP_TOOL_NOW), wp_tool_metadata},
+    {"repair", "ROOT[/RELEASE] --drop-damaged", "Give up what is damaged", 1, 2, WP_TOOL_JSON | WP_TOOL_DRY_RUN |
+        WP_TOOL_DROP_DAMAGED, wp_tool_repair},
     {"load", "ROOT [DUMP]", "Make releases of a dump", 1, 2, WP_TOOL_JSON, wp_tool_load},
 };
 #undef AGES
@@ -58,6 +60,7 @@ static const struct argp_option all_options[] = {
     {"roll-up", 'r', NULL, 0, "Make days of old hours, months of old days", 0},
     {"no-roll-up", 'N', NULL, 0, "Delete old hours and days instead of rolling them up", 0},
     {"rename-shard", 'm', NULL, 0, "A shard that has a namesake of another origin gets a name of its own", 0},
+    {"drop-damaged", 'D', NULL, 0, "Delete what cannot be read", 0},
     {"traces", KEY_OF(WP_TOOL_TRACES), "AGE", 0, "Keep traces so long (7d)", 0},
     {"hours", KEY_OF(WP_TOOL_HOURS), "AGE", 0, "Keep hours so long, then as days (30d)", 0},
     {"days", KEY_OF(WP_TOOL_DAYS), "AGE", 0, "Keep days so long, then as months (1y)", 0},
@@ -72,7 +75,7 @@ static const struct argp_option all_options[] = {
     {"into", KEY_OF(WP_TOOL_INTO), "ROOT", 0, "Where it goes, made if it is not there", 0},
 };
 static const unsigned option_flags[] = {WP_TOOL_JSON, WP_TOOL_RECURSIVE, WP_TOOL_LONG, WP_TOOL_DRY_RUN, WP_TOOL_ROLL_UP,
-    WP_TOOL_NO_ROLL_UP, WP_TOOL_RENAME_SHARD};
+    WP_TOOL_NO_ROLL_UP, WP_TOOL_RENAME_SHARD, WP_TOOL_DROP_DAMAGED};
 #define OPTIONS (sizeof(all_options) / sizeof(*all_options))
 
 static unsigned flag_of(size_t option)

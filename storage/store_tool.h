@@ -28,8 +28,10 @@ enum wp_tool_value {
 
 struct wp_tool_place {
     char root[PATH_MAX];
-    char release[NAME_MAX + 1]; /* "": all */
-    char rest[WP_KEY_ROOM];     /* a key or the start of keys, "" none */
+    char release[3 * WP_ID_ROOM]; /* "": all; wp_tool_open makes an id of a reference */
+    char rest[WP_KEY_ROOM];       /* a key or the start of keys, "" none */
+    bool is_reference, has_timebox; /* of an aggregate: `rest` begins with its name */
+    uint64_t timebox_s;
 };
 
 struct wp_tool {
@@ -44,8 +46,10 @@ struct wp_tool {
 
 /* "ROOT", "ROOT RELEASE", "ROOT/RELEASE/KEY" ...: any way to part it. */
 int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err);
-/* Takes the arguments apart and opens tool->store; nothing is made where there is no store. */
+/* Takes the arguments apart, opens tool->store, and resolves a reference; nothing is made where there is no store. */
 int wp_tool_open(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct json_object **object, struct wp_error *err);
 /* The releases that are meant: the given one, or all. Free with wp_strings_free. */
 int wp_tool_releases(struct wp_tool *tool, char ***releases, size_t *count, struct wp_error *err);
 /* One of several releases is damaged: notes it as a complaint, which makes the command fail in the end, and gives 0.
@@ -80,6 +84,7 @@ int wp_tool_dump(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_load(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_backup(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_repair(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_merge(struct wp_tool *tool, struct wp_error *err);
 
 /* All of it: parses, runs, prints. The exit status. */

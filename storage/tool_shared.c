@@ -2,6 +2,8 @@
 /* What the commands share. */
 #include "storage/store_tool.h"
 
+#include "storage/reference.h"
+
 #include <errno.h>
 #include <json-c/json.h>
 #include <signal.h>
@@ -15,7 +17,9 @@
 int wp_tool_open(struct wp_tool *tool, struct wp_error *err)
 {
     int rc = wp_tool_place_of(&tool->place, tool->arguments, err);
-    return rc ? rc : wp_store_open(&tool->store, tool->place.root, false, err);
+    if (!rc)
+        rc = wp_store_open(&tool->store, tool->place.root, false, err);
+    return !rc && wp_is_reference(tool->place.release) ? wp_tool_resolve(tool, err) : rc;
 }
 
 int wp_tool_releases(struct wp_tool *tool, char ***releases, size_t *count, struct wp_error *err)
