@@ -42,7 +42,7 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
         return wp_error_set(err, -ENOMEM, "out of memory");
     engine->options = *options;
     engine->logger = logger;
-    int rc = wp_store_open(&engine->store, options->store, true, err);
+    int rc = wp_store_open_shard(&engine->store, options->store, options->shard, err);
     if (rc) {
         free(engine);
         return rc;

@@ -57,6 +57,7 @@ int wp_store_open(struct wp_store **out, const char *root, bool create, struct w
     for (size_t size = strlen(store->root); size > 1 && store->root[size - 1] == '/'; size--)
         store->root[size - 1] = 0;
     store->map_size = MAP_SIZE;
+    store->is_guarded = !create;
     store->shard_fd = store->upkeep_fd = -1;
     LIST_INIT(&store->envs);
     pthread_mutex_init(&store->lock, NULL);

@@ -2,6 +2,7 @@
 #include "storage/store_env.h"
 
 #include "common/path.h"
+#include "storage/env_check.h"
 #include "storage/store_lock.h"
 
 #include <errno.h>
@@ -83,6 +84,15 @@ static int prepare_folder(const struct wp_store *store, const char *release, boo
     return wp_path_make(path, err);
 }
 
+/* LMDB would end the process that reads a ruined file. A writer has no time to read all of it. */
+static int check_file(const struct wp_store *store, const char *path, struct wp_error *err)
+{
+    int rc = wp_env_measure(path, err);
+    if (rc > 0 || (!rc && store->is_guarded))
+        rc = wp_env_walk(path, err);
+    return rc;
+}
+
 /* Which file it is; LMDB's own descriptor knows. */
 static int note_file(struct wp_env *env)
 {
@@ -110,6 +120,8 @@ static int open_files(const struct wp_store *store, struct wp_env *env, bool wri
 {
     char path[PATH_MAX];
     int dead, rc = prepare_folder(store, env->release, write, path, err);
+    if (!rc)
+        rc = check_file(store, path, err);
     if (rc)
         return rc;
     int mdb_rc = mdb_env_create(&env->mdb);
