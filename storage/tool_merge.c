@@ -2,14 +2,22 @@
 /* wakepath-store merge: first everything is looked at, then each release is one transaction. */
 #include "storage/json_parts.h"
 #include "storage/merge_store.h"
+#include "storage/rows.h"
+#include "storage/shard_store.h"
 #include "storage/store_env.h"
 #include "storage/store_tool.h"
 #include "storage/txn.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+struct seen {                  /* a shard of a source */
+    char release[WP_ID_ROOM], shard[WP_ID_ROOM];
+    uint8_t origin[16];
+};
 
 struct merging {
     struct wp_tool *tool;
@@ -17,6 +25,8 @@ struct merging {
     const char *release;
     struct wp_txn *source;
     struct wp_merge merge;
+    struct seen *seen;                           /* of all sources */
+    uint32_t seen_count, seen_room;
     struct json_object *rows, *shards, *damaged; /* --json; of this release */
     struct wp_buffer lines;                      /* for people; of this release */
     struct wp_error *err;
@@ -60,6 +70,32 @@ static int refuse_itself(const struct merging *merging)
     return wp_error_set(merging->err, -EINVAL, "release '%s' would be merged into itself", merging->release);
 }
 
+/* Namesakes among the sources themselves: the target may know neither yet. */
+static int check_namesakes(struct merging *merging)
+{
+    char **shards = NULL;
+    size_t count = 0;
+    int rc = wp_txn_shards(merging->source, &shards, &count, merging->err);
+    for (size_t i = 0; !rc && i < count && !merging->merge.renames_shards; i++) {
+        struct seen own = {0};
+        snprintf(own.release, sizeof(own.release), "%s", merging->release);
+        snprintf(own.shard, sizeof(own.shard), "%s", shards[i]);
+        rc = wp_txn_shard_origin(merging->source, shards[i], own.origin, merging->err);
+        for (uint32_t j = 0; !rc && j < merging->seen_count; j++) {
+            const struct seen *other = &merging->seen[j];
+            if (!strcmp(own.release, other->release) && !strcmp(own.shard, other->shard) && memcmp(own.origin, other->origin, 16))
+                rc = wp_error_set(merging->err, -EEXIST, "two of the stores have a shard '%s' of release '%s', and they are not the "
+                    "same: --rename-shard gives one a name of its own", own.shard, own.release);
+        }
+        if (!rc && wp_rows_grow(&merging->seen, &merging->seen_room, merging->seen_count, sizeof(*merging->seen)))
+            rc = wp_error_set(merging->err, -ENOMEM, "out of memory for merging");
+        if (!rc)
+            merging->seen[merging->seen_count++] = own;
+    }
+    wp_strings_free(shards, count);
+    return rc;
+}
+
 static int check_release(struct merging *merging)
 {
     struct wp_txn *to = NULL;
@@ -71,6 +107,8 @@ static int check_release(struct merging *merging)
     rc = wp_txn_begin(&to, merging->to, merging->release, false, merging->err);
     if (!rc || rc == -ENOENT)
         rc = wp_merge_check(to, merging->source, &merging->merge, merging->err);
+    if (!rc)
+        rc = check_namesakes(merging);
     wp_txn_abort(to);
     wp_txn_abort(merging->source);
     return rc;
@@ -162,6 +200,7 @@ int wp_tool_merge(struct wp_tool *tool, struct wp_error *err)
         rc = each_release(&merging, tool->arguments[i], merge_release);
     wp_store_close(merging.to);
     wp_buffer_fini(&merging.lines);
+    free(merging.seen);
     json_object_put(merging.shards);
     json_object_put(merging.damaged);
     if (rc || !merging.rows) {
