@@ -79,6 +79,7 @@ class Merge(StoreCase):
 
     def test_a_shard_that_grows(self):
         self.host("a", 1)
+        self.make("v1", f"time:main:{ago(0)}:1", shard="s1", root=self.path("a"))
         self.merge("c", "a")
         self.make("v1", f"time:main:{ago(0)}:1000", f"time:main:{ago(0, 1)}:5", "session:1:50:" + str(NOW), shard="s1", root=self.path("a"))
         self.merge("c", "a")
