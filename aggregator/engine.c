@@ -55,7 +55,7 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
     if (rc)
         wp_error_set(err, rc, "out of memory");
     else
-        rc = wp_store_open(&engine->store, options->store, true, err);
+        rc = wp_store_open_shard(&engine->store, options->store, options->shard, err);
     if (rc) {
         wp_fleet_destroy(engine->fleet);
         free(engine);
