@@ -7,11 +7,14 @@
 
 #include <signal.h>
 
+struct wp_service;
+
 struct wp_ingest_options {
     const char *endpoint;
     uint32_t exit_after_sessions;        /* 0: goes on */
     int ready_fd;                        /* "ready\n" goes there when bound; -1 none */
     const volatile sig_atomic_t *stop;   /* set by a signal: finish what is there and end */
+    struct wp_service *service;          /* borrowed; NULL: no supervisor */
 };
 
 int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest_options *options,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-reporter: a store in, pages or one printed report out. */
+#include "common/config.h"
 #include "common/log.h"
 #include "common/version.h"
 #include "reporter/reporter_options.h"
@@ -54,8 +55,8 @@ int main(int argc, char **argv)
     argp_program_version_hook = print_version;
     wp_reporter_options_parse(&options, argc, argv);
     int rc = options.out ? write_site(&options, &logger, &err) : print_report(&options, &err);
-    if (!rc)
-        return WP_EXIT_OK;
-    wp_log(&logger, WP_LOG_ERROR, "%s", err.text);
-    return WP_EXIT_FAILURE;
+    if (rc)
+        wp_log(&logger, WP_LOG_ERROR, "%s", err.text);
+    wp_config_destroy(options.config);
+    return rc ? WP_EXIT_FAILURE : WP_EXIT_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/reporter_options.h"
 
+#include "common/config.h"
 #include "common/path.h"
 
 #include <argp.h>
@@ -119,10 +120,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, char **argv)
 {
+    /* No file by itself: a person who prints a report does not mean the timer's site. The timer names its file. */
+    static const struct wp_config_spec spec = {"reporter", NULL, NULL};
     static const struct argp argp = {option_table, parse, NULL,
         "Makes pages from a store: where the time went, and who was being waited for.\v"
         "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, 64 usage.",
         NULL, NULL, NULL};
     memset(options, 0, sizeof(*options));
-    argp_parse(&argp, argc, argv, 0, NULL, options);
+    wp_config_parse(&options->config, &spec, &argp, argc, argv, options);
 }

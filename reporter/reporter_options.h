@@ -6,11 +6,14 @@
 
 #include <stdbool.h>
 
+struct wp_config;
+
 struct wp_reporter_options {
     const char *store, *out, *release, *aggregate;  /* borrowed from argv; NULL not given */
     enum wp_format format;
     bool format_given, quiet, no_wait;
     struct wp_selection selection;
+    struct wp_config *config;                       /* owned by main; strings point into it */
 };
 
 /* Prints help or a usage error and ends the program where the command line asks for that (argp). */
