@@ -9,13 +9,55 @@ cpack=$2
 folder=$(mktemp -d /var/tmp/wakepath-packages-XXXXXX)
 root=$folder/root
 
+pids=()
+container=
 cleanup() {
-  for mount in dev/shm sys/kernel/tracing sys proc; do
-    mountpoint -q "$root/$mount" && umount "$root/$mount"
+  [ -z "$container" ] || kill -TERM "$container" 2>/dev/null || true
+  for pid in "${pids[@]}"; do
+    kill -TERM "$pid" 2>/dev/null || true
   done
+  wait
+  unmount
   rm -rf --one-file-system "$folder"
 }
 trap cleanup EXIT
+
+mount_all() {
+  mount -t proc proc "$root/proc"
+  mount -t sysfs sysfs "$root/sys"
+  mount -t tracefs tracefs "$root/sys/kernel/tracing"
+  mount -t tmpfs tmpfs "$root/dev/shm"
+}
+
+unmount() {
+  for mount in dev/shm sys/kernel/tracing sys proc; do
+    ! mountpoint -q "$root/$mount" || umount "$root/$mount"
+  done
+}
+
+# No service manager of the host has a part in it: it runs where there is none, too.
+boot() {
+  SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 systemd-nspawn -q -D "$root" --boot --register=no --keep-unit --console=pipe \
+    --kill-signal=SIGRTMIN+3 --capability=CAP_BPF,CAP_PERFMON,CAP_SYS_PTRACE,CAP_SYSLOG --bind=/sys/kernel/tracing \
+    --system-call-filter='bpf perf_event_open' >"$folder/boot" 2>&1 </dev/null &
+  container=$!
+}
+booted() { nsenter -t "$(pgrep -P "$container" | head -n 1)" -m -p -u -i -C -r "$@"; }
+await() {
+  for _ in $(seq 60); do
+    ! booted systemctl "$@" 2>/dev/null || return 0
+    kill -0 "$container" 2>/dev/null || break
+    sleep 1
+  done
+  cat "$folder/boot"
+  booted journalctl --no-pager -n 40 || true
+  die "never: systemctl $*"
+}
+halt() {
+  kill -TERM "$container"
+  wait "$container" || true
+  container=
+}
 
 die() { echo "packages_test: $*" >&2; exit 1; }
 inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@"; }
@@ -36,11 +78,8 @@ echo "--- a clean root"
 debootstrap --variant=minbase bookworm "$root" "${WAKEPATH_DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$folder/log" 2>&1 ||
   { tail -n 20 "$folder/log"; die "debootstrap failed"; }
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-mount -t proc proc "$root/proc"
-mount -t sysfs sysfs "$root/sys"
-mount -t tracefs tracefs "$root/sys/kernel/tracing"
 mkdir -p "$root/dev/shm" "$root/packages"
-mount -t tmpfs tmpfs "$root/dev/shm"
+mount_all
 cp "$folder"/1/*.deb "$root/packages/"
 
 echo "--- install"
@@ -64,7 +103,8 @@ echo "--- the service: each as its own user, with the capabilities of its unit"
 start() { # LOG COMMAND...
   local log=$1
   shift
-  inside "$@" >"$folder/$log" 2>&1 &
+  chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C "$@" >"$folder/$log" 2>&1 &
+  pids+=("$!")
 }
 caps=$(sed -n 's/^AmbientCapabilities=//p' "$root/lib/systemd/system/wakepath-collector.service" |
   tr 'A-Z ' 'a-z,' | sed 's/cap_/+/g')
@@ -83,6 +123,32 @@ wait "$aggregator" || { cat "$folder/aggregator"; die "the aggregator failed"; }
 report() { inside setpriv --reuid=wakepath --regid=wakepath --clear-groups wakepath-reporter --config /etc/wakepath/reporter.conf; }
 report
 grep -q from-deb "$root/var/lib/wakepath/site/index.html" || die "the release is not on the page"
+
+echo "--- systemd itself, in a container: the units as they are shipped"
+inside apt-get install -y -qq --no-install-recommends -o Dpkg::Use-Pty=0 systemd systemd-sysv dbus >"$folder/log" 2>&1 </dev/null ||
+  { tail -n 30 "$folder/log"; die "systemd cannot be installed"; }
+inside systemctl enable wakepath-aggregator wakepath-collector wakepath-reporter.timer >"$folder/log" 2>&1
+unmount
+boot
+# READY=1 of both has come, by the hardened way
+await is-active --quiet wakepath-aggregator wakepath-collector
+# The journal shows the reload of a changed level; the socket's group let the collector in.
+echo 'log-level = "debug"' >>"$root/etc/wakepath/aggregator.conf"
+booted systemctl reload wakepath-aggregator wakepath-collector
+sleep 2
+booted systemctl start wakepath-reporter
+booted systemctl stop wakepath-collector wakepath-aggregator
+booted journalctl --no-pager -u wakepath-collector -u wakepath-aggregator -u wakepath-reporter >"$folder/journal"
+for sign in 'collecting source=bpf' 'key=log-level value="debug"' 'session ends' 'Finished wakepath-reporter'; do
+  grep -q "$sign" "$folder/journal" || { cat "$folder/journal"; die "the journal lacks '$sign'"; }
+done
+for unit in wakepath-collector wakepath-aggregator; do
+  [ "$(booted systemctl show -p Result -p NRestarts --value "$unit" | sort | tr -s '\n' ' ')" = "0 success " ] ||
+    { cat "$folder/journal"; die "$unit has failed or was restarted"; }
+done
+halt
+mount_all
+[ -e "$root/var/lib/wakepath/store/unversioned/data.mdb" ] || die "the service has written nothing"
 
 echo "--- upgrade"
 before=$(inside wakepath-store ls -R --long /var/lib/wakepath/store)
