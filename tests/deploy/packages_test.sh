@@ -57,6 +57,9 @@ halt() {
   kill -TERM "$container"
   wait "$container" || true
   container=
+  # what nspawn made of the host's control groups, unless somebody is in it
+  find /sys/fs/cgroup -depth -type d \( -path '*/payload' -o -path '*/payload/*' -o -path '*/supervisor' \) \
+    -exec rmdir --ignore-fail-on-non-empty {} + 2>/dev/null || true
 }
 
 die() { echo "packages_test: $*" >&2; exit 1; }
