@@ -3,6 +3,7 @@
 #define WP_COLLECTOR_COLLECTOR_H
 /* The work of the collector: a source, batches, and where they go (an aggregator, a file, or both). */
 #include "collector/source_bpf.h"
+#include "collector/test_clock.h"
 #include "common/log.h"
 
 #include <signal.h>
@@ -19,6 +20,8 @@ struct wp_collector_options {
     const char *source_path;        /* of perf-script and capture; "-": standard input */
     const char *endpoint, *output;  /* NULL: none; at least one */
     const char *hostname, *release; /* NULL: as found, none */
+    const char *part;               /* what of the machine the host is (its network namespace); NULL: all of it */
+    struct wp_test_clock test_clock;
     const char *labels[WP_COLLECTOR_LIST], *patterns[WP_COLLECTOR_LIST];
     unsigned label_count, pattern_count;
     struct wp_source_bpf_options bpf;

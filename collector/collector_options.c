@@ -12,7 +12,7 @@
 
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
-    KEY_STATS };
+    KEY_STATS, KEY_TEST_CLOCK };
 
 static const struct argp_option option_table[] = {
     {"source", KEY_SOURCE, "SOURCE", 0, "bpf (default: the live kernel), perf-script:FILE (or -), capture:FILE", 0},
@@ -31,6 +31,7 @@ static const struct argp_option option_table[] = {
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {"ring-size", KEY_RING, "BYTES", 0, "of the buffer between kernel and collector, a power of two (default 16777216)", 0},
     {"replay-speed", KEY_SPEED, "SPEED", 0, "of a capture: recorded or fast (default fast)", 0},
+    {"test-clock", KEY_TEST_CLOCK, "OFFSET_MS[,PPM[,AFTER_S:STEP_MS]]", OPTION_HIDDEN, "be wrong about the time on purpose", 0},
     {"stats", KEY_STATS, 0, 0, "print counts as JSON at the end", 0},
     {0},
 };
@@ -79,6 +80,7 @@ static void take_netns(struct wp_collector_options *o, struct argp_state *state,
     if (stat(path, &status))
         argp_failure(state, WP_EXIT_FAILURE, errno, "no network namespace at '%s'", path);
     o->bpf.netns_inum = (uint32_t)status.st_ino;
+    o->part = path;
 }
 
 static void take_ring(struct wp_collector_options *o, struct argp_state *state, const char *text)
@@ -108,6 +110,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct parse *parse = state->input;
     struct wp_collector_options *o = parse->options;
+    struct wp_error err = {0};
     switch (key) {
     case KEY_SOURCE: take_source(o, state, argument); break;
     case KEY_CONNECT: o->endpoint = argument; break;
@@ -135,6 +138,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (strcmp(argument, "fast") && strcmp(argument, "recorded"))
             argp_error(state, "--replay-speed takes recorded or fast, not '%s'", argument);
         o->is_fast = !strcmp(argument, "fast");
+        break;
+    case KEY_TEST_CLOCK:
+        if (wp_test_clock_parse(&o->test_clock, argument, &err))
+            argp_error(state, "%s", err.text);
         break;
     case KEY_STATS: o->says_stats = true; break;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;

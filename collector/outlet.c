@@ -51,6 +51,12 @@ void wp_outlet_close(struct wp_outlet *o)
     free(o);
 }
 
+void wp_outlet_answer_probes(struct wp_outlet *o, uint64_t (*clock_ns)(const void *context), const void *context)
+{
+    if (o->sender)
+        wp_sender_answer_probes(o->sender, clock_ns, context);
+}
+
 bool wp_outlet_is_ready(const struct wp_outlet *o)
 {
     return !o->sender || wp_sender_is_welcome(o->sender);

@@ -73,6 +73,11 @@ void wp_sender_close(struct wp_sender *s)
     free(s);
 }
 
+void wp_sender_answer_probes(struct wp_sender *s, uint64_t (*clock_ns)(const void *context), const void *context)
+{
+    wp_client_answer_probes(s->client, clock_ns, context);
+}
+
 bool wp_sender_is_welcome(const struct wp_sender *s)
 {
     return wp_client_is_welcome(s->client);

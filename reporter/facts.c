@@ -132,6 +132,29 @@ static void take_limits(struct wp_facts *facts)
         qsort(facts->limits, facts->limit_count, sizeof(*facts->limits), compare_limits);
 }
 
+static int compare_edges(const void *left, const void *right)
+{
+    const struct wp_edge_fact *a = left, *b = right;
+    if (a->waited_ns != b->waited_ns)
+        return a->waited_ns > b->waited_ns ? -1 : 1;
+    int order = strcmp(a->from, b->from);
+    return order ? order : strcmp(a->to, b->to);
+}
+
+static void take_edges(struct wp_facts *facts)
+{
+    uint32_t count;
+    const struct wp_report_edge *rows = wp_report_edges(facts->report, &count);
+    facts->edges = wp_pool_alloc(&facts->pool, (count + 1u) * sizeof(*facts->edges));
+    for (uint32_t i = 0; facts->edges && i < count; i++)
+        facts->edges[facts->edge_count++] = (struct wp_edge_fact){.from = wp_report_text(facts->report, rows[i].from),
+            .to = wp_report_text(facts->report, rows[i].to), .messages = rows[i].messages, .waited_ns = rows[i].waited_ns,
+            .transit_ns = rows[i].messages ? rows[i].transit_ns / rows[i].messages : 0,
+            .transit_max_ns = rows[i].transit_max_ns, .bound_ns = rows[i].bound_max_ns};
+    if (facts->edge_count)
+        qsort(facts->edges, facts->edge_count, sizeof(*facts->edges), compare_edges);
+}
+
 static void take_totals(struct wp_facts *facts)
 {
     uint32_t count;
@@ -171,6 +194,7 @@ int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggr
     take_unexplained(facts);
     take_events(facts);
     take_limits(facts);
+    take_edges(facts);
     wp_functions_build(facts);
     if (!facts->pool.failed)
         wp_findings_build(facts);

@@ -44,6 +44,14 @@ struct wp_limit_fact {
     uint64_t count, ns;
 };
 
+/* Waits on one host that messages from another one ended. */
+struct wp_edge_fact {
+    const char *from, *to;
+    uint64_t messages, waited_ns;
+    uint64_t transit_ns, transit_max_ns; /* the mean and the longest way of such a message */
+    uint64_t bound_ns;                   /* how well the two clocks were known, at worst */
+};
+
 /* A finding: a plain sentence, the time it speaks of and the view that shows it. */
 struct wp_finding {
     const char *kind;       /* "waiting", "running", "disk" ...: stable, for scripts */
@@ -67,9 +75,10 @@ struct wp_facts {
     struct wp_unexplained_fact *unexplained;
     struct wp_event_fact *events;
     struct wp_limit_fact *limits;
+    struct wp_edge_fact *edges;    /* longest waits first */
     struct wp_damage *damage;      /* owned */
     struct wp_finding findings[WP_FINDINGS];
-    size_t host_count, process_count, function_count, unexplained_count, event_count, limit_count, damage_count;
+    size_t host_count, process_count, function_count, unexplained_count, event_count, limit_count, edge_count, damage_count;
     size_t finding_count;
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];
     uint64_t events_total, events_dropped;

@@ -133,6 +133,24 @@ static struct json_object *unexplained_of(struct writer *writer, const struct wp
     return array;
 }
 
+static struct json_object *edges_of(struct writer *writer, const struct wp_facts *facts)
+{
+    struct json_object *rows = json_object_new_array();
+    for (size_t i = 0; i < facts->edge_count; i++) {
+        const struct wp_edge_fact *edge = &facts->edges[i];
+        struct json_object *row = json_object_new_object();
+        put_text(writer, row, "from", edge->from);
+        put_text(writer, row, "to", edge->to);
+        put_number(writer, row, "messages", edge->messages);
+        put_number(writer, row, "waited_ns", edge->waited_ns);
+        put_number(writer, row, "transit_ns", edge->transit_ns);
+        put_number(writer, row, "transit_max_ns", edge->transit_max_ns);
+        put_number(writer, row, "clock_bound_ns", edge->bound_ns);
+        append(writer, rows, row);
+    }
+    return rows;
+}
+
 static struct json_object *limits_of(struct writer *writer, const struct wp_facts *facts)
 {
     struct json_object *array = json_object_new_array();
@@ -195,6 +213,7 @@ static void put_all(struct writer *writer, struct json_object *root, const struc
     put(writer, root, "unexplained", unexplained_of(writer, facts));
     put(writer, root, "functions", functions_of(writer, facts));
     put(writer, root, "limits", limits_of(writer, facts));
+    put(writer, root, "edges", edges_of(writer, facts));
     put(writer, root, "damage", damage_of(writer, facts));
 }
 

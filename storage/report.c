@@ -41,12 +41,12 @@ void wp_report_destroy(struct wp_report *report)
     if (!report)
         return;
     struct wp_intmap *maps[] = {&report->tree.frames, &report->tree.children, &report->names, &report->by_process,
-        &report->by_unexplained, &report->by_host, &report->by_event, &report->by_limit};
+        &report->by_unexplained, &report->by_host, &report->by_event, &report->by_limit, &report->by_edge};
     for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
         wp_intmap_fini(maps[i]);
     void *rows[] = {report->frames, report->nodes, report->node_cell, report->cells, report->cell_next,
         report->processes, report->unexplained, report->largest, report->spans, report->hosts, report->events,
-        report->limits};
+        report->limits, report->edges};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         free(rows[i]);
     wp_intern_destroy(report->strings);
@@ -56,11 +56,11 @@ void wp_report_destroy(struct wp_report *report)
 void wp_report_clear(struct wp_report *report)
 {
     struct wp_intmap *maps[] = {&report->tree.frames, &report->tree.children, &report->names, &report->by_process,
-        &report->by_unexplained, &report->by_host, &report->by_event, &report->by_limit};
+        &report->by_unexplained, &report->by_host, &report->by_event, &report->by_limit, &report->by_edge};
     for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
         wp_intmap_clear(maps[i]);
     report->cell_count = report->process_count = report->unexplained_count = report->largest_count = 0;
-    report->span_count = report->host_count = report->event_count = report->limit_count = 0;
+    report->span_count = report->host_count = report->event_count = report->limit_count = report->edge_count = 0;
     report->recorded_ns = report->window_ns = report->uncertain_ns = report->detached_ns = 0;
     report->largest_is_fresh = report->has_failed = false;
     if (wp_intern_count(report->strings) > KEPT_STRINGS) {
@@ -297,6 +297,42 @@ void wp_report_limit_add(struct wp_report *report, const struct wp_limit_count *
 void wp_report_limit(struct wp_report *report, const char *name, uint64_t count, uint64_t ns)
 {
     wp_report_limit_add(report, &(struct wp_limit_count){wp_report_string(report, name), count, ns});
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+void wp_report_edge_add(struct wp_report *report, const struct wp_report_edge *add)
+{
+    bool is_new;
+    if (!add->messages)
+        return;
+    if (add->from == UINT32_MAX || add->to == UINT32_MAX ||
+            wp_rows_grow(&report->edges, &report->edge_room, report->edge_count, sizeof(*report->edges))) {
+        report->has_failed = true;
+        return;
+    }
+    uint32_t index = find_row(&report->by_edge, (struct wp_intkey){add->from, add->to}, report->edge_count, &is_new);
+    if (checked(report, index) == UINT32_MAX)
+        return;
+    if (is_new)
+        report->edges[report->edge_count++] = (struct wp_report_edge){.from = add->from, .to = add->to};
+    struct wp_report_edge *row = &report->edges[index];
+    row->messages = wp_sum(row->messages, add->messages);
+    row->waited_ns = wp_sum(row->waited_ns, add->waited_ns);
+    row->transit_ns = wp_sum(row->transit_ns, add->transit_ns);
+    row->transit_max_ns = larger(row->transit_max_ns, add->transit_max_ns);
+    row->bound_max_ns = larger(row->bound_max_ns, add->bound_max_ns);
+}
+
+void wp_report_edge(struct wp_report *report, const char *from, const char *to, const struct wp_report_edge *sums)
+{
+    struct wp_report_edge row = *sums;
+    row.from = wp_report_string(report, from);
+    row.to = wp_report_string(report, to);
+    wp_report_edge_add(report, &row);
 }
 
 void wp_report_window(struct wp_report *report, uint64_t recorded_ns, uint64_t window_ns)

@@ -77,6 +77,15 @@ struct wp_limit_count {
     uint64_t count, ns;
 };
 
+/* Waits on one host that messages from another one ended. */
+struct wp_report_edge {
+    uint32_t from, to;   /* string ids of hosts */
+    uint64_t messages;
+    uint64_t waited_ns;
+    uint64_t transit_ns, transit_max_ns;  /* of the last message, sum and most */
+    uint64_t bound_max_ns;                /* how well the two clocks were known, at worst */
+};
+
 struct wp_report; /* opaque; the arrays are read with the accessors */
 
 struct wp_report *wp_report_create(void);
@@ -99,6 +108,8 @@ void wp_report_activity(struct wp_report *report, uint64_t start_ns, uint64_t en
 void wp_report_host(struct wp_report *report, const char *host);
 void wp_report_events(struct wp_report *report, const char *kind, uint64_t total, uint64_t dropped);
 void wp_report_limit(struct wp_report *report, const char *name, uint64_t count, uint64_t ns);
+/* `sums` without its hosts: the maxima are of these messages. */
+void wp_report_edge(struct wp_report *report, const char *from, const char *to, const struct wp_report_edge *sums);
 /* Recorded time and the time it stands for (windows); coverage is their ratio. */
 void wp_report_window(struct wp_report *report, uint64_t recorded_ns, uint64_t window_ns);
 void wp_report_uncertain(struct wp_report *report, uint64_t ns); /* of the total, touched by drops or healed gaps */
@@ -124,6 +135,7 @@ const struct wp_span *wp_report_spans(const struct wp_report *report, uint32_t *
 const uint32_t *wp_report_hosts(const struct wp_report *report, uint32_t *count); /* string ids */
 const struct wp_event_count *wp_report_event_counts(const struct wp_report *report, uint32_t *count);
 const struct wp_limit_count *wp_report_limits(const struct wp_report *report, uint32_t *count);
+const struct wp_report_edge *wp_report_edges(const struct wp_report *report, uint32_t *count);
 
 /* --- the merge law and the stored form --- */
 int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct wp_error *err);

@@ -22,13 +22,14 @@ struct wp_report {
     uint32_t *hosts;
     struct wp_event_count *events;
     struct wp_limit_count *limits;
+    struct wp_report_edge *edges;
     uint32_t frame_count, node_count, cell_count, process_count, unexplained_count, largest_count, span_count,
-        host_count, event_count, limit_count;
+        host_count, event_count, limit_count, edge_count;
     uint32_t frame_room, node_room, node_cell_room, cell_room, cell_next_room, process_room, unexplained_room,
-        span_room, host_room, event_room, limit_room;
+        span_room, host_room, event_room, limit_room, edge_room;
     struct wp_tree_index tree;
     struct wp_intmap names;    /* (host, comm) -> a number for the pair */
-    struct wp_intmap by_process, by_unexplained, by_host, by_event, by_limit;
+    struct wp_intmap by_process, by_unexplained, by_host, by_event, by_limit, by_edge;
     uint64_t recorded_ns, window_ns, uncertain_ns, detached_ns;
     bool largest_is_fresh, has_failed;
 };
@@ -39,6 +40,7 @@ void wp_report_unexplained_add(struct wp_report *report, const struct wp_unexpla
 void wp_report_host_add(struct wp_report *report, uint32_t string);
 void wp_report_event_add(struct wp_report *report, const struct wp_event_count *row);
 void wp_report_limit_add(struct wp_report *report, const struct wp_limit_count *row);
+void wp_report_edge_add(struct wp_report *report, const struct wp_report_edge *row);
 /* wp_report_encode, and how many nodes it wrote (those that time stands on). */
 int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32_t *nodes, struct wp_error *err);
 struct wp_tree_rows wp_report_tree(struct wp_report *report);

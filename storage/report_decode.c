@@ -28,6 +28,9 @@ static int check_columns(const message_type *m, struct wp_error *err)
         rc = WP_LENGTHS("events", err, m->n_event_kind, m->n_event_total, m->n_event_dropped);
     if (!rc)
         rc = WP_LENGTHS("limits", err, m->n_limit_name, m->n_limit_count, m->n_limit_ns);
+    if (!rc)
+        rc = WP_LENGTHS("edges", err, m->n_edge_from, m->n_edge_to, m->n_edge_messages, m->n_edge_waited_ns,
+            m->n_edge_transit_ns, m->n_edge_transit_max_ns, m->n_edge_bound_max_ns);
     return rc;
 }
 
@@ -49,6 +52,8 @@ static int check_ids(const message_type *m, struct wp_error *err)
         {m->hosts, m->n_hosts, m->n_strings, "host"},
         {m->event_kind, m->n_event_kind, m->n_strings, "event kind"},
         {m->limit_name, m->n_limit_name, m->n_strings, "limit"},
+        {m->edge_from, m->n_edge_from, m->n_strings, "host of an edge"},
+        {m->edge_to, m->n_edge_to, m->n_strings, "host of an edge"},
     };
     int rc = wp_bytes_check(m->frame_style, 1, WP_STYLES - 1, "style of a frame", err);
     if (!rc)
@@ -124,6 +129,9 @@ static void take_rows(struct wp_report *report, const message_type *m)
             &(struct wp_event_count){m->event_kind[i], m->event_total[i], m->event_dropped[i]});
     for (size_t i = 0; i < m->n_limit_name; i++)
         wp_report_limit_add(report, &(struct wp_limit_count){m->limit_name[i], m->limit_count[i], m->limit_ns[i]});
+    for (size_t i = 0; i < m->n_edge_from; i++)
+        wp_report_edge_add(report, &(struct wp_report_edge){m->edge_from[i], m->edge_to[i], m->edge_messages[i],
+            m->edge_waited_ns[i], m->edge_transit_ns[i], m->edge_transit_max_ns[i], m->edge_bound_max_ns[i]});
     wp_report_window(report, m->recorded_ns, m->window_ns);
     wp_report_uncertain(report, m->uncertain_ns);
     wp_report_detached(report, m->detached_ns);

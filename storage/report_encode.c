@@ -156,6 +156,29 @@ static void put_counts(struct encoder *encoder)
     }
 }
 
+static void put_edges(struct encoder *encoder)
+{
+    Wakepath__Store__Report *message = &encoder->message;
+    const struct wp_report_order *order = &encoder->order;
+    COLUMN(encoder, u32, edge_from, order->edge_count);
+    COLUMN(encoder, u32, edge_to, order->edge_count);
+    COLUMN(encoder, u64, edge_messages, order->edge_count);
+    COLUMN(encoder, u64, edge_waited_ns, order->edge_count);
+    COLUMN(encoder, u64, edge_transit_ns, order->edge_count);
+    COLUMN(encoder, u64, edge_transit_max_ns, order->edge_count);
+    COLUMN(encoder, u64, edge_bound_max_ns, order->edge_count);
+    for (uint32_t i = 0; !encoder->columns.has_failed && i < order->edge_count; i++) {
+        const struct wp_report_edge *row = &encoder->report->edges[order->edges[i]];
+        message->edge_from[i] = order->string_rank[row->from];
+        message->edge_to[i] = order->string_rank[row->to];
+        message->edge_messages[i] = row->messages;
+        message->edge_waited_ns[i] = row->waited_ns;
+        message->edge_transit_ns[i] = row->transit_ns;
+        message->edge_transit_max_ns[i] = row->transit_max_ns;
+        message->edge_bound_max_ns[i] = row->bound_max_ns;
+    }
+}
+
 int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32_t *nodes, struct wp_error *err)
 {
     struct encoder encoder = {.report = report};
@@ -170,6 +193,7 @@ int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32
     put_unexplained(&encoder);
     put_spans_and_hosts(&encoder);
     put_counts(&encoder);
+    put_edges(&encoder);
     encoder.message.recorded_ns = report->recorded_ns;
     encoder.message.window_ns = report->window_ns;
     encoder.message.uncertain_ns = report->uncertain_ns;

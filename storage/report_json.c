@@ -92,6 +92,18 @@ static void put_counts(struct json_object *object, const struct wp_report *repor
         wp_json_put_number(row, "count", limits[i].count);
         wp_json_put_number(row, "ns", limits[i].ns);
     }
+    rows = wp_json_put_rows(object, "edges");
+    const struct wp_report_edge *edges = wp_report_edges(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_object *row = wp_json_add_row(rows);
+        wp_json_put_text(row, "from", wp_report_text(report, edges[i].from));
+        wp_json_put_text(row, "to", wp_report_text(report, edges[i].to));
+        wp_json_put_number(row, "messages", edges[i].messages);
+        wp_json_put_number(row, "waited_ns", edges[i].waited_ns);
+        wp_json_put_number(row, "transit_ns", edges[i].transit_ns);
+        wp_json_put_number(row, "transit_max_ns", edges[i].transit_max_ns);
+        wp_json_put_number(row, "bound_max_ns", edges[i].bound_max_ns);
+    }
     wp_json_put(object, "coverage", json_object_new_double(wp_report_coverage(report)));
     wp_json_put_number(object, "uncertain_ns", wp_report_uncertain_ns(report));
     wp_json_put_number(object, "detached_ns", wp_report_detached_ns(report));

@@ -51,6 +51,7 @@ static void merge_rows(struct merge *merge)
     const struct wp_report *from = merge->from;
     uint32_t processes = from->process_count, unexplained = from->unexplained_count, spans = from->span_count;
     uint32_t hosts = from->host_count, events = from->event_count, limits = from->limit_count;
+    uint32_t edges = from->edge_count;
     for (uint32_t i = 0; i < processes; i++) {
         struct wp_report_process row = from->processes[i];
         uint64_t total_ns = row.total_ns, running_ns = row.running_ns;
@@ -77,6 +78,12 @@ static void merge_rows(struct merge *merge)
         struct wp_limit_count row = from->limits[i];
         row.name = string_here(merge, row.name);
         wp_report_limit_add(merge->into, &row);
+    }
+    for (uint32_t i = 0; i < edges; i++) {
+        struct wp_report_edge row = from->edges[i];
+        row.from = string_here(merge, row.from);
+        row.to = string_here(merge, row.to);
+        wp_report_edge_add(merge->into, &row);
     }
 }
 

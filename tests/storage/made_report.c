@@ -92,6 +92,10 @@ void made_add(struct wp_report *report, const struct made_fact *fact)
     case MADE_UNCERTAIN:
         wp_report_uncertain(report, fact->a);
         break;
+    case MADE_EDGE:
+        wp_report_edge(report, hosts[fact->c % 4], hosts[fact->d % 4], &(struct wp_report_edge){.messages = fact->a % 5,
+            .waited_ns = fact->a, .transit_ns = fact->b, .transit_max_ns = fact->b, .bound_max_ns = fact->a % 100});
+        break;
     case MADE_DETACHED:
     case MADE_KINDS:
         wp_report_detached(report, fact->a);
