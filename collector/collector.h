@@ -11,6 +11,8 @@
 #include <signal.h>
 #include <stdio.h>
 
+struct wp_service;
+
 #define WP_COLLECTOR_LIST 64u
 
 enum wp_collector_source { WP_FROM_BPF, WP_FROM_PERF_SCRIPT, WP_FROM_CAPTURE };
@@ -31,6 +33,7 @@ struct wp_collector_options {
     bool says_stats;
     int ready_fd;                   /* -1: none */
     volatile sig_atomic_t *stop;    /* borrowed */
+    struct wp_service *service;     /* borrowed; NULL: no supervisor */
 };
 
 /* 0 when the source has ended or was stopped and everything has arrived. */

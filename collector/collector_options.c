@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/collector_options.h"
 
+#include "common/config.h"
 #include "common/path.h"
 #include "common/version.h"
 
@@ -214,8 +215,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-void wp_collector_options_parse(struct wp_collector_options *options, enum wp_log_level *log_level, int argc, char **argv)
+void wp_collector_options_parse(struct wp_collector_options *options, enum wp_log_level *log_level,
+    struct wp_config **config, int argc, char **argv)
 {
+    static const char *const flags_only[] = {"ready-fd", "command-pid", NULL};
+    static const struct wp_config_spec spec = {"collector", "/etc/wakepath/collector.conf", flags_only};
     static const struct argp argp = {option_table, parse_option, NULL,
         "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL, NULL, NULL};
     struct parse parse = {options, log_level};
@@ -224,5 +228,5 @@ void wp_collector_options_parse(struct wp_collector_options *options, enum wp_lo
     *log_level = WP_LOG_INFO;
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version = "wakepath-collector " WP_VERSION;
-    argp_parse(&argp, argc, argv, 0, NULL, &parse);
+    wp_config_parse(config, &spec, &argp, argc, argv, &parse);
 }
