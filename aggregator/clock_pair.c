@@ -56,7 +56,8 @@ static bool goes_back(const struct wp_clock_points *own, uint32_t i)
 {
     const struct wp_clock_point *point = &own->points[i];
     int64_t on = (int64_t)(point[1].at_ns - point->at_ns);
-    return point->offset_ns > point[1].offset_ns && (uint64_t)(point->offset_ns - point[1].offset_ns) > (uint64_t)on + BACK_NS;
+    return point->offset_ns > point[1].offset_ns &&
+        (uint64_t)(point->offset_ns - point[1].offset_ns) > (uint64_t)on + BACK_NS;
 }
 
 /* A full side: what is older than the history goes, of what is not new one point in a coarse cell stays. */
@@ -115,7 +116,8 @@ static bool is_impossible(enum wp_wedge_side side, struct wp_clock_point point, 
 
 static enum wp_clock_news condemn(struct wp_clock_pair *pair, uint64_t at_ns)
 {
-    uint64_t since = at_ns > pair->contradicted_at_ns ? at_ns - pair->contradicted_at_ns : pair->contradicted_at_ns - at_ns;
+    uint64_t since = at_ns > pair->contradicted_at_ns ? at_ns - pair->contradicted_at_ns :
+        pair->contradicted_at_ns - at_ns;
     pair->clean = 0;
     if (since < CONTRADICTION_PERIOD_NS)
         return WP_CLOCK_TIGHTER;
@@ -126,8 +128,8 @@ static enum wp_clock_news condemn(struct wp_clock_pair *pair, uint64_t at_ns)
     return WP_CLOCK_CONTRADICTION;
 }
 
-static enum wp_clock_news judge(struct wp_clock_pair *pair, enum wp_wedge_side side, struct wp_clock_point point, bool is_new,
-    const struct wp_clock_steps *const steps[2])
+static enum wp_clock_news judge(struct wp_clock_pair *pair, enum wp_wedge_side side, struct wp_clock_point point,
+    bool is_new, const struct wp_clock_steps *const steps[2])
 {
     struct wp_clock_points *other = &pair->sides[!side];
     uint32_t i = find(other, point.at_ns + (point.at_ns < UINT64_MAX));

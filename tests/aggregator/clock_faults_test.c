@@ -42,11 +42,13 @@ static void turning(uint64_t seed)
     link->is_random = made_next(&c.random) & 1;
     struct made_clock *clock = &c.hosts[made_next(&c.random) & 1];
     bool is_slew = made_next(&c.random) & 1;
-    long double rate = is_slew ? 0.08L * made_unit(&c.random) + 0.01L : (long double)made_between(&c.random, -400000, 400000) * 1e-9L;
+    long double rate = is_slew ? 0.08L * made_unit(&c.random) + 0.01L :
+        (long double)made_between(&c.random, -400000, 400000) * 1e-9L;
     uint64_t at_ns = (uint64_t)made_between(&c.random, 11 * (int64_t)SECOND, 12 * (int64_t)SECOND);
     made_turn_at(clock, at_ns, 0, rate);
     if (is_slew) /* ends again */
-        made_turn_at(clock, at_ns + (uint64_t)made_between(&c.random, 3 * (int64_t)SECOND, 9 * (int64_t)SECOND), 0, -rate);
+        made_turn_at(clock, at_ns + (uint64_t)made_between(&c.random, 3 * (int64_t)SECOND, 9 * (int64_t)SECOND), 0,
+            -rate);
     made_case_inquire(&c, 0, 30 * SECOND, false);
     made_case_end(&c);
 }
@@ -75,7 +77,8 @@ static void recovering(uint64_t seed)
         for (uint64_t t = 26 * SECOND; t < 28 * SECOND; t += SECOND / 10)
             for (uint32_t from = 0; from < 2; from++)
                 if (!made_is_shown_twice(&c, from, t))
-                    assert_true(made_case_ask(&c, from, !from, t, false, &offset) && offset.bound_ns < 2 * before + 20000);
+                    assert_true(made_case_ask(&c, from, !from, t, false, &offset) &&
+                        offset.bound_ns < 2 * before + 20000);
     } else {
         assert_true(made_case_inquire(&c, 26 * SECOND, 31 * SECOND, false) < 2 * before + 20000);
     }
@@ -117,7 +120,8 @@ static void test_suspended(void **state)
             assert_true(made_case_ask(&c, !sleeper, sleeper, t, true, &offset));
             assert_true(offset.bound_ns < 2000000);
         }
-        assert_true(made_case_ask(&c, sleeper, !sleeper, at_ns - SECOND, true, &offset)); /* and what was before is still known */
+        /* and what was before is still known */
+        assert_true(made_case_ask(&c, sleeper, !sleeper, at_ns - SECOND, true, &offset));
         made_case_end(&c);
     }
 }
@@ -134,11 +138,15 @@ static void test_told(void **state)
         uint64_t at_ns = 20 * SECOND + SECOND / 2;
         made_turn_at(&c.hosts[stepped], at_ns, SECOND, 0);
         made_case_run(&c, 30 * SECOND);
-        assert_true(made_case_ask(&c, !stepped, stepped, at_ns + SECOND / 4, true, &offset) && offset.bound_ns > SECOND / 2);
+        assert_true(made_case_ask(&c, !stepped, stepped, at_ns + SECOND / 4, true, &offset) &&
+            offset.bound_ns > SECOND / 2);
         wp_clocks_step(c.clocks, stepped, made_reading(&c.hosts[stepped], at_ns - 1));
-        assert_true(made_case_ask(&c, !stepped, stepped, at_ns + SECOND / 4, true, &offset) && offset.bound_ns < 2000000);
-        assert_true(made_case_ask(&c, stepped, !stepped, at_ns + SECOND / 4, true, &offset) && offset.bound_ns < 2000000);
-        assert_true(made_case_ask(&c, stepped, !stepped, at_ns - SECOND / 4, true, &offset) && offset.bound_ns < 2000000);
+        assert_true(made_case_ask(&c, !stepped, stepped, at_ns + SECOND / 4, true, &offset) &&
+            offset.bound_ns < 2000000);
+        assert_true(made_case_ask(&c, stepped, !stepped, at_ns + SECOND / 4, true, &offset) &&
+            offset.bound_ns < 2000000);
+        assert_true(made_case_ask(&c, stepped, !stepped, at_ns - SECOND / 4, true, &offset) &&
+            offset.bound_ns < 2000000);
         made_case_end(&c);
     }
 }
@@ -150,7 +158,8 @@ static void test_unsure_between(void **state)
     struct made_case c;
     struct wp_offset offset;
     made_case_begin(&c, 29, 3);
-    c.links[c.link_count++] = (struct made_link){.a = 0, .b = 1, .period_ns = SECOND / 100, .delay_ns = {300000000, 10000000}};
+    c.links[c.link_count++] = (struct made_link){.a = 0, .b = 1, .period_ns = SECOND / 100,
+        .delay_ns = {300000000, 10000000}};
     c.links[c.link_count++] = (struct made_link){.a = 1, .b = 2, .period_ns = SECOND / 100, .delay_ns = {20000, 20000}};
     made_turn_at(&c.hosts[2], 20 * SECOND, SECOND, 0);
     made_case_run(&c, 23 * SECOND);
@@ -168,9 +177,11 @@ static void chained_step(uint64_t seed)
     struct wp_offset offset;
     made_case_begin(&c, seed, 4);
     for (uint32_t i = 0; i < 3; i++)
-        made_case_link(&c, i, i + 1, (uint64_t)made_between(&c.random, SECOND / 200, SECOND / 2), 1000000u << made_next(&c.random) % 9);
+        made_case_link(&c, i, i + 1, (uint64_t)made_between(&c.random, SECOND / 200, SECOND / 2),
+            1000000u << made_next(&c.random) % 9);
     uint64_t at_ns = 11 * SECOND + made_next(&c.random) % SECOND;
-    made_turn_at(&c.hosts[made_next(&c.random) % 4], at_ns, made_between(&c.random, 0, (10 * (int64_t)SECOND) >> made_next(&c.random) % 16), 0);
+    int64_t most = (10 * (int64_t)SECOND) >> made_next(&c.random) % 16;
+    made_turn_at(&c.hosts[made_next(&c.random) % 4], at_ns, made_between(&c.random, 0, most), 0);
     made_case_inquire(&c, 0, at_ns - SECOND, false);
     made_case_run(&c, at_ns + 2 * LATENESS);
     for (uint64_t t = at_ns - SECOND / 20; t < at_ns + SECOND / 20; t += SECOND / 2000) {
@@ -234,11 +245,13 @@ static void test_hostile(void **state)
     struct wp_offset offset;
     struct wp_clock_span spans[8];
     made_case_begin(&c, 13, 4);
-    const uint64_t edges[] = {0, 1, SECOND, UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - SECOND, INT64_MAX, (uint64_t)INT64_MAX + 1};
+    const uint64_t edges[] = {0, 1, SECOND, UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - SECOND, INT64_MAX,
+        (uint64_t)INT64_MAX + 1};
     for (unsigned i = 0; i < 300000; i++) {
         uint64_t times[2];
         for (int j = 0; j < 2; j++) {
-            times[j] = edges[made_next(&c.random) % 8] + made_next(&c.random) % (made_next(&c.random) & 1 ? SECOND : 100 * SECOND);
+            uint64_t spread = made_next(&c.random) & 1 ? SECOND : 100 * SECOND;
+            times[j] = edges[made_next(&c.random) % 8] + made_next(&c.random) % spread;
             if (made_next(&c.random) % 10 == 0)
                 times[j] = made_next(&c.random);
         }

@@ -19,7 +19,8 @@ static void steady(uint64_t seed)
     struct made_link *link = made_case_link(&c, 0, 1, SECOND / 100, 2000000);
     made_case_inquire(&c, 0, 3 * SECOND, true);
     double bound = made_case_inquire(&c, 3 * SECOND, 20 * SECOND, true);
-    assert_true(bound <= made_one_way(link) * 1.02); /* 2 %: what rates may be, over the way to the nearest constraints */
+    /* 2 %: what rates may be, over the way to the nearest constraints */
+    assert_true(bound <= made_one_way(link) * 1.02);
     assert_true(c.unknown <= 1);
     made_case_end(&c);
 }
@@ -30,7 +31,8 @@ static void test_steady(void **state)
     made_run_cases(steady, 500);
 }
 
-/* Nothing but a probe a second, and delays that never change: the bound is that delay and what clocks may do in between. */
+/* Nothing but a probe a second, and delays that never change: the bound is that delay and what clocks may do
+ * in between. */
 static void test_probes_alone(void **state)
 {
     (void)state;
@@ -197,7 +199,8 @@ static void test_spans(void **state)
             for (size_t i = 0; i < count; i++) {
                 if (here < spans[i].from_ns || here >= spans[i].to_ns)
                     continue;
-                long double line = spans[i].offset_ns + (long double)spans[i].drift_ppb * (here - spans[i].from_ns) / 1e9L;
+                long double grown = (long double)spans[i].drift_ppb * (here - spans[i].from_ns) / 1e9L;
+                long double line = spans[i].offset_ns + grown;
                 assert_true(fabsl((long double)(int64_t)(there - here) - line) <= spans[i].bound_ns);
                 held += spans[i].bound_ns < 2000000;
             }

@@ -2,8 +2,8 @@
 #ifndef WP_TESTS_MADE_CASE_H
 #define WP_TESTS_MADE_CASE_H
 /*
- * One case of the clock tests: a few made hosts, their links, the model that hears their messages; every answer is held
- * against the truth.
+ * One case of the clock tests: a few made hosts, their links, the model that hears their messages; every answer is
+ * held against the truth.
  */
 #include "made_clocks.h"
 
@@ -23,7 +23,8 @@ struct made_case {
 void made_case_begin(struct made_case *c, uint64_t seed, unsigned host_count);
 void made_case_end(struct made_case *c);
 /* Both ways with delays at random, at least 20 us. */
-struct made_link *made_case_link(struct made_case *c, uint32_t a, uint32_t b, uint64_t period_ns, uint64_t most_delay_ns);
+struct made_link *made_case_link(struct made_case *c, uint32_t a, uint32_t b, uint64_t period_ns,
+    uint64_t most_delay_ns);
 struct made_turn *made_turn_at(struct made_clock *clock, uint64_t at_ns, long double step_ns, long double drift);
 void made_case_run(struct made_case *c, uint64_t until_ns);
 /* A clock that goes back shows the same times twice; which is meant cannot be told. */
