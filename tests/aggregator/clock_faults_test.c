@@ -67,7 +67,8 @@ static void recovering(uint64_t seed)
     struct made_link *link = made_case_link(&c, 0, 1, SECOND, 1000000);
     link->jitter_ns = 10000;
     bool is_first = made_next(&c.random) & 1, is_back = made_next(&c.random) & 1;
-    int64_t size = made_between(&c.random, 5 * (int64_t)SECOND, made_next(&c.random) & 1 ? 10 * SECOND : 3600 * SECOND);
+    int64_t size = made_between(&c.random, 5 * (int64_t)SECOND,
+        made_next(&c.random) & 1 ? 100 * SECOND : 3600 * SECOND);
     made_turn_at(&c.hosts[is_first], 20 * SECOND + made_next(&c.random) % SECOND, is_back ? -size : size, 0);
     double before = made_case_inquire(&c, 12 * SECOND, 17 * SECOND, false);
     made_case_inquire(&c, 17 * SECOND, 26 * SECOND, false);
@@ -76,7 +77,7 @@ static void recovering(uint64_t seed)
         made_case_run(&c, 30 * SECOND);
         for (uint64_t t = 26 * SECOND; t < 28 * SECOND; t += SECOND / 10)
             for (uint32_t from = 0; from < 2; from++)
-                if (!made_is_shown_twice(&c, from, t))
+                if (!made_is_shown_twice(&c, from, t, 12 * SECOND))
                     assert_true(made_case_ask(&c, from, !from, t, false, &offset) &&
                         offset.bound_ns < 2 * before + 20000);
     } else {
@@ -88,7 +89,7 @@ static void recovering(uint64_t seed)
 static void test_recovery(void **state)
 {
     (void)state;
-    made_run_cases(recovering, 200);
+    made_run_cases(recovering, 400);
 }
 
 /* A virtual machine is suspended: its clock stands still for a minute, and somebody says so. */

@@ -57,7 +57,7 @@ void made_case_run(struct made_case *c, uint64_t until_ns)
 }
 
 /* A clock that goes back shows the same times twice; which is meant cannot be told. */
-bool made_is_shown_twice(const struct made_case *c, uint32_t host, uint64_t time_ns)
+bool made_is_shown_twice(const struct made_case *c, uint32_t host, uint64_t time_ns, uint64_t margin_ns)
 {
     const struct made_clock *clock = &c->hosts[host];
     for (unsigned i = 0; i < clock->turn_count; i++) {
@@ -65,7 +65,7 @@ bool made_is_shown_twice(const struct made_case *c, uint32_t host, uint64_t time
         if (back_ns <= 0 || fabsl(after_ns) > back_ns * 1.001L)
             continue;
         long double other_ns = after_ns < 0 ? (long double)time_ns + back_ns : (long double)time_ns - back_ns;
-        if (other_ns > -(long double)SECOND && other_ns < (long double)(c->run_until_ns + SECOND))
+        if (other_ns > -(long double)margin_ns && other_ns < (long double)(c->run_until_ns + margin_ns))
             return true;
     }
     return false;
@@ -79,7 +79,7 @@ bool made_case_ask(struct made_case *c, uint32_t from, uint32_t to, uint64_t tim
     c->asked++;
     c->unknown += answer == MADE_UNKNOWN;
     c->unsettled += answer != MADE_UNKNOWN && !offset->is_settled;
-    if (answer == MADE_WRONG && (wants_all || offset->is_settled) && !made_is_shown_twice(c, from, time_ns))
+    if (answer == MADE_WRONG && (wants_all || offset->is_settled) && !made_is_shown_twice(c, from, time_ns, SECOND))
         fail_msg("%u to %u at %.3f s: the truth is not inside %llu ns", from, to, (double)time_ns / 1e9,
             (unsigned long long)offset->bound_ns);
     return answer != MADE_UNKNOWN;

@@ -27,8 +27,8 @@ struct made_link *made_case_link(struct made_case *c, uint32_t a, uint32_t b, ui
     uint64_t most_delay_ns);
 struct made_turn *made_turn_at(struct made_clock *clock, uint64_t at_ns, long double step_ns, long double drift);
 void made_case_run(struct made_case *c, uint64_t until_ns);
-/* A clock that goes back shows the same times twice; which is meant cannot be told. */
-bool made_is_shown_twice(const struct made_case *c, uint32_t host, uint64_t time_ns);
+/* A clock that goes back shows the same times twice; which is meant cannot be told. Times so near to these count, too. */
+bool made_is_shown_twice(const struct made_case *c, uint32_t host, uint64_t time_ns, uint64_t margin_ns);
 /* What is answered must be true; what is not settled only if `wants_all`. False: no answer. */
 bool made_case_ask(struct made_case *c, uint32_t from, uint32_t to, uint64_t time_ns, bool wants_all,
     struct wp_offset *offset);
