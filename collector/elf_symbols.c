@@ -16,7 +16,7 @@
 
 #define FILE_LIMIT ((off_t)4 << 30)
 #define SYMBOLS_LIMIT (4u << 20)
-#define NAME_BYTES 2048u
+#define NAME_BYTES 4095u /* what is cut cannot be demangled */
 #define LOADS 64u
 #define NOTE_BYTES ((size_t)1 << 16)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/symbolizer.h"
 
+#include "collector/demangle.h"
 #include "collector/elf_symbols.h"
 #include "collector/kernel_symbols.h"
 
@@ -16,6 +17,7 @@
 struct table {
     struct wp_elf_symbols *symbols;
     uint32_t tries;
+    bool has_bombs; /* names that unfold without end: its names stay as they are */
 };
 
 struct wp_symbolizer {
@@ -24,6 +26,7 @@ struct wp_symbolizer {
     struct wp_kernel_symbols *kernel;
     bool has_looked;      /* for the kernel's */
     struct wp_object object; /* of the last answer */
+    char name[4096];         /* likewise */
 };
 
 struct wp_symbolizer *wp_symbolizer_create(void)
@@ -78,6 +81,13 @@ static void load(struct table *table, uint32_t pid, const struct wp_mapping *map
     wp_elf_symbols_read(&table->symbols, object->path, object->build_id, object->build_id_size, NULL);
 }
 
+static const char *readable(struct wp_symbolizer *z, struct table *table, const char *function)
+{
+    enum wp_demangled rc = table->has_bombs ? WP_DEMANGLE_PLAIN : wp_demangle(function, z->name, sizeof(z->name));
+    table->has_bombs = table->has_bombs || rc == WP_DEMANGLE_BOMB;
+    return rc == WP_DEMANGLE_DONE ? z->name : function;
+}
+
 int wp_symbolizer_user(struct wp_symbolizer *z, const struct wp_address_spaces *spaces, uint32_t pid, uint64_t address,
     bool is_return, struct wp_frame_name *name)
 {
@@ -91,7 +101,7 @@ int wp_symbolizer_user(struct wp_symbolizer *z, const struct wp_address_spaces *
         load(table, pid, mapping, &z->object);
     uint64_t offset = at - mapping->start + mapping->file_offset;
     const char *function = table && table->symbols ? wp_elf_symbols_find(table->symbols, offset) : NULL;
-    *name = (struct wp_frame_name){.function = function ? function : "", .object = z->object.path,
+    *name = (struct wp_frame_name){.function = function ? readable(z, table, function) : "", .object = z->object.path,
         .build_id = z->object.build_id, .build_id_size = z->object.build_id_size, .offset = offset + is_return};
     return 0;
 }
@@ -110,7 +120,7 @@ int wp_symbolizer_kernel(struct wp_symbolizer *z, uint64_t address, bool is_retu
     *name = (struct wp_frame_name){.function = "", .object = "[kernel]", .is_kernel = true};
     if (!z->kernel || wp_kernel_symbols_find(z->kernel, address - is_return, &function))
         return 0;
-    name->function = function.name;
+    name->function = wp_demangle(function.name, z->name, sizeof(z->name)) == WP_DEMANGLE_DONE ? z->name : function.name;
     name->object = *function.module ? function.module : "[kernel]";
     name->offset = function.offset + is_return;
     return 0;
