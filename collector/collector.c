@@ -53,7 +53,7 @@ static int open_batcher(struct collector *c, struct wp_error *err)
     bool is_live = o->source == WP_FROM_BPF;
     struct wp_batcher_options options = {.command_pid = o->command_pid, .self_pid = is_live ? (uint32_t)getpid() : 0,
         .has_addresses = is_live, .reads_proc = is_live, .patterns = o->patterns, .pattern_count = o->pattern_count,
-        .batch = on_batch, .context = c};
+        .logger = c->logger, .batch = on_batch, .context = c};
     memcpy(options.session, c->hello.session, sizeof(options.session));
     return wp_batcher_create(&c->batcher, &options, err);
 }

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #define WP_WIRE_MAJOR 1u
-#define WP_WIRE_MINOR 0u
+#define WP_WIRE_MINOR 1u
 #define WP_LABELS 64u
 
 struct wp_label {
