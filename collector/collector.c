@@ -5,6 +5,7 @@
 #include "collector/identity.h"
 #include "collector/outlet.h"
 #include "collector/replay.h"
+#include "collector/sandbox.h"
 #include "collector/source_perf_script.h"
 #include "proto/frame.h"
 
@@ -22,6 +23,7 @@ struct collector {
     struct wp_source *source;
     struct wp_batcher *batcher;
     struct wp_outlet *outlet;
+    struct wp_sandbox sandbox;
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -58,6 +60,18 @@ static int open_batcher(struct collector *c, struct wp_error *err)
     return wp_batcher_create(&c->batcher, &options, err);
 }
 
+struct opening {
+    struct collector *collector;
+    struct wp_error *err;
+};
+
+static int open_outlet(void *context)
+{
+    struct opening *o = context;
+    struct collector *c = o->collector;
+    return wp_outlet_open(&c->outlet, c->options->endpoint, c->options->output, &c->hello, c->logger, o->err);
+}
+
 static int say_hello(struct collector *c, struct wp_error *err)
 {
     const struct wp_collector_options *o = c->options;
@@ -65,7 +79,7 @@ static int say_hello(struct collector *c, struct wp_error *err)
         o->source == WP_FROM_BPF ? o->bpf.frequency_hz : 0, err);
     for (unsigned i = 0; !rc && i < o->label_count; i++)
         rc = wp_identity_label(&c->hello, o->labels[i], err);
-    return rc ? rc : wp_outlet_open(&c->outlet, o->endpoint, o->output, &c->hello, c->logger, err);
+    return rc ? rc : wp_sandbox_apart(&c->sandbox, open_outlet, &(struct opening){c, err}, err);
 }
 
 /* Ready: tracing is attached and, when there is one, the aggregator has welcomed us. */
@@ -105,13 +119,17 @@ static int run_source(struct collector *c, struct wp_error *err)
 
 static int run_live(struct collector *c, struct wp_error *err)
 {
-    int rc = say_hello(c, err);
+    int rc = wp_sandbox_begin(&c->sandbox, c->options->endpoint, c->options->output, err);
+    if (!rc)
+        rc = say_hello(c, err);
     if (!rc)
         rc = open_batcher(c, err);
     if (!rc)
         rc = open_source(c, err);
     if (!rc)
         wp_batcher_prepare(c->batcher);
+    if (!rc)
+        rc = wp_sandbox_enter(&c->sandbox, !c->options->is_unfiltered, err);
     if (!rc && c->options->ready_fd >= 0)
         rc = await_welcome(c, err);
     if (rc)

@@ -11,7 +11,7 @@
 
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
-    KEY_STATS };
+    KEY_STATS, KEY_NO_SECCOMP };
 
 static const struct argp_option option_table[] = {
     {"source", KEY_SOURCE, "SOURCE", 0, "bpf (default: the live kernel), perf-script:FILE (or -), capture:FILE", 0},
@@ -31,6 +31,7 @@ static const struct argp_option option_table[] = {
     {"ring-size", KEY_RING, "BYTES", 0, "of the buffer between kernel and collector, a power of two (default 16777216)", 0},
     {"replay-speed", KEY_SPEED, "SPEED", 0, "of a capture: recorded or fast (default fast)", 0},
     {"stats", KEY_STATS, 0, 0, "print counts as JSON at the end", 0},
+    {"no-seccomp", KEY_NO_SECCOMP, 0, 0, "go without the filter of system calls", 0},
     {0},
 };
 
@@ -136,6 +137,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         o->is_fast = !strcmp(argument, "fast");
         break;
     case KEY_STATS: o->says_stats = true; break;
+    case KEY_NO_SECCOMP: o->is_unfiltered = true; break;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;
     case ARGP_KEY_END: check(o, state); break;
     default: return ARGP_ERR_UNKNOWN;

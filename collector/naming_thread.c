@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/naming_thread.h"
 
+#include "collector/sandbox.h"
 #include "common/buffer.h"
 
 #include <errno.h>
@@ -160,6 +161,7 @@ static void *run(void *context)
 {
     struct wp_naming_thread *t = context;
     struct jobs jobs = {0};
+    wp_sandbox_thread();
     setpriority(PRIO_PROCESS, 0, NICENESS); /* on Linux: of this thread */
     pthread_mutex_lock(&t->lock);
     while (!t->is_over) {
