@@ -57,9 +57,9 @@ static void want_maps(struct wanted *w)
 
 static void want_writing(struct wanted *w, const struct wp_sandbox *sandbox)
 {
-    static const unsigned override = CAP_DAC_OVERRIDE;
-    if (sandbox->writes_apart)
-        want(w, &override, 1);
+    unsigned capability = (unsigned)sandbox->for_writing;
+    if (sandbox->for_writing >= 0)
+        want(w, &capability, 1);
 }
 
 /* This thread has just these from now on. */
@@ -71,11 +71,14 @@ static int apply(const struct wanted *w)
     return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : 0;
 }
 
-static bool is_writable(const char *path)
+/* As far as this thread's effective capabilities go. What is not there can be made if its folder can be written to. */
+static bool can_write(const char *path, bool makes_it)
 {
     char folder[4096];
     if (!faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
         return false;
+    if (!makes_it)
+        return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0 || errno != EACCES;
     snprintf(folder, sizeof(folder), "%s", path);
     char *slash = strrchr(folder, '/');
     if (slash)
@@ -83,23 +86,26 @@ static bool is_writable(const char *path)
     return !faccessat(AT_FDCWD, slash ? folder : ".", W_OK, AT_EACCESS);
 }
 
-/* Asked with CAP_DAC_OVERRIDE out of effect. */
-static bool must_override(const char *endpoint, const char *output)
+/* Whether one capability (-1: none) is enough to write there. Leaves it as the only one in effect. */
+static bool suffices(const char *endpoint, const char *output, int one)
 {
-    if (output && strcmp(output, "-") && !is_writable(output))
-        return true;
-    return endpoint && !strncmp(endpoint, "ipc://", 6) && endpoint[6] == '/' && !access(endpoint + 6, F_OK) &&
-        faccessat(AT_FDCWD, endpoint + 6, W_OK, AT_EACCESS);
+    capng_clear(CAPNG_SELECT_CAPS);
+    capng_get_caps_process();
+    for (int i = 0; i <= CAP_LAST_CAP; i++)
+        capng_update(i == one ? CAPNG_ADD : CAPNG_DROP, CAPNG_EFFECTIVE, (unsigned)i);
+    if (capng_apply(CAPNG_SELECT_CAPS))
+        return false;
+    return (!output || !strcmp(output, "-") || can_write(output, true)) &&
+        (!endpoint || strncmp(endpoint, "ipc:///", 7) || can_write(endpoint + 6, false));
 }
 
 int wp_sandbox_begin(struct wp_sandbox *sandbox, const char *endpoint, const char *output, struct wp_error *err)
 {
     static const unsigned instead = CAP_SYS_ADMIN;
     struct wanted w = {.count = 0};
-    *sandbox = (struct wp_sandbox){false};
+    *sandbox = (struct wp_sandbox){-1};
     if (capng_get_caps_process())
         return wp_error_set(err, -EPERM, "cannot read this process' capabilities");
-    bool can_override = has(CAP_DAC_OVERRIDE);
     want(&w, for_names, COUNT(for_names));
     want(&w, for_attaching, COUNT(for_attaching));
     if (!has(CAP_BPF) || !has(CAP_PERFMON)) /* before Linux 5.8 it stands for both */
@@ -111,14 +117,11 @@ int wp_sandbox_begin(struct wp_sandbox *sandbox, const char *endpoint, const cha
     }
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return wp_error_errno(err, -errno, "cannot renounce new privileges");
-    capng_clear(CAPNG_SELECT_CAPS);
-    for (unsigned i = 0; i < w.count; i++)
-        capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED, w.items[i]);
-    if (can_override)
-        capng_update(CAPNG_ADD, CAPNG_PERMITTED, CAP_DAC_OVERRIDE);
-    if (capng_apply(CAPNG_SELECT_CAPS))
-        return wp_error_set(err, -EPERM, "cannot drop capabilities");
-    sandbox->writes_apart = can_override && must_override(endpoint, output);
+    if (!suffices(endpoint, output, -1)) {
+        bool is_enough = has(CAP_DAC_READ_SEARCH) && suffices(endpoint, output, CAP_DAC_READ_SEARCH);
+        sandbox->for_writing = is_enough ? CAP_DAC_READ_SEARCH : CAP_DAC_OVERRIDE;
+    }
+    capng_get_caps_process(); /* of the permitted ones nothing was given up yet */
     want_writing(&w, sandbox);
     return apply(&w) ? wp_error_set(err, -EPERM, "cannot drop capabilities") : 0;
 }

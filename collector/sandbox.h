@@ -14,13 +14,13 @@
 #include <stdbool.h>
 
 struct wp_sandbox {
-    bool writes_apart; /* CAP_DAC_OVERRIDE stays: what is written lies where this user may not write */
+    int for_writing; /* the capability that stays because what is written to lies where this user may not; -1: none */
 };
 
 /* While there is one thread: keeps what is needed to attach and to read names. `endpoint` and `output` will be written to; NULL:
  * none. -EPERM ... */
 int wp_sandbox_begin(struct wp_sandbox *sandbox, const char *endpoint, const char *output, struct wp_error *err);
-/* Calls from a thread that holds no capability, and waits for it. */
+/* Calls from a thread that holds no capability but that for writing, and waits for it. */
 int wp_sandbox_apart(const struct wp_sandbox *sandbox, int (*call)(void *context), void *context, struct wp_error *err);
 /* This thread keeps what reads names (and, before Linux 5.19, BPF maps). */
 void wp_sandbox_thread(void);
