@@ -6,13 +6,14 @@
 #include "common/path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_BYTES ((off_t)128 << 20)
+#define FILE_BYTES ((uint64_t)128 << 20)
 #define ENTRIES (2u << 20)
 #define NAME_BYTES 1024u
 #define LOOK_BACK 32u        /* entries that may begin between an address and the start of its function */
@@ -26,8 +27,8 @@ struct entry {
 struct wp_jit_map {
     int root_fd;
     uint32_t inner_pid, uid;
-    off_t read;              /* bytes of the file taken so far */
-    ino_t inode;
+    uint64_t read;            /* bytes of the file taken so far */
+    uint64_t inode, born_ns; /* of that file; numbers are used again at once */
     struct entry *entries;   /* owned; sorted by start */
     uint32_t count, room;
     struct wp_buffer names;
@@ -123,14 +124,14 @@ static int by_start(const void *x, const void *y)
 }
 
 /* Whole lines of what was not read before; the last one may still be in the making. */
-static void take(struct wp_jit_map *m, int fd, off_t size)
+static void take(struct wp_jit_map *m, int fd, uint64_t size)
 {
     struct wp_buffer text = {0};
     size_t wanted = (size_t)(size - m->read), got = 0, line = 0;
     if (wp_buffer_reserve(&text, wanted + 1))
         return;
     while (got < wanted) {
-        ssize_t part = pread(fd, text.data + got, wanted - got, m->read + (off_t)got);
+        ssize_t part = pread(fd, text.data + got, wanted - got, (off_t)(m->read + got));
         if (part <= 0)
             break;
         got += (size_t)part;
@@ -142,7 +143,7 @@ static void take(struct wp_jit_map *m, int fd, off_t size)
             take_line(m, (const char *)text.data + line, i - line);
             line = i + 1;
         }
-    m->read += (off_t)line;
+    m->read += line;
     wp_buffer_fini(&text);
     if (m->count)
         qsort(m->entries, m->count, sizeof(*m->entries), by_start);
@@ -151,22 +152,24 @@ static void take(struct wp_jit_map *m, int fd, off_t size)
 static bool read_on(struct wp_jit_map *m)
 {
     char path[64];
-    struct stat status;
+    struct statx status = {0};
     snprintf(path, sizeof(path), "/tmp/perf-%u.map", m->inner_pid);
     int fd = wp_process_file_below(m->root_fd, path);
     if (fd < 0)
         return false;
-    bool is_more = !fstat(fd, &status) && (status.st_uid == m->uid || !status.st_uid) && status.st_size <= FILE_BYTES &&
-        (status.st_size > m->read || status.st_ino != m->inode);
-    if (is_more) {
-        if (status.st_ino != m->inode || status.st_size < m->read) { /* begun anew */
-            m->count = 0;
-            m->read = 0;
-            wp_buffer_clear(&m->names);
-        }
-        m->inode = status.st_ino;
-        take(m, fd, status.st_size);
+    bool is_more = !statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &status) &&
+        (status.stx_uid == m->uid || !status.stx_uid) && status.stx_size <= FILE_BYTES;
+    uint64_t born_ns = (uint64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
+    if (is_more && (status.stx_ino != m->inode || born_ns != m->born_ns || status.stx_size < m->read)) { /* begun anew */
+        m->count = 0;
+        m->read = 0;
+        m->inode = status.stx_ino;
+        m->born_ns = born_ns;
+        wp_buffer_clear(&m->names);
     }
+    is_more = is_more && status.stx_size > m->read;
+    if (is_more)
+        take(m, fd, status.stx_size);
     close(fd);
     return is_more;
 }
