@@ -24,7 +24,8 @@ static void take(const char *piece, size_t size, void *context)
         sink->is_cut = true;
         size = sink->room - 1 - sink->size;
     }
-    memcpy(sink->out + sink->size, piece, size);
+    if (size) /* of nothing there may be no address */
+        memcpy(sink->out + sink->size, piece, size);
     sink->size += size;
 }
 
