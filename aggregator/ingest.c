@@ -10,7 +10,11 @@ struct ingest {
     struct wp_server *server;
     const struct wp_logger *logger;
     struct wp_log_limit refusals, full;
+    uint64_t stepped_ns;
 };
+
+#define WAIT_MS 50
+#define STEP_NS 20000000u
 
 static uint64_t now(clockid_t clock)
 {
@@ -50,6 +54,9 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
     case WP_SERVER_BATCH:
         rc = wp_engine_batch(ingest->engine, message->peer, message->batch, message->batch_size, &why);
         break;
+    case WP_SERVER_TIME:
+        wp_engine_probed(ingest->engine, message->peer, message->times_ns);
+        break;
     case WP_SERVER_BYE:
         rc = wp_engine_bye(ingest->engine, message->peer, &why);
         break;
@@ -78,13 +85,25 @@ static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_err
     return rc;
 }
 
+static void probe(void *context, uint32_t peer)
+{
+    struct ingest *ingest = context;
+    wp_server_probe(ingest->server, peer);
+}
+
 static int run(struct ingest *ingest, const struct wp_ingest_options *options, struct wp_error *err)
 {
     for (;;) {
         struct wp_server_message message;
-        int got = wp_server_poll(ingest->server, 200, &message, err);
+        int got = wp_server_poll(ingest->server, WAIT_MS, &message, err);
         if (got < 0 && got != -EINTR)
             return got;
+        uint64_t now_ns = now(CLOCK_MONOTONIC);
+        if (now_ns - ingest->stepped_ns > STEP_NS) {
+            ingest->stepped_ns = now_ns;
+            wp_engine_step(ingest->engine, now_ns);
+            wp_engine_probes(ingest->engine, now_ns, probe, ingest);
+        }
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
         int rc = got == 1 ? take(ingest, &message, err) : 0;
         if (!rc)

@@ -36,7 +36,11 @@ static uint64_t now_ns(clockid_t clock)
 static int on_batch(void *context, const struct wp_batch *batch, struct wp_error *err)
 {
     struct collector *c = context;
-    return wp_outlet_batch(c->outlet, batch, err);
+    if (!c->options->test_clock.start_ns)
+        return wp_outlet_batch(c->outlet, batch, err);
+    struct wp_batch shifted = *batch;
+    wp_test_clock_batch(&c->options->test_clock, &shifted);
+    return wp_outlet_batch(c->outlet, &shifted, err);
 }
 
 static int open_source(struct collector *c, struct wp_error *err)
@@ -60,6 +64,22 @@ static int open_batcher(struct collector *c, struct wp_error *err)
     return wp_batcher_create(&c->batcher, &options, err);
 }
 
+/* All that is not needed to attach, to read names, and to write where it must be written. */
+static int renounce(struct collector *c, struct wp_error *err)
+{
+    const struct wp_outlet_options *o = &c->options->outlet;
+    struct wp_sandbox_place places[sizeof(o->endpoints.names) / sizeof(o->endpoints.names[0]) + 2];
+    unsigned count = 0;
+    for (unsigned i = 0; i < o->endpoints.count; i++)
+        if (!strncmp(o->endpoints.names[i], "ipc:///", 7))
+            places[count++] = (struct wp_sandbox_place){o->endpoints.names[i] + 6, WP_SANDBOX_SOCKET};
+    if (o->output && strcmp(o->output, "-"))
+        places[count++] = (struct wp_sandbox_place){o->output, WP_SANDBOX_FILE};
+    if (o->spool)
+        places[count++] = (struct wp_sandbox_place){o->spool, WP_SANDBOX_FOLDER};
+    return wp_sandbox_begin(&c->sandbox, places, count, err);
+}
+
 struct opening {
     struct collector *collector;
     struct wp_error *err;
@@ -69,17 +89,29 @@ static int open_outlet(void *context)
 {
     struct opening *o = context;
     struct collector *c = o->collector;
-    return wp_outlet_open(&c->outlet, c->options->endpoint, c->options->output, &c->hello, c->logger, o->err);
+    return wp_outlet_open(&c->outlet, &c->options->outlet, &c->hello, c->logger, o->err);
+}
+
+/* What the events are stamped with. */
+static uint64_t event_clock(const void *context)
+{
+    const struct collector *c = context;
+    return wp_test_clock_at(&c->options->test_clock, now_ns(CLOCK_MONOTONIC));
 }
 
 static int say_hello(struct collector *c, struct wp_error *err)
 {
     const struct wp_collector_options *o = c->options;
-    int rc = wp_identity_hello(&c->hello, o->source == WP_FROM_BPF ? "bpf" : "perf-script", o->hostname, o->release,
+    int rc = wp_identity_hello(&c->hello, o->source == WP_FROM_BPF ? "bpf" : "perf-script", o->hostname, o->part, o->release,
         o->source == WP_FROM_BPF ? o->bpf.frequency_hz : 0, err);
     for (unsigned i = 0; !rc && i < o->label_count; i++)
         rc = wp_identity_label(&c->hello, o->labels[i], err);
-    return rc ? rc : wp_sandbox_apart(&c->sandbox, open_outlet, &(struct opening){c, err}, err);
+    wp_test_clock_hello(&o->test_clock, &c->hello);
+    if (!rc)
+        rc = wp_sandbox_apart(&c->sandbox, open_outlet, &(struct opening){c, err}, err);
+    if (!rc && o->source == WP_FROM_BPF)
+        wp_outlet_answer_probes(c->outlet, event_clock, c);
+    return rc;
 }
 
 /* Ready: tracing is attached and, when there is one, the aggregator has welcomed us. */
@@ -119,7 +151,7 @@ static int run_source(struct collector *c, struct wp_error *err)
 
 static int run_live(struct collector *c, struct wp_error *err)
 {
-    int rc = wp_sandbox_begin(&c->sandbox, c->options->endpoint, c->options->output, err);
+    int rc = renounce(c, err);
     if (!rc)
         rc = say_hello(c, err);
     if (!rc)

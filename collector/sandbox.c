@@ -71,35 +71,43 @@ static int apply(const struct wanted *w)
     return capng_apply(CAPNG_SELECT_CAPS) ? -EPERM : 0;
 }
 
-/* As far as this thread's effective capabilities go. What is not there can be made if its folder can be written to. */
-static bool can_write(const char *path, bool makes_it)
+/* As far as this thread's effective capabilities go. What is not there is made in the nearest folder that is. */
+static bool can_write(const struct wp_sandbox_place *place)
 {
-    char folder[4096];
-    if (!faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) && faccessat(AT_FDCWD, path, W_OK, AT_EACCESS))
-        return false;
-    if (!makes_it)
-        return faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) == 0 || errno != EACCES;
-    snprintf(folder, sizeof(folder), "%s", path);
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = 0;
-    return !faccessat(AT_FDCWD, slash ? folder : ".", W_OK, AT_EACCESS);
+    char path[4096];
+    if (!faccessat(AT_FDCWD, place->path, F_OK, AT_EACCESS)) {
+        if (faccessat(AT_FDCWD, place->path, W_OK, AT_EACCESS))
+            return false;
+        if (place->use != WP_SANDBOX_FILE)
+            return true;
+    } else if (errno != ENOENT || place->use == WP_SANDBOX_SOCKET) {
+        return errno == ENOENT;
+    }
+    snprintf(path, sizeof(path), "%s%s", *place->path == '/' ? "" : "./", place->path);
+    for (char *slash; (slash = strrchr(path, '/'));) {
+        slash[slash == path] = 0;
+        if (!faccessat(AT_FDCWD, path, F_OK, AT_EACCESS) || errno != ENOENT || slash == path)
+            break;
+    }
+    return !faccessat(AT_FDCWD, path, W_OK, AT_EACCESS);
 }
 
 /* Whether one capability (-1: none) is enough to write there. Leaves it as the only one in effect. */
-static bool suffices(const char *endpoint, const char *output, int one)
+static bool suffices(const struct wp_sandbox_place *places, unsigned count, int one)
 {
+    bool is_enough = true;
     capng_clear(CAPNG_SELECT_CAPS);
     capng_get_caps_process();
     for (int i = 0; i <= CAP_LAST_CAP; i++)
         capng_update(i == one ? CAPNG_ADD : CAPNG_DROP, CAPNG_EFFECTIVE, (unsigned)i);
     if (capng_apply(CAPNG_SELECT_CAPS))
         return false;
-    return (!output || !strcmp(output, "-") || can_write(output, true)) &&
-        (!endpoint || strncmp(endpoint, "ipc:///", 7) || can_write(endpoint + 6, false));
+    for (unsigned i = 0; i < count; i++)
+        is_enough = is_enough && can_write(&places[i]);
+    return is_enough;
 }
 
-int wp_sandbox_begin(struct wp_sandbox *sandbox, const char *endpoint, const char *output, struct wp_error *err)
+int wp_sandbox_begin(struct wp_sandbox *sandbox, const struct wp_sandbox_place *places, unsigned count, struct wp_error *err)
 {
     static const unsigned instead = CAP_SYS_ADMIN;
     struct wanted w = {.count = 0};
@@ -117,8 +125,8 @@ int wp_sandbox_begin(struct wp_sandbox *sandbox, const char *endpoint, const cha
     }
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return wp_error_errno(err, -errno, "cannot renounce new privileges");
-    if (!suffices(endpoint, output, -1)) {
-        bool is_enough = has(CAP_DAC_READ_SEARCH) && suffices(endpoint, output, CAP_DAC_READ_SEARCH);
+    if (!suffices(places, count, -1)) {
+        bool is_enough = has(CAP_DAC_READ_SEARCH) && suffices(places, count, CAP_DAC_READ_SEARCH);
         sandbox->for_writing = is_enough ? CAP_DAC_READ_SEARCH : CAP_DAC_OVERRIDE;
     }
     capng_get_caps_process(); /* of the permitted ones nothing was given up yet */

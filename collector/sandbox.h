@@ -17,9 +17,15 @@ struct wp_sandbox {
     int for_writing; /* the capability that stays because what is written to lies where this user may not; -1: none */
 };
 
-/* While there is one thread: keeps what is needed to attach and to read names. `endpoint` and `output` will be written to; NULL:
- * none. -EPERM ... */
-int wp_sandbox_begin(struct wp_sandbox *sandbox, const char *endpoint, const char *output, struct wp_error *err);
+enum wp_sandbox_use { WP_SANDBOX_SOCKET /* is connected to */, WP_SANDBOX_FILE /* is made */, WP_SANDBOX_FOLDER /* files are made in it */ };
+
+struct wp_sandbox_place {
+    const char *path;
+    enum wp_sandbox_use use;
+};
+
+/* While there is one thread: keeps what is needed to attach, to read names, and to write at these places. -EPERM ... */
+int wp_sandbox_begin(struct wp_sandbox *sandbox, const struct wp_sandbox_place *places, unsigned count, struct wp_error *err);
 /* Calls from a thread that holds no capability but that for writing, and waits for it. */
 int wp_sandbox_apart(const struct wp_sandbox *sandbox, int (*call)(void *context), void *context, struct wp_error *err);
 /* This thread keeps what reads names (and, before Linux 5.19, BPF maps). */

@@ -95,7 +95,7 @@ static int check_threads(const struct wp_batch *b, const struct totals *t, struc
     uint32_t strings = t->count[STRINGS];
     for (uint32_t i = 0; i < b->thread_count; i++) {
         const struct wp_thread_entry *e = &b->threads[i];
-        if (e->comm > strings || e->exe > strings || e->cgroup > strings)
+        if (e->comm > strings || e->exe > strings || e->cgroup > strings || e->release > strings)
             return refuse(err, "thread", i, "names a string that does not exist");
         for (size_t j = 0; j < sizeof(e->cmdline_matches) / sizeof(e->cmdline_matches[0]); j++)
             if (e->cmdline_matches[j] > strings)
@@ -143,9 +143,7 @@ static int check_events(const struct wp_batch *b, const struct totals *t, struct
             return refuse(err, "event", i, "is of a thread that does not exist");
         if (e->stack > stacks)
             return refuse(err, "event", i, "has a stack that does not exist");
-        bool has_socket = (e->kind >= WP_EVENT_SOCK_SEND && e->kind <= WP_EVENT_SOCK_RETRANSMIT) ||
-            (e->kind == WP_EVENT_WAKING && e->c == WP_CAUSE_MESSAGE);
-        if (has_socket && e->d > sockets)
+        if (wp_event_has_socket(e) && e->d > sockets)
             return refuse(err, "event", i, "is of a socket that does not exist");
         if (e->kind == WP_EVENT_RENAME && e->c > t->count[STRINGS])
             return refuse(err, "event", i, "names a string that does not exist");
@@ -180,7 +178,8 @@ static char *make_text(struct wp_dictionary *d, const struct wp_bytes *bytes)
         d->blocks = block;
     }
     char *text = d->blocks->bytes + d->blocks->used;
-    memcpy(text, bytes->data, bytes->size);
+    if (bytes->size) /* an empty one may have no bytes to point at */
+        memcpy(text, bytes->data, bytes->size);
     text[bytes->size] = 0;
     d->blocks->used += size;
     return text;

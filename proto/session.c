@@ -4,6 +4,7 @@
 #include "proto/wakepath.pb-c.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +117,25 @@ int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, s
     if (rc)
         wp_hello_fini(hello);
     return rc;
+}
+
+int wp_hello_copy(struct wp_hello *to, const struct wp_hello *from)
+{
+    *to = *from;
+    char **const texts[] = {&to->hostname, &to->kernel, &to->machine, &to->boot_id, &to->version, &to->source, &to->release};
+    const char *const old[] = {from->hostname, from->kernel, from->machine, from->boot_id, from->version, from->source,
+        from->release};
+    bool has_failed = false;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        has_failed = !(*texts[i] = strdup(text_or_empty(old[i]))) || has_failed;
+    for (uint32_t i = 0; i < from->label_count; i++) {
+        to->labels[i].key = strdup(text_or_empty(from->labels[i].key));
+        to->labels[i].value = strdup(text_or_empty(from->labels[i].value));
+        has_failed = !to->labels[i].key || !to->labels[i].value || has_failed;
+    }
+    if (has_failed)
+        wp_hello_fini(to);
+    return has_failed ? -ENOMEM : 0;
 }
 
 void wp_hello_fini(struct wp_hello *hello)

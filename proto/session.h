@@ -42,6 +42,8 @@ struct wp_bye {
 
 int wp_hello_encode(const struct wp_hello *hello, struct wp_buffer *out, struct wp_error *err);
 int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, struct wp_error *err);
+/* A deep copy; texts that are NULL become empty. -ENOMEM. */
+int wp_hello_copy(struct wp_hello *to, const struct wp_hello *from);
 void wp_hello_fini(struct wp_hello *hello);
 int wp_welcome_encode(const struct wp_welcome *welcome, struct wp_buffer *out, struct wp_error *err);
 int wp_welcome_decode(struct wp_welcome *welcome, const uint8_t *bytes, size_t size, struct wp_error *err);

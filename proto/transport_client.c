@@ -24,6 +24,8 @@ struct wp_client {
     struct wp_buffer scratch, raw;
     struct wp_welcome welcome;
     uint64_t welcomes, acked, sent, hello_ns, heard_ns, connections;
+    uint64_t (*clock_ns)(const void *context); /* NULL: probes are not answered */
+    const void *clock_context;
     bool is_welcome;
 };
 
@@ -137,6 +139,13 @@ void wp_client_close(struct wp_client *c)
     free(c);
 }
 
+void wp_client_drop(struct wp_client *c)
+{
+    if (c && c->socket)
+        set_int(c->socket, ZMQ_LINGER, 0);
+    wp_client_close(c);
+}
+
 static int take_refused(struct wp_client *c, const struct wp_frame *frame, struct wp_error *err)
 {
     Wakepath__Wire__Refused *m = wakepath__wire__refused__unpack(NULL, frame->size, frame->payload);
@@ -152,8 +161,31 @@ static int take_refused(struct wp_client *c, const struct wp_frame *frame, struc
     return send_hello(c, err);
 }
 
+static int take_probe(struct wp_client *c, const struct wp_frame *frame, uint64_t received_ns, struct wp_error *err)
+{
+    Wakepath__Wire__TimeProbe *m = wakepath__wire__time_probe__unpack(NULL, frame->size, frame->payload);
+    Wakepath__Wire__TimeReply reply = WAKEPATH__WIRE__TIME_REPLY__INIT;
+    if (!m)
+        return 0;
+    reply.probe_sent_ns = m->sent_ns;
+    reply.received_ns = received_ns;
+    wakepath__wire__time_probe__free_unpacked(m, NULL);
+    wp_buffer_clear(&c->raw);
+    wp_buffer_clear(&c->scratch);
+    reply.answered_ns = c->clock_ns(c->clock_context);
+    if (wp_buffer_reserve(&c->raw, wakepath__wire__time_reply__get_packed_size(&reply)))
+        return wp_error_set(err, -ENOMEM, "out of memory for a message");
+    c->raw.size = wakepath__wire__time_reply__pack(&reply, c->raw.data);
+    int rc = wp_frame_write(c->writer, WP_FRAME_TIME_REPLY, c->raw.data, c->raw.size, &c->scratch, err);
+    if (!rc)
+        rc = send_bytes(c, c->scratch.data, c->scratch.size, err);
+    return rc == -EAGAIN ? 0 : rc;
+}
+
 static int take_frame(struct wp_client *c, const struct wp_frame *frame, struct wp_error *err)
 {
+    if (frame->type == WP_FRAME_TIME_PROBE)
+        return c->clock_ns ? take_probe(c, frame, c->clock_ns(c->clock_context), err) : 0;
     if (frame->type == WP_FRAME_WELCOME) {
         int rc = wp_welcome_decode(&c->welcome, frame->payload, frame->size, err);
         if (rc)
@@ -224,6 +256,12 @@ int wp_client_poll(struct wp_client *c, int timeout_ms, struct wp_error *err)
     if (((!c->is_welcome && now - c->hello_ns > HELLO_NS) || is_silent) && (rc = send_hello(c, err)) < 0)
         return rc;
     return receive(c, err);
+}
+
+void wp_client_answer_probes(struct wp_client *c, uint64_t (*clock_ns)(const void *context), const void *context)
+{
+    c->clock_ns = clock_ns;
+    c->clock_context = context;
 }
 
 bool wp_client_is_welcome(const struct wp_client *c)

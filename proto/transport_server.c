@@ -12,12 +12,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 #include <zmq.h>
 
 #define LINGER_MS 1000
 #define MESSAGE_LIMIT ((int64_t)WP_FRAME_RAW_LIMIT + (1 << 20))
 #define RECEIVE_LIMIT 1024        /* messages a peer, before ZeroMQ stops reading from it; credit is less */
+#define PROBE_NS 10000000000u     /* an answer that took longer says too little */
 #define REFUSALS 64u              /* reasons told apart */
 #define REASON_BYTES 96u
 #define IDENTITY_BYTES 255u
@@ -169,6 +171,24 @@ int wp_server_ack(struct wp_server *s, uint32_t peer, uint64_t seq)
     return send_frame(s, peer, WP_FRAME_ACK);
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+int wp_server_probe(struct wp_server *s, uint32_t peer)
+{
+    Wakepath__Wire__TimeProbe m = WAKEPATH__WIRE__TIME_PROBE__INIT;
+    m.sent_ns = now_ns();
+    wp_buffer_clear(&s->raw);
+    if (wp_buffer_reserve(&s->raw, wakepath__wire__time_probe__get_packed_size(&m)))
+        return -ENOMEM;
+    s->raw.size = wakepath__wire__time_probe__pack(&m, s->raw.data);
+    return send_frame(s, peer, WP_FRAME_TIME_PROBE);
+}
+
 static int send_refused(struct wp_server *s, uint32_t peer, const char *reason, bool is_fatal)
 {
     Wakepath__Wire__Refused m = WAKEPATH__WIRE__REFUSED__INIT;
@@ -248,6 +268,21 @@ static uint32_t peer_of(struct wp_server *s, zmq_msg_t *identity)
     return peer;
 }
 
+/* An answer to a probe of the last few seconds; an older one, or one of the future, says nothing. */
+static int take_time(const struct wp_frame *frame, struct wp_server_message *message, struct wp_error *err)
+{
+    uint64_t now = now_ns();
+    Wakepath__Wire__TimeReply *m = wakepath__wire__time_reply__unpack(NULL, frame->size, frame->payload);
+    bool is_sane = m && m->probe_sent_ns <= now && now - m->probe_sent_ns < PROBE_NS && m->received_ns <= m->answered_ns &&
+        m->answered_ns < UINT64_MAX / 4;
+    message->kind = WP_SERVER_TIME;
+    if (is_sane)
+        memcpy(message->times_ns, (uint64_t[4]){m->probe_sent_ns, m->received_ns, m->answered_ns, now}, sizeof(message->times_ns));
+    if (m)
+        wakepath__wire__time_reply__free_unpacked(m, NULL);
+    return is_sane ? 0 : wp_error_set(err, -EINVAL, "an answer to no probe of late");
+}
+
 /* 1: *message is filled. 0: refused. */
 static int take_frame(struct wp_server *s, uint32_t peer, const struct wp_frame *frame, struct wp_server_message *message)
 {
@@ -276,6 +311,12 @@ static int take_frame(struct wp_server *s, uint32_t peer, const struct wp_frame 
     } else if (frame->type == WP_FRAME_BYE) {
         message->kind = WP_SERVER_BYE;
         rc = wp_bye_decode(&message->bye, frame->payload, frame->size, &why);
+    } else if (frame->type == WP_FRAME_TIME_REPLY) {
+        if (take_time(frame, message, &why)) {
+            count_refusal(s, why.text);
+            return 0;
+        }
+        rc = 0;
     } else {
         wp_error_set(&why, rc, "a frame that only an aggregator sends");
     }

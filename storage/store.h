@@ -131,6 +131,8 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
 /* The newest trace of the aggregate in the selection; -ENOENT. */
 int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err);
+/* Realtime of the newest activity in any report of the release, from their heads alone; 0 none. Damaged ones say nothing. */
+int wp_txn_last_activity(struct wp_txn *txn, uint64_t *real_ns, struct wp_error *err);
 /* Digest over the keys and value digests with this prefix: what a page rests on. */
 int wp_txn_digest(struct wp_txn *txn, const char *prefix, uint64_t digest[2], struct wp_error *err);
 /* Sorted shards and timeboxes; free. */
