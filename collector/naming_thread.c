@@ -16,7 +16,7 @@
 #define JOBS (1u << 20)                        /* that may wait */
 #define DEBUG_BYTES ((uint64_t)512 << 20)      /* of debug info held, all objects together */
 #define HAND_OVER 64u                          /* answers, so that the caller gets the first before the last is there */
-#define NICENESS 5                             /* what is recorded goes first */
+#define NICENESS 10                              /* what is recorded goes first, and what is walked by (unwinder) */
 
 enum job_kind { JOB_OBJECT, JOB_PLACE, JOB_JIT, JOB_DROP };
 
