@@ -2,9 +2,9 @@
 #ifndef WP_AGGREGATOR_CLOCK_VIEW_H
 #define WP_AGGREGATOR_CLOCK_VIEW_H
 /*
- * The offset between two hosts at a moment: two wedges, one of the constraints before it and one of those after it. What
- * may have happened to a clock unseen, happened on one side; so the interval that holds for either is what is promised
- * (docs/clock.md).
+ * The offset between two hosts at a moment: two wedges, one of the constraints before it and one of those after it.
+ * What may have happened to a clock unseen, happened on one side; so the interval that holds for either is what is
+ * promised (docs/clock.md).
  */
 #include "aggregator/clock_wedge.h"
 
@@ -21,7 +21,8 @@ struct wp_clock_steps {
     uint32_t count, told;
 };
 
-/* Two wedges around a stretch of time that holds no constraint that counts; the work of a query, kept for the next one. */
+/* Two wedges around a stretch of time that holds no constraint that counts; the work of a query, kept for the next
+ * one. */
 struct wp_clock_view {
     uint64_t low_ns, high_ns;     /* the stretch, in the clock it is seen from; high 0: none */
     uint32_t version, told;       /* of the pair, and of both hosts' steps */
