@@ -44,6 +44,7 @@ struct wp_connections {
     struct wp_traffic *traffic; /* owned */
     struct wp_intmap traffic_index;
     uint32_t traffic_count, traffic_room;
+    struct wp_traffic_totals totals;
     struct wp_crossings crossings;
 };
 
@@ -301,8 +302,31 @@ void wp_connections_remove(struct wp_connections *connections, uint32_t host, ui
     connections->free = index;
 }
 
+static struct wp_intkey traffic_key(uint32_t to, uint32_t from)
+{
+    return (struct wp_intkey){(uint64_t)to << 32 | from, 0};
+}
+
+/* Its number is another host's soon. */
+static void forget_traffic(struct wp_connections *connections, uint32_t host)
+{
+    for (uint32_t i = 0; i < connections->traffic_count;) {
+        struct wp_traffic *row = &connections->traffic[i], *last = &connections->traffic[connections->traffic_count - 1];
+        if (row->to != host && row->from != host) {
+            i++;
+            continue;
+        }
+        wp_intmap_remove(&connections->traffic_index, traffic_key(row->to, row->from));
+        if (row != last)
+            wp_intmap_put(&connections->traffic_index, traffic_key(last->to, last->from), i); /* it is there: no memory is needed */
+        *row = *last;
+        connections->traffic_count--;
+    }
+}
+
 void wp_connections_remove_host(struct wp_connections *connections, uint32_t host)
 {
+    forget_traffic(connections, host);
     for (uint32_t i = 1; i < connections->count; i++)
         if (connections->ends[i].host == host)
             wp_connections_remove(connections, host, connections->ends[i].socket);
@@ -332,7 +356,10 @@ static void count_read(struct wp_connections *connections, const struct end *end
     uint32_t from = end->peer ? connections->ends[end->peer].host : NOBODY, row;
     if (end->is_loopback || from == end->host)
         return;
-    struct wp_intkey key = {(uint64_t)end->host << 32 | from, 0};
+    uint64_t *total = end->peer ? &connections->totals.matched : end->is_ambiguous ? &connections->totals.ambiguous
+                                                                                    : &connections->totals.unmatched;
+    ++*total;
+    struct wp_intkey key = traffic_key(end->host, from);
     if (!wp_intmap_get(&connections->traffic_index, key, &row)) {
         row = connections->traffic_count;
         if (row == connections->traffic_room) {
@@ -415,6 +442,11 @@ const struct wp_traffic *wp_connections_traffic(const struct wp_connections *con
 {
     *count = connections->traffic_count;
     return connections->traffic;
+}
+
+const struct wp_traffic_totals *wp_connections_totals(const struct wp_connections *connections)
+{
+    return &connections->totals;
 }
 
 /* --- datagrams --- */
