@@ -183,14 +183,14 @@ static void silent_connections(void **state)
     struct served s = serve();
     struct wp_health *second = NULL;
     struct wp_error err = {0};
-    int fds[64];
+    int fds[40]; /* more than are served, fewer than the backlog takes besides */
     (void)state;
-    for (size_t i = 0; i < 64; i++)
+    for (size_t i = 0; i < 40; i++)
         fds[i] = dial(&s);
     assert_int_equal(wp_health_open(&second, s.address, NULL, &err), -EADDRINUSE);
     assert_non_null(strstr(err.text, s.address));
     wp_health_close(s.health);
-    for (size_t i = 0; i < 64; i++)
+    for (size_t i = 0; i < 40; i++)
         close(fds[i]);
 }
 
