@@ -91,12 +91,14 @@ static int dial(const char *endpoint, struct wp_error *err)
 
 static void look_at_aggregators(struct wp_findings *f, const struct wp_installed *collector)
 {
-    char endpoint[VALUE];
+    char endpoint[VALUE], first[VALUE] = "";
     unsigned reached = 0, count = 0;
     struct wp_error err = {0}, last = {0};
     for (; count < WP_INSTALLED_VALUES && wp_installed_value(collector, "connect", count, endpoint, sizeof(endpoint)); count++) {
         int rc = dial(endpoint, &err);
         reached += !rc;
+        if (!rc && !*first)
+            memcpy(first, endpoint, sizeof(first));
         if (rc)
             last = err;
     }
@@ -106,7 +108,7 @@ static void look_at_aggregators(struct wp_findings *f, const struct wp_installed
     else if (reached < count)
         wp_findings_add(f, WP_FINDING_NOTE, "aggregator", "the others are in use meanwhile", "%u of %u answer: %s", reached, count, last.text);
     else if (count)
-        wp_findings_add(f, WP_FINDING_GOOD, "aggregator", NULL, "somebody listens at %s%s", endpoint, count > 1 ? ", and at the others" : "");
+        wp_findings_add(f, WP_FINDING_GOOD, "aggregator", NULL, "somebody listens at %s%s", first, count > 1 ? ", and at the others" : "");
 }
 
 /* An address that can be bound, or is this aggregator's own already. */
@@ -258,8 +260,8 @@ void wp_doctor_collector(struct wp_findings *f, const struct wp_installed *colle
     bool is_network = false;
     if (!look_at_settings(f, collector, "collector"))
         return;
-    look_at_running(f, collector, "collector", WP_WATCHED_COLLECTOR);
-    look_at_aggregators(f, collector);
+    if (!look_at_running(f, collector, "collector", WP_WATCHED_COLLECTOR)) /* one that runs knows better, and dialling is noticed there */
+        look_at_aggregators(f, collector);
     for (unsigned i = 0; i < WP_INSTALLED_VALUES && wp_installed_value(collector, "connect", i, text, sizeof(text)); i++)
         is_network |= is_tcp(text);
     look_at_collector_keys(f, collector, is_network);
