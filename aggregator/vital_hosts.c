@@ -104,16 +104,12 @@ static uint32_t row_of(struct wp_vital_hosts *h, const struct wp_host_session *s
     return index;
 }
 
-static void begin(struct wp_vital_hosts *h, uint32_t fleet_count, uint64_t now_ns)
+static void begin(struct wp_vital_hosts *h, uint32_t fleet_count)
 {
     struct wp_vital_sums *sums = &h->sums;
     *sums = (struct wp_vital_sums){.events = sums->events, .drops = sums->drops};
     for (uint32_t i = 0; i < WP_VITAL_HOSTS; i++) {
         struct row *row = &h->rows[i];
-        if (row->seen_ns && now_ns > row->seen_ns + KEEP_NS) {
-            wp_intmap_remove(&h->by_host, key_of(row->host));
-            *row = (struct row){.seen_ns = 0};
-        }
         row->sessions = 0;
         row->lag_s = row->silence_s = row->bound_s = 0;
         row->has_lag = row->is_known = row->is_settled = row->is_usable = false;
@@ -126,6 +122,17 @@ static void begin(struct wp_vital_hosts *h, uint32_t fleet_count, uint64_t now_n
     }
     for (uint32_t i = 0; i < h->fleet_room; i++)
         h->row_of[i] = NO_ROW;
+}
+
+static void forget_old(struct wp_vital_hosts *h, uint64_t now_ns)
+{
+    for (uint32_t i = 0; i < WP_VITAL_HOSTS; i++) {
+        struct row *row = &h->rows[i];
+        if (!row->seen_ns || now_ns <= row->seen_ns + KEEP_NS)
+            continue;
+        wp_intmap_remove(&h->by_host, key_of(row->host));
+        *row = (struct row){.seen_ns = 0};
+    }
 }
 
 /* --- a session --- */
@@ -253,13 +260,14 @@ static void look_at_traffic(struct wp_vital_hosts *h, const struct wp_fleet *fle
 void wp_vital_hosts_look(struct wp_vital_hosts *h, struct wp_engine *engine, uint64_t now_ns, uint64_t real_now_ns)
 {
     const struct wp_fleet *fleet = wp_engine_fleet(engine);
-    begin(h, fleet->count, now_ns);
+    begin(h, fleet->count);
     for (uint32_t i = 0; i < wp_engine_seats(engine); i++) {
         struct wp_host_session *session = wp_engine_session(engine, i);
         if (session)
             look_at_session(h, fleet, session, now_ns, real_now_ns);
     }
     look_at_traffic(h, fleet);
+    forget_old(h, now_ns);
 }
 
 const struct wp_vital_sums *wp_vital_hosts_sums(const struct wp_vital_hosts *h)

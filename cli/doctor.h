@@ -2,7 +2,7 @@
 #ifndef WP_CLI_DOCTOR_H
 #define WP_CLI_DOCTOR_H
 /* `wakepath doctor`: looks whether this host can record and its daemons can work, changes nothing, and says how to mend. */
-#include "cli/findings.h"
+#include "cli/doctor_findings.h"
 #include "common/error.h"
 
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_CLI_FINDINGS_H
-#define WP_CLI_FINDINGS_H
+#ifndef WP_CLI_DOCTOR_FINDINGS_H
+#define WP_CLI_DOCTOR_FINDINGS_H
 /* What was looked at and how it is, with what to do about it. */
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/findings.h"
+#include "cli/doctor_findings.h"
 
 #include "common/metrics.h"
 
