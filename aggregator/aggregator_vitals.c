@@ -43,7 +43,8 @@ int wp_aggregator_vitals_open(struct wp_aggregator_vitals **out, const struct wp
     if (!rc) {
         v->options = *options;
         v->hosts = wp_vital_hosts_create();
-        rc = v->hosts ? wp_health_open(&v->health, options->listen, options->logger, err) : wp_error_set(err, -ENOMEM, "out of memory");
+        rc = v->hosts ? wp_health_open(&v->health, options->listen, options->logger, err)
+                      : wp_error_set(err, -ENOMEM, "out of memory");
     }
     if (rc) {
         wp_aggregator_vitals_close(v);
@@ -87,7 +88,8 @@ static uint64_t bytes_of(int root, const char *release)
 {
     char path[300];
     struct stat status;
-    if ((size_t)snprintf(path, sizeof(path), "%s/data.mdb", release) >= sizeof(path) || fstatat(root, path, &status, AT_SYMLINK_NOFOLLOW))
+    if ((size_t)snprintf(path, sizeof(path), "%s/data.mdb", release) >= sizeof(path) ||
+        fstatat(root, path, &status, AT_SYMLINK_NOFOLLOW))
         return 0;
     return (uint64_t)status.st_blocks * 512;
 }
@@ -109,7 +111,8 @@ static void look_at_store(struct wp_aggregator_vitals *v)
 
 /* --- told --- */
 
-static void put(struct wp_aggregator_vitals *v, const char *name, enum wp_metric_type type, const char *help, double value)
+static void put(
+    struct wp_aggregator_vitals *v, const char *name, enum wp_metric_type type, const char *help, double value)
 {
     wp_metric_put(&v->text, name, type, help, value);
 }
@@ -118,23 +121,28 @@ static void put_sums(struct wp_aggregator_vitals *v, const struct wp_engine_coun
 {
     const struct wp_vital_sums *sums = wp_vital_hosts_sums(v->hosts);
     put(v, "wakepath_aggregator_sessions", WP_GAUGE, "Sessions that are here.", counts->live);
-    put(v, "wakepath_aggregator_sessions_ended_total", WP_COUNTER, "Sessions that said Bye and are on disk.", counts->ended);
+    put(v, "wakepath_aggregator_sessions_ended_total", WP_COUNTER, "Sessions that said Bye and are on disk.",
+        counts->ended);
     put(v, "wakepath_aggregator_hosts", WP_GAUGE, "Hosts that are recorded.", sums->hosts);
-    put(v, "wakepath_aggregator_hosts_unlisted", WP_GAUGE, "Hosts of them that have no line of their own.", sums->unlisted_hosts);
+    put(v, "wakepath_aggregator_hosts_unlisted", WP_GAUGE, "Hosts of them that have no line of their own.",
+        sums->unlisted_hosts);
     put(v, "wakepath_aggregator_hosts_silent", WP_GAUGE, "Sessions whose collector says nothing.", sums->silent);
     put(v, "wakepath_aggregator_events_total", WP_COUNTER, "Events of all hosts.", (double)sums->events);
-    put(v, "wakepath_aggregator_dropped_events_total", WP_COUNTER, "Events that collectors had no room for.", (double)sums->drops);
+    put(v, "wakepath_aggregator_dropped_events_total", WP_COUNTER, "Events that collectors had no room for.",
+        (double)sums->drops);
     put(v, "wakepath_aggregator_lag_seconds", WP_GAUGE, "The greatest lag of a host that is not silent.", sums->lag_s);
     put(v, "wakepath_aggregator_clock_bound_seconds", WP_GAUGE, "The greatest bound of a clock.", sums->bound_s);
     put(v, "wakepath_aggregator_edges", WP_GAUGE, "Pairs of hosts that talk, one way each.", sums->edges);
-    put(v, "wakepath_aggregator_pairs_unlisted", WP_GAUGE, "Pairs of them that have no line of their own.", sums->unlisted_pairs);
+    put(v, "wakepath_aggregator_pairs_unlisted", WP_GAUGE, "Pairs of them that have no line of their own.",
+        sums->unlisted_pairs);
 }
 
 static void put_messages(struct wp_aggregator_vitals *v)
 {
     static const char name[] = "wakepath_aggregator_messages_total";
     const struct wp_traffic_totals *totals = wp_connections_totals(wp_engine_fleet(v->options.engine)->connections);
-    wp_metric_begin(&v->text, name, WP_COUNTER, "Messages that came from other hosts, by what is known of their sender.");
+    wp_metric_begin(
+        &v->text, name, WP_COUNTER, "Messages that came from other hosts, by what is known of their sender.");
     wp_metric_labelled(&v->text, name, "sender", "matched", (double)totals->matched);
     wp_metric_labelled(&v->text, name, "sender", "unmatched", (double)totals->unmatched);
     wp_metric_labelled(&v->text, name, "sender", "ambiguous", (double)totals->ambiguous);
@@ -156,9 +164,10 @@ static void put_store(struct wp_aggregator_vitals *v)
 {
     put(v, "wakepath_aggregator_commits_total", WP_COUNTER, "Commits to the store, one a session.", (double)v->commits);
     put(v, "wakepath_aggregator_commit_seconds_total", WP_COUNTER, "Time in them.", (double)v->commit_ns / 1e9);
-    put(v, "wakepath_aggregator_commit_last_seconds", WP_GAUGE, "Time of the last round of them.", (double)v->commit_last_ns / 1e9);
-    put(v, "wakepath_aggregator_commit_failures_total", WP_COUNTER, "Rounds that could not be written, and are tried again.",
-        (double)v->failures);
+    put(v, "wakepath_aggregator_commit_last_seconds", WP_GAUGE, "Time of the last round of them.",
+        (double)v->commit_last_ns / 1e9);
+    put(v, "wakepath_aggregator_commit_failures_total", WP_COUNTER,
+        "Rounds that could not be written, and are tried again.", (double)v->failures);
     put(v, "wakepath_aggregator_store_bytes", WP_GAUGE, "The store on its disk.", (double)v->store_bytes);
     put(v, "wakepath_aggregator_store_free_bytes", WP_GAUGE, "What is free there.", (double)v->free_bytes);
     put(v, "wakepath_aggregator_store_releases", WP_GAUGE, "Releases in the store.", v->releases);
@@ -171,7 +180,8 @@ static void put_all(struct wp_aggregator_vitals *v)
     wp_engine_count(v->options.engine, &counts);
     wp_buffer_clear(&v->text);
     wp_metric_begin(&v->text, name, WP_GAUGE, "What this is; always 1.");
-    wp_metric_line(&v->text, name, (struct wp_metric_label[]){{"version", wp_version()}, {"shard", v->options.shard}}, 2, 1);
+    wp_metric_line(
+        &v->text, name, (struct wp_metric_label[]){{"version", wp_version()}, {"shard", v->options.shard}}, 2, 1);
     put_sums(v, &counts);
     put_messages(v);
     put_refusals(v);

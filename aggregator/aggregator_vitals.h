@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_AGGREGATOR_AGGREGATOR_VITALS_H
 #define WP_AGGREGATOR_AGGREGATOR_VITALS_H
-/* What an aggregator tells of itself (docs/monitoring.md lists it), by common/health.h. Looking costs at most a hundredth of
- * the loop's time: with many hosts it looks less often than once a second. */
+/* What an aggregator tells of itself (docs/monitoring.md lists it), by common/health.h. Looking costs at most a
+ * hundredth of the loop's time: with many hosts it looks less often than once a second. */
 #include "aggregator/engine.h"
 #include "proto/transport.h"
 

@@ -311,14 +311,15 @@ static struct wp_intkey traffic_key(uint32_t to, uint32_t from)
 static void forget_traffic(struct wp_connections *connections, uint32_t host)
 {
     for (uint32_t i = 0; i < connections->traffic_count;) {
-        struct wp_traffic *row = &connections->traffic[i], *last = &connections->traffic[connections->traffic_count - 1];
+        struct wp_traffic *row = &connections->traffic[i];
+        const struct wp_traffic *last = &connections->traffic[connections->traffic_count - 1];
         if (row->to != host && row->from != host) {
             i++;
             continue;
         }
         wp_intmap_remove(&connections->traffic_index, traffic_key(row->to, row->from));
-        if (row != last)
-            wp_intmap_put(&connections->traffic_index, traffic_key(last->to, last->from), i); /* it is there: no memory is needed */
+        if (row != last) /* it is there: no memory is needed */
+            wp_intmap_put(&connections->traffic_index, traffic_key(last->to, last->from), i);
         *row = *last;
         connections->traffic_count--;
     }

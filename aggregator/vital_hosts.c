@@ -73,7 +73,8 @@ static struct wp_intkey key_of(const uint8_t host[16])
     return key;
 }
 
-/* A host may say any name, also another one's: then a part of its UUID tells them apart, behind a mark that no name has. */
+/* A host may say any name, also another one's: then a part of its UUID tells them apart, behind a mark that no name
+ * has. */
 static void name_row(struct wp_vital_hosts *h, struct row *row, const char *hostname)
 {
     wp_metric_clean(*hostname ? hostname : "unknown", row->name, sizeof(row->name) - 10);
@@ -83,7 +84,8 @@ static void name_row(struct wp_vital_hosts *h, struct row *row, const char *host
         if (&h->rows[i] == row || !h->rows[i].seen_ns || strcmp(h->rows[i].name, row->name))
             continue;
         size_t size = strlen(row->name);
-        snprintf(row->name + size, sizeof(row->name) - size, "#%02x%02x%02x%02x", row->host[0], row->host[1], row->host[2], row->host[3]);
+        snprintf(row->name + size, sizeof(row->name) - size, "#%02x%02x%02x%02x", row->host[0], row->host[1],
+            row->host[2], row->host[3]);
         return;
     }
 }
@@ -138,8 +140,8 @@ static void forget_old(struct wp_vital_hosts *h, uint64_t now_ns)
 /* --- a session --- */
 
 /* How far what is explained is behind now; by the compared clocks where they are, else by the host's own word. */
-static bool lag_of(const struct wp_host_session *session, const struct wp_offset *offset, uint64_t now_ns, uint64_t real_now_ns,
-    double *lag_s)
+static bool lag_of(const struct wp_host_session *session, const struct wp_offset *offset, uint64_t now_ns,
+    uint64_t real_now_ns, double *lag_s)
 {
     if (!session->resolved_ns)
         return false;
@@ -155,7 +157,8 @@ static void look_at_clock(struct row *row, const struct wp_fleet *fleet, uint32_
     bool is_first = row->sessions == 1;
     if (offset) {
         double bound_s = (double)offset->bound_ns / 1e9;
-        row->bound_s = row->is_known && row->bound_s < bound_s ? row->bound_s : bound_s; /* one clock: what is known best */
+        if (!row->is_known || bound_s < row->bound_s) /* one clock: what is known best */
+            row->bound_s = bound_s;
         row->is_settled = row->is_settled || offset->is_settled;
         row->is_known = true;
     }
@@ -165,8 +168,8 @@ static void look_at_clock(struct row *row, const struct wp_fleet *fleet, uint32_
     row->is_usable = (is_first || row->is_usable) && health.is_usable;
 }
 
-static void look_at_session(struct wp_vital_hosts *h, const struct wp_fleet *fleet, struct wp_host_session *session, uint64_t now_ns,
-    uint64_t real_now_ns)
+static void look_at_session(struct wp_vital_hosts *h, const struct wp_fleet *fleet, struct wp_host_session *session,
+    uint64_t now_ns, uint64_t real_now_ns)
 {
     static const struct wp_fleet_host nobody = {.heard_ns = 0};
     struct wp_vital_sums *sums = &h->sums;
@@ -197,12 +200,14 @@ static void look_at_session(struct wp_vital_hosts *h, const struct wp_fleet *fle
     struct wp_offset offset;
     bool is_known = session->has_joined && session->resolved_ns &&
         wp_clocks_map(fleet->clocks, host->clock, session->resolved_ns, fleet->reference, &offset);
-    double lag_s = 0, silence_s = now_ns > host->heard_ns && session->has_joined ? (double)(now_ns - host->heard_ns) / 1e9 : 0;
+    uint64_t heard_ns = session->has_joined && host->heard_ns < now_ns ? host->heard_ns : now_ns;
+    double lag_s = 0, silence_s = (double)(now_ns - heard_ns) / 1e9;
     if (lag_of(session, is_known ? &offset : NULL, now_ns, real_now_ns, &lag_s)) {
         row->has_lag = true;
         row->lag_s = lag_s > row->lag_s ? lag_s : row->lag_s;
     }
-    row->silence_s = is_first || silence_s < row->silence_s ? silence_s : row->silence_s; /* any session's word is the host's */
+    if (is_first || silence_s < row->silence_s) /* any session's word is the host's */
+        row->silence_s = silence_s;
     bool is_silent = silence_s > (double)fleet->give_up_ns / 1e9;
     sums->silent += is_silent;
     sums->lag_s = !is_silent && lag_s > sums->lag_s ? lag_s : sums->lag_s;
@@ -278,8 +283,8 @@ const struct wp_vital_sums *wp_vital_hosts_sums(const struct wp_vital_hosts *h)
 /* --- told --- */
 
 /* A metric with a line for each row whose `value` is not negative. */
-static void put_rows(const struct wp_vital_hosts *h, struct wp_buffer *out, const char *name, enum wp_metric_type type, const char *help,
-    double (*value)(const struct row *row))
+static void put_rows(const struct wp_vital_hosts *h, struct wp_buffer *out, const char *name, enum wp_metric_type type,
+    const char *help, double (*value)(const struct row *row))
 {
     wp_metric_begin(out, name, type, help);
     for (uint32_t i = 0; i < WP_VITAL_HOSTS; i++) {
@@ -302,12 +307,14 @@ static double contradictions(const struct row *row) { return row->sessions ? (do
 static double unmatched(const struct row *row) { return row->sessions ? (double)row->unmatched : -1; }
 static double ambiguous(const struct row *row) { return row->sessions ? (double)row->ambiguous : -1; }
 
-static void put_pairs(const struct wp_vital_hosts *h, struct wp_buffer *out, const char *name, const char *help, bool is_bytes)
+static void put_pairs(
+    const struct wp_vital_hosts *h, struct wp_buffer *out, const char *name, const char *help, bool is_bytes)
 {
     wp_metric_begin(out, name, WP_COUNTER, help);
     for (uint32_t i = 0; i < h->pair_count; i++) {
         const struct pair *pair = &h->pairs[i];
-        wp_metric_line(out, name, (struct wp_metric_label[]){{"from", h->rows[pair->from].name}, {"to", h->rows[pair->to].name}}, 2,
+        wp_metric_line(out, name,
+            (struct wp_metric_label[]){{"from", h->rows[pair->from].name}, {"to", h->rows[pair->to].name}}, 2,
             (double)(is_bytes ? pair->bytes : pair->messages));
     }
 }
@@ -315,21 +322,28 @@ static void put_pairs(const struct wp_vital_hosts *h, struct wp_buffer *out, con
 void wp_vital_hosts_put(const struct wp_vital_hosts *h, struct wp_buffer *out)
 {
     put_rows(h, out, "wakepath_aggregator_host_events_total", WP_COUNTER, "Events of a host.", events);
-    put_rows(h, out, "wakepath_aggregator_host_dropped_events_total", WP_COUNTER, "Events that its collector had no room for.", drops);
+    put_rows(h, out, "wakepath_aggregator_host_dropped_events_total", WP_COUNTER,
+        "Events that its collector had no room for.", drops);
     put_rows(h, out, "wakepath_aggregator_host_sessions", WP_GAUGE, "Its sessions.", sessions);
-    put_rows(h, out, "wakepath_aggregator_host_silence_seconds", WP_GAUGE, "Since its collector last said something.", silence);
-    put_rows(h, out, "wakepath_aggregator_host_lag_seconds", WP_GAUGE, "How far what is explained of it is behind now.", lag);
+    put_rows(h, out, "wakepath_aggregator_host_silence_seconds", WP_GAUGE, "Since its collector last said something.",
+        silence);
+    put_rows(h, out, "wakepath_aggregator_host_lag_seconds", WP_GAUGE, "How far what is explained of it is behind now.",
+        lag);
     put_rows(h, out, "wakepath_aggregator_host_clock_bound_seconds", WP_GAUGE,
         "Its clock stands to the aggregator's as is known, give or take so much.", bound);
-    put_rows(h, out, "wakepath_aggregator_host_clock_known", WP_GAUGE, "1: how its clock stands to the aggregator's is known.", known);
-    put_rows(h, out, "wakepath_aggregator_host_clock_settled", WP_GAUGE, "1: by messages before and after the moment.", settled);
-    put_rows(h, out, "wakepath_aggregator_host_clock_usable", WP_GAUGE, "0: it contradicts itself with all whom it talks with.", usable);
-    put_rows(h, out, "wakepath_aggregator_host_clock_contradictions_total", WP_COUNTER, "What no running clock can fulfil.",
-        contradictions);
+    put_rows(h, out, "wakepath_aggregator_host_clock_known", WP_GAUGE,
+        "1: how its clock stands to the aggregator's is known.", known);
+    put_rows(h, out, "wakepath_aggregator_host_clock_settled", WP_GAUGE, "1: by messages before and after the moment.",
+        settled);
+    put_rows(h, out, "wakepath_aggregator_host_clock_usable", WP_GAUGE,
+        "0: it contradicts itself with all whom it talks with.", usable);
+    put_rows(h, out, "wakepath_aggregator_host_clock_contradictions_total", WP_COUNTER,
+        "What no running clock can fulfil.", contradictions);
     put_rows(h, out, "wakepath_aggregator_host_unmatched_messages_total", WP_COUNTER,
         "Messages it read whose sender is not recorded.", unmatched);
     put_rows(h, out, "wakepath_aggregator_host_ambiguous_messages_total", WP_COUNTER,
         "Messages it read that two senders fit: they count as unexplained.", ambiguous);
-    put_pairs(h, out, "wakepath_aggregator_pair_messages_total", "Messages read on one host whose sender is known on another.", false);
+    put_pairs(h, out, "wakepath_aggregator_pair_messages_total",
+        "Messages read on one host whose sender is known on another.", false);
     put_pairs(h, out, "wakepath_aggregator_pair_bytes_total", "Bytes of them.", true);
 }

@@ -2,9 +2,9 @@
 #ifndef WP_AGGREGATOR_VITAL_HOSTS_H
 #define WP_AGGREGATOR_VITAL_HOSTS_H
 /*
- * How the hosts of an aggregator are, for those who watch it: a row a host, over its sessions, kept for ten minutes after the
- * last one, and the pairs of hosts that talk. Bounded: of more hosts or pairs than there is room for, it is said how many,
- * and they are in the sums. Names are unique and never change while a row is there. Not thread safe.
+ * How the hosts of an aggregator are, for those who watch it: a row a host, over its sessions, kept for ten minutes
+ * after the last one, and the pairs of hosts that talk. Bounded: of more hosts or pairs than there is room for, it is
+ * said how many, and they are in the sums. Names are unique and never change while a row is there. Not thread safe.
  */
 #include "aggregator/engine.h"
 #include "common/buffer.h"

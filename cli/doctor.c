@@ -24,10 +24,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-static void look_at_daemons(struct wp_findings *findings, const struct wp_installed *collector, const struct wp_installed *aggregator)
+static void look_at_daemons(
+    struct wp_findings *findings, const struct wp_installed *collector, const struct wp_installed *aggregator)
 {
     if (!collector->is_set_up && !aggregator->is_set_up)
-        wp_findings_add(findings, WP_FINDING_GOOD, "daemons", NULL, "none is set up here: there is no /etc/wakepath/collector.conf or "
+        wp_findings_add(findings, WP_FINDING_GOOD, "daemons", NULL,
+            "none is set up here: there is no /etc/wakepath/collector.conf or "
             "aggregator.conf (wakepath record needs none)");
     if (collector->is_set_up)
         wp_doctor_collector(findings, collector);
@@ -38,8 +40,10 @@ static void look_at_daemons(struct wp_findings *findings, const struct wp_instal
 int wp_doctor_run(int argc, char **argv, FILE *out, struct wp_error *err)
 {
     static const struct argp argp = {option_table, parse_option, NULL,
-        "Looks whether this host can record and its daemons can work, and says how to mend what is wrong. Changes nothing."
-        "\vAs root it sees most. Exit status: 0 nothing is wrong, 1 something is, 64 wrong use.", NULL, NULL, NULL};
+        "Looks whether this host can record and its daemons can work, and says how to mend what is wrong. Changes "
+        "nothing."
+        "\vAs root it sees most. Exit status: 0 nothing is wrong, 1 something is, 64 wrong use.",
+        NULL, NULL, NULL};
     struct wp_findings findings = {.count = 0};
     struct wp_installed collector, aggregator;
     bool is_json = false;
@@ -48,8 +52,10 @@ int wp_doctor_run(int argc, char **argv, FILE *out, struct wp_error *err)
     int rc = wp_installed_read(&collector, "collector", err);
     int other = wp_installed_read(&aggregator, "aggregator", rc ? NULL : err);
     if (rc || other) {
-        wp_findings_add(&findings, WP_FINDING_WRONG, "programs", "install all of Wakepath: packages wakepath-collector, "
-            "wakepath-aggregator, wakepath-reporter", "%s", err->text);
+        wp_findings_add(&findings, WP_FINDING_WRONG, "programs",
+            "install all of Wakepath: packages wakepath-collector, "
+            "wakepath-aggregator, wakepath-reporter",
+            "%s", err->text);
         *err = (struct wp_error){0};
     }
     wp_doctor_host(&findings, collector.is_set_up);

@@ -40,24 +40,29 @@ static bool look_at_settings(struct wp_findings *f, const struct wp_installed *i
 }
 
 /* True when it answers: then its ports are its own. */
-static bool look_at_running(struct wp_findings *f, const struct wp_installed *installed, const char *subject, enum wp_watched_kind want)
+static bool look_at_running(
+    struct wp_findings *f, const struct wp_installed *installed, const char *subject, enum wp_watched_kind want)
 {
     char address[VALUE];
     struct wp_watched watched;
     wp_installed_metrics(installed, "", address, sizeof(address));
     if (!*address) {
-        wp_findings_add(f, WP_FINDING_NOTE, subject, "metrics = \"127.0.0.1:9469\" (collector) or \"127.0.0.1:9470\" (aggregator)",
+        wp_findings_add(f, WP_FINDING_NOTE, subject,
+            "metrics = \"127.0.0.1:9469\" (collector) or \"127.0.0.1:9470\" (aggregator)",
             "nobody can ask how it is: it tells no metrics");
         return false;
     }
     wp_watched_ask(&watched, address);
     bool is_it = watched.kind == want;
     if (watched.kind == WP_WATCHED_NOBODY)
-        wp_findings_add(f, WP_FINDING_NOTE, subject, "systemctl start it, if it shall run", "it does not run: nobody answers at %s", address);
+        wp_findings_add(f, WP_FINDING_NOTE, subject, "systemctl start it, if it shall run",
+            "it does not run: nobody answers at %s", address);
     else if (!is_it)
-        wp_findings_add(f, WP_FINDING_WRONG, subject, "another port: its setting `metrics`", "another program answers at %s", address);
+        wp_findings_add(f, WP_FINDING_WRONG, subject, "another port: its setting `metrics`",
+            "another program answers at %s", address);
     else if (!watched.is_well)
-        wp_findings_add(f, WP_FINDING_WRONG, subject, "wakepath status tells more", "it runs and is not well: %s", watched.trouble);
+        wp_findings_add(
+            f, WP_FINDING_WRONG, subject, "wakepath status tells more", "it runs and is not well: %s", watched.trouble);
     else
         wp_findings_add(f, WP_FINDING_GOOD, subject, NULL, "it runs and is well");
     wp_watched_fini(&watched);
@@ -94,7 +99,8 @@ static void look_at_aggregators(struct wp_findings *f, const struct wp_installed
     char endpoint[VALUE], first[VALUE] = "";
     unsigned reached = 0, count = 0;
     struct wp_error err = {0}, last = {0};
-    for (; count < WP_INSTALLED_VALUES && wp_installed_value(collector, "connect", count, endpoint, sizeof(endpoint)); count++) {
+    for (; count < WP_INSTALLED_VALUES && wp_installed_value(collector, "connect", count, endpoint, sizeof(endpoint));
+         count++) {
         int rc = dial(endpoint, &err);
         reached += !rc;
         if (!rc && !*first)
@@ -103,12 +109,16 @@ static void look_at_aggregators(struct wp_findings *f, const struct wp_installed
             last = err;
     }
     if (count && !reached)
-        wp_findings_add(f, WP_FINDING_WRONG, "aggregator", "start it; its --bind and this --connect must be one place; a socket file is for its "
-            "group (usermod -aG wakepath USER); a port must pass the firewall", "%s", last.text);
+        wp_findings_add(f, WP_FINDING_WRONG, "aggregator",
+            "start it; its --bind and this --connect must be one place; a socket file is for its "
+            "group (usermod -aG wakepath USER); a port must pass the firewall",
+            "%s", last.text);
     else if (reached < count)
-        wp_findings_add(f, WP_FINDING_NOTE, "aggregator", "the others are in use meanwhile", "%u of %u answer: %s", reached, count, last.text);
+        wp_findings_add(f, WP_FINDING_NOTE, "aggregator", "the others are in use meanwhile", "%u of %u answer: %s",
+            reached, count, last.text);
     else if (count)
-        wp_findings_add(f, WP_FINDING_GOOD, "aggregator", NULL, "somebody listens at %s%s", first, count > 1 ? ", and at the others" : "");
+        wp_findings_add(f, WP_FINDING_GOOD, "aggregator", NULL, "somebody listens at %s%s", first,
+            count > 1 ? ", and at the others" : "");
 }
 
 /* An address that can be bound, or is this aggregator's own already. */
@@ -128,10 +138,11 @@ static void look_at_port(struct wp_findings *f, const char *endpoint)
     if (fd >= 0)
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
     if (unknown)
-        wp_findings_add(f, WP_FINDING_WRONG, "port", "an address of this host, or * for all", "%s: %s", endpoint, gai_strerror(unknown));
+        wp_findings_add(f, WP_FINDING_WRONG, "port", "an address of this host, or * for all", "%s: %s", endpoint,
+            gai_strerror(unknown));
     else if (fd < 0 || bind(fd, to->ai_addr, to->ai_addrlen) || listen(fd, 1))
-        wp_findings_add(f, WP_FINDING_WRONG, "port", "another port: the setting `bind`; `ss -ltnp` says who has it", "cannot listen at %s: %s",
-            endpoint, strerror(errno));
+        wp_findings_add(f, WP_FINDING_WRONG, "port", "another port: the setting `bind`; `ss -ltnp` says who has it",
+            "cannot listen at %s: %s", endpoint, strerror(errno));
     else
         wp_findings_add(f, WP_FINDING_GOOD, "port", NULL, "%s is free", endpoint);
     if (fd >= 0)
@@ -153,8 +164,10 @@ static void look_at_secret(struct wp_findings *f, const char *path)
     if (!rc || is_groups) /* root's own, for a daemon that is not root */
         wp_findings_add(f, WP_FINDING_GOOD, "key", NULL, "%s is a secret key, and secret", path);
     else
-        wp_findings_add(f, rc == -EACCES ? WP_FINDING_NOTE : WP_FINDING_WRONG, "key", rc == -EACCES ? "ask again as root" :
-            "chmod 600 it and let the daemon's user own it, or make one: wakepath keygen", "%s", err.text);
+        wp_findings_add(f, rc == -EACCES ? WP_FINDING_NOTE : WP_FINDING_WRONG, "key",
+            rc == -EACCES ? "ask again as root"
+                          : "chmod 600 it and let the daemon's user own it, or make one: wakepath keygen",
+            "%s", err.text);
 }
 
 static void look_at_collector_keys(struct wp_findings *f, const struct wp_installed *collector, bool is_network)
@@ -165,13 +178,16 @@ static void look_at_collector_keys(struct wp_findings *f, const struct wp_instal
     bool has_server_key = wp_installed_value(collector, "server-key", 0, other, sizeof(other));
     bool is_insecure = wp_installed_value(collector, "insecure", 0, other, sizeof(other));
     if (is_network && is_insecure)
-        wp_findings_add(f, WP_FINDING_NOTE, "key", "wakepath keygen; docs/security.md", "what is sent by tcp:// is in plaintext, as asked for");
+        wp_findings_add(f, WP_FINDING_NOTE, "key", "wakepath keygen; docs/security.md",
+            "what is sent by tcp:// is in plaintext, as asked for");
     else if (is_network && (!has_key || !has_server_key))
-        wp_findings_add(f, WP_FINDING_WRONG, "key", "wakepath keygen --host this collector; docs/security.md", "tcp:// needs the settings `key` "
+        wp_findings_add(f, WP_FINDING_WRONG, "key", "wakepath keygen --host this collector; docs/security.md",
+            "tcp:// needs the settings `key` "
             "and `server-key`");
     if (has_key)
         look_at_secret(f, path);
-    for (unsigned i = 0; i < WP_INSTALLED_VALUES && wp_installed_value(collector, "server-key", i, path, sizeof(path)); i++) {
+    for (unsigned i = 0; i < WP_INSTALLED_VALUES && wp_installed_value(collector, "server-key", i, path, sizeof(path));
+         i++) {
         struct wp_error err = {0};
         if (wp_public_key_read(&key, path, &err))
             wp_findings_add(f, WP_FINDING_WRONG, "key", "the aggregator's NAME.pub belongs there", "%s", err.text);
@@ -188,9 +204,11 @@ static void look_at_aggregator_keys(struct wp_findings *f, const struct wp_insta
     bool has_key = wp_installed_value(aggregator, "key", 0, path, sizeof(path));
     bool has_list = wp_installed_value(aggregator, "allow", 0, allow, sizeof(allow));
     if (is_network && wp_installed_value(aggregator, "insecure", 0, word, sizeof(word)))
-        wp_findings_add(f, WP_FINDING_NOTE, "key", "wakepath keygen; docs/security.md", "everybody may send and read by tcp://, as asked for");
+        wp_findings_add(f, WP_FINDING_NOTE, "key", "wakepath keygen; docs/security.md",
+            "everybody may send and read by tcp://, as asked for");
     else if (is_network && (!has_key || !has_list))
-        wp_findings_add(f, WP_FINDING_WRONG, "key", "wakepath keygen aggregator; docs/security.md", "tcp:// needs the settings `key` and `allow`");
+        wp_findings_add(f, WP_FINDING_WRONG, "key", "wakepath keygen aggregator; docs/security.md",
+            "tcp:// needs the settings `key` and `allow`");
     if (has_key)
         look_at_secret(f, path);
     if (!has_list)
@@ -198,7 +216,8 @@ static void look_at_aggregator_keys(struct wp_findings *f, const struct wp_insta
     if (wp_allowlist_open(&list, allow, &err))
         wp_findings_add(f, WP_FINDING_WRONG, "allowlist", "docs/security.md has the format", "%s", err.text);
     else if (!wp_allowlist_count(list))
-        wp_findings_add(f, WP_FINDING_NOTE, "allowlist", "put each collector's NAME.pub there", "%s is empty: nobody may connect", allow);
+        wp_findings_add(f, WP_FINDING_NOTE, "allowlist", "put each collector's NAME.pub there",
+            "%s is empty: nobody may connect", allow);
     else
         wp_findings_add(f, WP_FINDING_GOOD, "allowlist", NULL, "%s has %zu keys", allow, wp_allowlist_count(list));
     wp_allowlist_close(list);
@@ -226,18 +245,21 @@ static void look_at_disk(struct wp_findings *f, const char *subject, const char 
     snprintf(place, sizeof(place), "%s", path);
     nearest(place);
     if (statvfs(place, &disk)) {
-        wp_findings_add(f, errno == EACCES ? WP_FINDING_NOTE : WP_FINDING_WRONG, subject, errno == EACCES ? "ask again as root" :
-            "it must be a folder that the daemon's user may write to", "%s: %s", path, strerror(errno));
+        wp_findings_add(f, errno == EACCES ? WP_FINDING_NOTE : WP_FINDING_WRONG, subject,
+            errno == EACCES ? "ask again as root" : "it must be a folder that the daemon's user may write to", "%s: %s",
+            path, strerror(errno));
         return;
     }
     unsigned long long left = (unsigned long long)disk.f_bavail * disk.f_frsize / MIB;
     if (disk.f_flag & ST_RDONLY)
-        wp_findings_add(f, WP_FINDING_WRONG, subject, "another place, or mount it for writing", "%s is on a disk that is read only", path);
+        wp_findings_add(f, WP_FINDING_WRONG, subject, "another place, or mount it for writing",
+            "%s is on a disk that is read only", path);
     else if (left < LEAST_BYTES / MIB)
-        wp_findings_add(f, WP_FINDING_WRONG, subject, "make room: wakepath-store prune, or a larger disk", "%s has only %llu MiB left", path, left);
+        wp_findings_add(f, WP_FINDING_WRONG, subject, "make room: wakepath-store prune, or a larger disk",
+            "%s has only %llu MiB left", path, left);
     else if (left < wanted / MIB)
-        wp_findings_add(f, WP_FINDING_NOTE, subject, "make room, or keep less", "%s has %llu MiB left, it may want %llu", path, left,
-            (unsigned long long)(wanted / MIB));
+        wp_findings_add(f, WP_FINDING_NOTE, subject, "make room, or keep less",
+            "%s has %llu MiB left, it may want %llu", path, left, (unsigned long long)(wanted / MIB));
     else
         wp_findings_add(f, WP_FINDING_GOOD, subject, NULL, "%s has %llu MiB left", path, left);
 }
@@ -260,9 +282,11 @@ void wp_doctor_collector(struct wp_findings *f, const struct wp_installed *colle
     bool is_network = false;
     if (!look_at_settings(f, collector, "collector"))
         return;
-    if (!look_at_running(f, collector, "collector", WP_WATCHED_COLLECTOR)) /* one that runs knows better, and dialling is noticed there */
+    /* One that runs knows better whom it reaches, and dialling is noticed there. */
+    if (!look_at_running(f, collector, "collector", WP_WATCHED_COLLECTOR))
         look_at_aggregators(f, collector);
-    for (unsigned i = 0; i < WP_INSTALLED_VALUES && wp_installed_value(collector, "connect", i, text, sizeof(text)); i++)
+    for (unsigned i = 0; i < WP_INSTALLED_VALUES && wp_installed_value(collector, "connect", i, text, sizeof(text));
+         i++)
         is_network |= is_tcp(text);
     look_at_collector_keys(f, collector, is_network);
     if (wp_installed_value(collector, "spool", 0, text, sizeof(text)) && strcmp(text, "none"))

@@ -57,6 +57,7 @@ void wp_findings_print_json(const struct wp_findings *findings, FILE *out)
     }
     json_object_object_add(root, "findings", list);
     json_object_object_add(root, "is_well", json_object_new_boolean(!wp_findings_count(findings, WP_FINDING_WRONG)));
-    fprintf(out, "%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    fprintf(
+        out, "%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
     json_object_put(root);
 }

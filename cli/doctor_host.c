@@ -46,14 +46,16 @@ static void look_at_kernel(struct wp_findings *f)
         wp_findings_add(f, WP_FINDING_WRONG, "kernel", "Linux 5.8 or later; a recording of perf can be read on any: "
             "--source perf-script:FILE", "Linux %s has no ring buffer for BPF", name.release);
     else if (version < 6001 || strcmp(name.machine, "x86_64"))
-        wp_findings_add(f, WP_FINDING_NOTE, "kernel", "Linux 6.1 on x86-64 unwinds the others too; or build with -fno-omit-frame-pointer",
+        wp_findings_add(f, WP_FINDING_NOTE, "kernel",
+            "Linux 6.1 on x86-64 unwinds the others too; or build with -fno-omit-frame-pointer",
             "Linux %s on %s: stacks of programs without frame pointers are cut", name.release, name.machine);
     else
-        wp_findings_add(f, WP_FINDING_GOOD, "kernel", NULL, "Linux %s on %s: events, samples, and stacks without frame pointers",
-            name.release, name.machine);
+        wp_findings_add(f, WP_FINDING_GOOD, "kernel", NULL,
+            "Linux %s on %s: events, samples, and stacks without frame pointers", name.release, name.machine);
     first_line("/sys/kernel/security/lockdown", lockdown, sizeof(lockdown));
     if (strstr(lockdown, "[confidentiality]"))
-        wp_findings_add(f, WP_FINDING_WRONG, "lockdown", "boot with lockdown=integrity at most", "the kernel is locked down and lets no "
+        wp_findings_add(f, WP_FINDING_WRONG, "lockdown", "boot with lockdown=integrity at most",
+            "the kernel is locked down and lets no "
             "BPF program read it");
 }
 
@@ -63,10 +65,14 @@ static void look_at_privileges(struct wp_findings *f, bool has_service)
     char missing[256];
     wp_privilege_missing(missing, sizeof(missing));
     if (wp_privilege_check(&err))
-        wp_findings_add(f, has_service ? WP_FINDING_NOTE : WP_FINDING_WRONG, "privileges", has_service ? "the service has its own "
-            "(its unit gives them); to record by hand, use sudo" : NULL, "%s", err.text);
+        wp_findings_add(f, has_service ? WP_FINDING_NOTE : WP_FINDING_WRONG, "privileges",
+            has_service ? "the service has its own "
+                          "(its unit gives them); to record by hand, use sudo"
+                        : NULL,
+            "%s", err.text);
     else if (*missing)
-        wp_findings_add(f, WP_FINDING_NOTE, "privileges", "give them too: without them functions and files of others have no names",
+        wp_findings_add(f, WP_FINDING_NOTE, "privileges",
+            "give them too: without them functions and files of others have no names",
             "recording is allowed, but not %s", missing);
     else
         wp_findings_add(f, WP_FINDING_GOOD, "privileges", NULL, "recording is allowed, with names");
@@ -77,8 +83,10 @@ static void look_at_btf(struct wp_findings *f)
     if (!access("/sys/kernel/btf/vmlinux", R_OK))
         wp_findings_add(f, WP_FINDING_GOOD, "btf", NULL, "/sys/kernel/btf/vmlinux is there");
     else
-        wp_findings_add(f, WP_FINDING_WRONG, "btf", "a distribution's kernel, or one with CONFIG_DEBUG_INFO_BTF=y; in a container, /sys "
-            "of the host", "/sys/kernel/btf/vmlinux: %s", strerror(errno));
+        wp_findings_add(f, WP_FINDING_WRONG, "btf",
+            "a distribution's kernel, or one with CONFIG_DEBUG_INFO_BTF=y; in a container, /sys "
+            "of the host",
+            "/sys/kernel/btf/vmlinux: %s", strerror(errno));
 }
 
 static void look_at_tracefs(struct wp_findings *f)
@@ -99,15 +107,18 @@ static void look_at_perf(struct wp_findings *f)
     bool is_allowed = !wp_privilege_check(NULL);
     if (number_in("/proc/sys/kernel/perf_event_paranoid", &paranoid)) {
         if (is_allowed || paranoid < 0)
-            wp_findings_add(f, WP_FINDING_GOOD, "perf", NULL, "kernel.perf_event_paranoid is %ld, which binds others only", paranoid);
+            wp_findings_add(f, WP_FINDING_GOOD, "perf", NULL,
+                "kernel.perf_event_paranoid is %ld, which binds others only", paranoid);
         else
             wp_findings_add(f, WP_FINDING_NOTE, "perf", "CAP_PERFMON is not bound by it; prefer that to lowering it",
                 "kernel.perf_event_paranoid is %ld: no samples of the host for this user", paranoid);
     } else {
-        wp_findings_add(f, WP_FINDING_WRONG, "perf", "a kernel with CONFIG_PERF_EVENTS=y", "the kernel has no perf events");
+        wp_findings_add(
+            f, WP_FINDING_WRONG, "perf", "a kernel with CONFIG_PERF_EVENTS=y", "the kernel has no perf events");
     }
     if (number_in("/proc/sys/kernel/perf_event_max_sample_rate", &rate) && rate < USUAL_HZ)
-        wp_findings_add(f, WP_FINDING_WRONG, "samples", "sysctl kernel.perf_event_max_sample_rate=100000, or --frequency below it",
+        wp_findings_add(f, WP_FINDING_WRONG, "samples",
+            "sysctl kernel.perf_event_max_sample_rate=100000, or --frequency below it",
             "kernel.perf_event_max_sample_rate is %ld, fewer than the usual %d a second", rate, USUAL_HZ);
     if (number_in("/proc/sys/kernel/kptr_restrict", &kptr) && kptr > 1)
         wp_findings_add(f, WP_FINDING_NOTE, "names", "sysctl kernel.kptr_restrict=1",
@@ -120,17 +131,22 @@ static void look_at_clock(struct wp_findings *f)
     char source[64], machine[64];
     int state = adjtimex(&clock);
     if (state < 0 || state == TIME_ERROR || clock.status & STA_UNSYNC)
-        wp_findings_add(f, WP_FINDING_NOTE, "clock", "timedatectl set-ntp true, or chrony; hosts are compared by their messages all the same",
+        wp_findings_add(f, WP_FINDING_NOTE, "clock",
+            "timedatectl set-ntp true, or chrony; hosts are compared by their messages all the same",
             "is not synchronised: the times of day on pages may be wrong");
     else
-        wp_findings_add(f, WP_FINDING_GOOD, "clock", NULL, "is synchronised, wrong by at most %ld ms", clock.maxerror / 1000);
+        wp_findings_add(
+            f, WP_FINDING_GOOD, "clock", NULL, "is synchronised, wrong by at most %ld ms", clock.maxerror / 1000);
     first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
-    if (!strcmp(source, "hpet") || !strcmp(source, "acpi_pm") || !strcmp(source, "jiffies") || !strcmp(source, "refined-jiffies"))
-        wp_findings_add(f, WP_FINDING_NOTE, "clocksource", "tsc or the hypervisor's: see the kernel's log for why it was given up",
+    if (!strcmp(source, "hpet") || !strcmp(source, "acpi_pm") || !strcmp(source, "jiffies") ||
+        !strcmp(source, "refined-jiffies"))
+        wp_findings_add(f, WP_FINDING_NOTE, "clocksource",
+            "tsc or the hypervisor's: see the kernel's log for why it was given up",
             "is %s: each event costs a slow reading of it", source);
     first_line("/etc/machine-id", machine, sizeof(machine));
     if (strlen(machine) != 32)
-        wp_findings_add(f, WP_FINDING_NOTE, "machine-id", "systemd-machine-id-setup", "/etc/machine-id is missing: this host is known by "
+        wp_findings_add(f, WP_FINDING_NOTE, "machine-id", "systemd-machine-id-setup",
+            "/etc/machine-id is missing: this host is known by "
             "its name, which others may have too");
 }
 

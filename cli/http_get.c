@@ -28,7 +28,8 @@ static int split(const char *address, char *host, size_t host_room, const char *
     size_t size = colon ? (size_t)(colon - address) : 0;
     char *end;
     unsigned long number = strtoul(*port, &end, 10);
-    if (**port < '0' || **port > '9' || *end || number > 65535 || size >= host_room || (is_v6 && (size < 3 || colon[-1] != ']')))
+    if (**port < '0' || **port > '9' || *end || number > 65535 || size >= host_room ||
+        (is_v6 && (size < 3 || colon[-1] != ']')))
         return wp_error_set(err, -EINVAL, "'%.100s' is not ADDRESS:PORT", address);
     snprintf(host, host_room, "%.*s", (int)(is_v6 ? size - 2 : size), is_v6 ? address + 1 : address);
     return 0;
@@ -121,7 +122,8 @@ static int read_head(struct wp_buffer *answer, size_t *body)
     return (int)status;
 }
 
-int wp_http_get(const char *address, const char *path, unsigned timeout_ms, struct wp_buffer *body, struct wp_error *err)
+int wp_http_get(
+    const char *address, const char *path, unsigned timeout_ms, struct wp_buffer *body, struct wp_error *err)
 {
     struct wp_buffer answer = {0};
     char request[512];
@@ -140,6 +142,8 @@ int wp_http_get(const char *address, const char *path, unsigned timeout_ms, stru
     if (body->size)
         body->size--;
     wp_buffer_fini(&answer);
-    return rc < 0 ? wp_error_set(err, rc, rc == -EPROTO ? "what answers at %.100s does not speak HTTP" : "no good answer from %.100s", address)
-                  : rc;
+    return rc < 0
+        ? wp_error_set(err, rc,
+              rc == -EPROTO ? "what answers at %.100s does not speak HTTP" : "no good answer from %.100s", address)
+        : rc;
 }

@@ -20,7 +20,8 @@ struct wp_installed {
 int wp_installed_read(struct wp_installed *installed, const char *name, struct wp_error *err);
 void wp_installed_fini(struct wp_installed *installed);
 /* The index-th value of a key, "true" of a switch that is on; false: it has no more. */
-bool wp_installed_value(const struct wp_installed *installed, const char *key, unsigned index, char *value, size_t room);
+bool wp_installed_value(
+    const struct wp_installed *installed, const char *key, unsigned index, char *value, size_t room);
 /* Where it tells its metrics: as set, `usual` when it is not set up here, "" when it tells none. */
 void wp_installed_metrics(const struct wp_installed *installed, const char *usual, char *address, size_t room);
 

@@ -100,7 +100,8 @@ const char *wp_sample_label(const struct wp_sample *sample, const char *key)
     return NULL;
 }
 
-const struct wp_sample *wp_samples_find(const struct wp_samples *samples, const char *name, const char *key, const char *value)
+const struct wp_sample *wp_samples_find(
+    const struct wp_samples *samples, const char *name, const char *key, const char *value)
 {
     for (size_t i = 0; i < samples->count; i++) {
         const struct wp_sample *sample = &samples->items[i];

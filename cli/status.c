@@ -112,7 +112,8 @@ static void print_json(const struct wp_watched *all, unsigned count, FILE *out)
     for (unsigned i = 0; i < count; i++)
         json_object_array_add(daemons, json_of(&all[i]));
     json_object_object_add(root, "daemons", daemons);
-    fprintf(out, "%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+    fprintf(
+        out, "%s\n", json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
     json_object_put(root);
 }
 
@@ -120,7 +121,8 @@ int wp_status_run(int argc, char **argv, FILE *out, struct wp_error *err)
 {
     static const struct argp argp = {option_table, parse_option, "[ADDRESS:PORT...]",
         "Says how the daemons of this host are, or those at the addresses: what they do, what they cost, what is wrong."
-        "\vThey answer where their --metrics says. Exit status: 0 all answer and are well, 1 not so, 64 wrong use.", NULL, NULL, NULL};
+        "\vThey answer where their --metrics says. Exit status: 0 all answer and are well, 1 not so, 64 wrong use.",
+        NULL, NULL, NULL};
     struct status s = {.count = 0};
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_parse(&argp, argc, argv, 0, NULL, &s);

@@ -85,8 +85,9 @@ static void put_events(const struct wp_samples *samples, const char *events, con
 {
     struct text all, rate, dropped;
     double sum = wp_samples_sum(samples, events), lost = wp_samples_sum(samples, drops), age = age_of(samples);
-    line(out, "events", "%s, %s a second since it started; %s dropped%s", count_text(sum, &all), count_text(age > 0 ? sum / age : 0, &rate),
-        count_text(lost, &dropped), lost > 0 ? ": a larger --ring-size keeps more" : "");
+    line(out, "events", "%s, %s a second since it started; %s dropped%s", count_text(sum, &all),
+        count_text(age > 0 ? sum / age : 0, &rate), count_text(lost, &dropped),
+        lost > 0 ? ": a larger --ring-size keeps more" : "");
 }
 
 static void put_cost(const struct wp_samples *samples, FILE *out)
@@ -94,8 +95,8 @@ static void put_cost(const struct wp_samples *samples, FILE *out)
     struct text memory, age_text;
     double age = age_of(samples), cpu = wp_samples_value(samples, "process_cpu_seconds_total", 0);
     double bpf = wp_samples_value(samples, "wakepath_collector_bpf_seconds_total", -1);
-    line(out, "cost", "%.1f %% of a CPU over %s, %s of memory", age > 0 ? 100 * cpu / age : 0, time_text(age, &age_text),
-        bytes_text(wp_samples_value(samples, "process_resident_memory_bytes", 0), &memory));
+    line(out, "cost", "%.1f %% of a CPU over %s, %s of memory", age > 0 ? 100 * cpu / age : 0,
+        time_text(age, &age_text), bytes_text(wp_samples_value(samples, "process_resident_memory_bytes", 0), &memory));
     if (bpf >= 0)
         line(out, "", "%.1f %% of a CPU in its BPF programs", age > 0 ? 100 * bpf / age : 0);
 }
@@ -106,18 +107,22 @@ static void put_collector(const struct wp_samples *samples, FILE *out)
     double welcome = wp_samples_value(samples, "wakepath_collector_welcome", -1);
     double limit = wp_samples_value(samples, "wakepath_collector_spool_limit_bytes", 0);
     double walks = wp_samples_sum(samples, "wakepath_collector_stack_walks_total");
-    const struct wp_sample *complete = wp_samples_find(samples, "wakepath_collector_stack_walks_total", "end", "complete");
+    const struct wp_sample *complete =
+        wp_samples_find(samples, "wakepath_collector_stack_walks_total", "end", "complete");
     if (welcome >= 0)
-        line(out, "aggregator", "%s%s; %s batches unacknowledged, the oldest for %s", welcome > 0 ? "takes what is sent" : "away for ",
+        line(out, "aggregator", "%s%s; %s batches unacknowledged, the oldest for %s",
+            welcome > 0 ? "takes what is sent" : "away for ",
             welcome > 0 ? "" : time_text(wp_samples_value(samples, "wakepath_collector_absence_seconds", 0), &one),
             count_text(wp_samples_value(samples, "wakepath_collector_unacknowledged_batches", 0), &two),
             time_text(wp_samples_value(samples, "wakepath_collector_lag_seconds", 0), &three));
     put_events(samples, "wakepath_collector_events_total", "wakepath_collector_dropped_events_total", out);
-    line(out, "sent", "%s batches, %s", count_text(wp_samples_value(samples, "wakepath_collector_batches_total", 0), &one),
+    line(out, "sent", "%s batches, %s",
+        count_text(wp_samples_value(samples, "wakepath_collector_batches_total", 0), &one),
         bytes_text(wp_samples_value(samples, "wakepath_collector_batch_bytes_total", 0), &two));
     if (limit > 0)
-        line(out, "spool", "%s of %s; %s batches lost", bytes_text(wp_samples_value(samples, "wakepath_collector_spool_bytes", 0), &one),
-            bytes_text(limit, &two), count_text(wp_samples_value(samples, "wakepath_collector_spool_lost_batches_total", 0), &three));
+        line(out, "spool", "%s of %s; %s batches lost",
+            bytes_text(wp_samples_value(samples, "wakepath_collector_spool_bytes", 0), &one), bytes_text(limit, &two),
+            count_text(wp_samples_value(samples, "wakepath_collector_spool_lost_batches_total", 0), &three));
     if (complete && walks > 0)
         line(out, "stacks", "%.0f %% walked to their end", 100 * complete->value / walks);
 }
@@ -199,7 +204,8 @@ static void put_aggregator(const struct wp_samples *samples, FILE *out)
     struct text one, two, three, four;
     const struct wp_sample *matched = wp_samples_find(samples, sent, "sender", "matched");
     const struct wp_sample *ambiguous = wp_samples_find(samples, sent, "sender", "ambiguous");
-    double failures = wp_samples_value(samples, "wakepath_aggregator_commit_failures_total", 0), all = wp_samples_sum(samples, sent);
+    double failures = wp_samples_value(samples, "wakepath_aggregator_commit_failures_total", 0),
+           all = wp_samples_sum(samples, sent);
     line(out, "hosts", "%s in %s sessions (%s silent, %s sessions ended); %s pairs talk",
         count_text(wp_samples_value(samples, "wakepath_aggregator_hosts", 0), &one),
         count_text(wp_samples_value(samples, "wakepath_aggregator_sessions", 0), &two),
@@ -210,8 +216,9 @@ static void put_aggregator(const struct wp_samples *samples, FILE *out)
     if (all > 0)
         line(out, "messages", "%s between hosts, %.1f %% matched, %.2f %% ambiguous", count_text(all, &one),
             matched ? 100 * matched->value / all : 0, ambiguous ? 100 * ambiguous->value / all : 0);
-    line(out, "store", "%s in %s releases, %s free; the last commit took %s", bytes_text(wp_samples_value(samples,
-        "wakepath_aggregator_store_bytes", 0), &one), count_text(wp_samples_value(samples, "wakepath_aggregator_store_releases", 0), &two),
+    line(out, "store", "%s in %s releases, %s free; the last commit took %s",
+        bytes_text(wp_samples_value(samples, "wakepath_aggregator_store_bytes", 0), &one),
+        count_text(wp_samples_value(samples, "wakepath_aggregator_store_releases", 0), &two),
         bytes_text(wp_samples_value(samples, "wakepath_aggregator_store_free_bytes", 0), &three),
         time_text(wp_samples_value(samples, "wakepath_aggregator_commit_last_seconds", 0), &four));
     if (failures > 0)
@@ -228,10 +235,12 @@ void wp_status_table(const struct wp_watched *watched, FILE *out)
         fprintf(out, "%s: %s\n", watched->address, watched->trouble);
         return;
     }
-    const struct wp_sample *info = wp_samples_find(samples, is_collector ? "wakepath_collector_info" : "wakepath_aggregator_info", NULL, NULL);
-    const char *version = wp_sample_label(info, "version"), *who = wp_sample_label(info, is_collector ? "host" : "shard");
-    fprintf(out, "%s %s of %s at %s: %s%s\n", wp_watched_name(watched), version ? version : "?", who ? who : "?", watched->address,
-        watched->is_well ? "well" : "NOT WELL: ", watched->trouble);
+    const struct wp_sample *info =
+        wp_samples_find(samples, is_collector ? "wakepath_collector_info" : "wakepath_aggregator_info", NULL, NULL);
+    const char *version = wp_sample_label(info, "version"),
+               *who = wp_sample_label(info, is_collector ? "host" : "shard");
+    fprintf(out, "%s %s of %s at %s: %s%s\n", wp_watched_name(watched), version ? version : "?", who ? who : "?",
+        watched->address, watched->is_well ? "well" : "NOT WELL: ", watched->trouble);
     if (is_collector)
         put_collector(samples, out);
     else

@@ -61,7 +61,8 @@ void wp_watched_ask(struct wp_watched *watched, const char *address)
         watched->kind = WP_WATCHED_COLLECTOR;
     else if (wp_samples_find(&watched->samples, "wakepath_aggregator_info", NULL, NULL))
         watched->kind = WP_WATCHED_AGGREGATOR;
-    if (watched->kind != WP_WATCHED_OTHER || wp_samples_find(&watched->samples, "wakepath_snapshot_age_seconds", NULL, NULL))
+    if (watched->kind != WP_WATCHED_OTHER ||
+        wp_samples_find(&watched->samples, "wakepath_snapshot_age_seconds", NULL, NULL))
         judge(watched); /* one that is just starting has nothing else to tell */
     else
         complain(watched, "what answers there is not Wakepath");

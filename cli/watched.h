@@ -9,8 +9,12 @@
 #define WP_AGGREGATOR_METRICS "127.0.0.1:9470"
 #define WP_WATCHED_MS 3000u
 
-enum wp_watched_kind { WP_WATCHED_NOBODY /* nobody listens */, WP_WATCHED_OTHER /* somebody else does, or does not answer */,
-    WP_WATCHED_COLLECTOR, WP_WATCHED_AGGREGATOR };
+enum wp_watched_kind {
+    WP_WATCHED_NOBODY /* nobody listens */,
+    WP_WATCHED_OTHER /* somebody else does, or does not answer */,
+    WP_WATCHED_COLLECTOR,
+    WP_WATCHED_AGGREGATOR
+};
 
 struct wp_watched {
     char address[300];

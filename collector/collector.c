@@ -98,7 +98,8 @@ static int open_outlet(void *context)
 static int open_vitals(void *context)
 {
     struct opening *o = context;
-    return wp_collector_vitals_open(&o->collector->vitals, o->collector->options->metrics, o->collector->logger, o->err);
+    struct collector *c = o->collector;
+    return wp_collector_vitals_open(&c->vitals, c->options->metrics, c->logger, o->err);
 }
 
 /* A collector that nobody can watch is better than none. Told from a thread without capabilities. */
@@ -112,7 +113,8 @@ static void tell_vitals(struct collector *c)
 static void tick(struct collector *c)
 {
     wp_service_tick(c->options->service);
-    wp_collector_vitals_tick(c->vitals, &(struct wp_collector_view){&c->hello, c->source, c->batcher, c->outlet}, now_ns(CLOCK_MONOTONIC));
+    struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->outlet};
+    wp_collector_vitals_tick(c->vitals, &view, now_ns(CLOCK_MONOTONIC));
 }
 
 /* What the events are stamped with. */

@@ -59,9 +59,10 @@ static void put_events(struct wp_buffer *out, const struct wp_collector_view *vi
 {
     const struct wp_batcher_stats *stats = wp_batcher_stats(view->batcher);
     put_kinds(out, "wakepath_collector_events_total", "Events taken from the source.", stats->taken_kinds);
-    put_kinds(out, "wakepath_collector_dropped_events_total", "Events that the buffer had no room for.", stats->dropped_kinds);
-    wp_metric_put(out, "wakepath_collector_late_events_total", WP_COUNTER, "Events that came after their time had been sent.",
-        (double)stats->late);
+    put_kinds(out, "wakepath_collector_dropped_events_total", "Events that the buffer had no room for.",
+        stats->dropped_kinds);
+    wp_metric_put(out, "wakepath_collector_late_events_total", WP_COUNTER,
+        "Events that came after their time had been sent.", (double)stats->late);
     wp_metric_put(out, "wakepath_collector_batches_total", WP_COUNTER, "Batches made.", (double)stats->batches);
     wp_metric_put(out, "wakepath_collector_batch_bytes_total", WP_COUNTER, "Bytes of them, compressed.",
         (double)wp_outlet_bytes(view->outlet));
@@ -93,7 +94,8 @@ static void put_source(struct wp_buffer *out, const struct wp_source *source)
         "Mappings of files that were not told in time: functions there have no names.", (double)counts.lost_mappings);
     if (!counts.program_runs)
         return;
-    wp_metric_put(out, "wakepath_collector_bpf_runs_total", WP_COUNTER, "Runs of the BPF programs.", (double)counts.program_runs);
+    wp_metric_put(
+        out, "wakepath_collector_bpf_runs_total", WP_COUNTER, "Runs of the BPF programs.", (double)counts.program_runs);
     wp_metric_put(out, "wakepath_collector_bpf_seconds_total", WP_COUNTER, "Time in the BPF programs, of all CPUs.",
         (double)counts.program_ns / 1e9);
 }
@@ -101,19 +103,23 @@ static void put_source(struct wp_buffer *out, const struct wp_source *source)
 static void put_delivery(struct wp_buffer *out, const struct wp_outlet_counts *counts, uint64_t lag_ns)
 {
     if (counts->has_aggregator) {
-        wp_metric_put(out, "wakepath_collector_welcome", WP_GAUGE, "1: an aggregator takes what is sent.", counts->is_welcome);
+        wp_metric_put(
+            out, "wakepath_collector_welcome", WP_GAUGE, "1: an aggregator takes what is sent.", counts->is_welcome);
         wp_metric_put(out, "wakepath_collector_absence_seconds", WP_GAUGE, "Since an aggregator was there.",
             (double)counts->absent_ms / 1e3);
-        wp_metric_put(out, "wakepath_collector_unacknowledged_batches", WP_GAUGE, "Batches that no aggregator has on disk yet.",
-            (double)counts->waiting);
-        wp_metric_put(out, "wakepath_collector_lag_seconds", WP_GAUGE, "Age of the oldest of them.", (double)lag_ns / 1e9);
+        wp_metric_put(out, "wakepath_collector_unacknowledged_batches", WP_GAUGE,
+            "Batches that no aggregator has on disk yet.", (double)counts->waiting);
+        wp_metric_put(
+            out, "wakepath_collector_lag_seconds", WP_GAUGE, "Age of the oldest of them.", (double)lag_ns / 1e9);
     }
     if (!counts->has_spool)
         return;
     wp_metric_put(out, "wakepath_collector_spool_bytes", WP_GAUGE, "The spool.", (double)counts->spool_bytes);
-    wp_metric_put(out, "wakepath_collector_spool_limit_bytes", WP_GAUGE, "What it may hold.", (double)counts->spool_limit);
+    wp_metric_put(
+        out, "wakepath_collector_spool_limit_bytes", WP_GAUGE, "What it may hold.", (double)counts->spool_limit);
     wp_metric_put(out, "wakepath_collector_spool_lost_batches_total", WP_COUNTER,
-        "Batches of this session whose events left the spool before an aggregator had them.", (double)counts->spool_lost);
+        "Batches of this session whose events left the spool before an aggregator had them.",
+        (double)counts->spool_lost);
 }
 
 static void put_identity(struct wp_buffer *out, const struct wp_collector_view *view)
@@ -121,8 +127,10 @@ static void put_identity(struct wp_buffer *out, const struct wp_collector_view *
     static const char name[] = "wakepath_collector_info";
     const struct wp_hello *hello = view->hello;
     wp_metric_begin(out, name, WP_GAUGE, "What this is; always 1.");
-    wp_metric_line(out, name, (struct wp_metric_label[]){{"version", wp_version()}, {"host", hello->hostname}, {"kernel", hello->kernel},
-        {"source", view->source->ops->name}}, 4, 1);
+    wp_metric_line(out, name,
+        (struct wp_metric_label[]){{"version", wp_version()}, {"host", hello->hostname}, {"kernel", hello->kernel},
+            {"source", view->source->ops->name}},
+        4, 1);
 }
 
 /* "" when all is well. */
@@ -145,7 +153,8 @@ void wp_collector_vitals_tick(struct wp_collector_vitals *v, const struct wp_col
         return;
     v->looked_ns = now_ns;
     wp_outlet_count(view->outlet, &counts);
-    uint64_t lag_ns = wp_lag_look(&v->lag, counts.last_seq, counts.has_aggregator ? counts.acked_seq : counts.last_seq, now_ns);
+    uint64_t lag_ns =
+        wp_lag_look(&v->lag, counts.last_seq, counts.has_aggregator ? counts.acked_seq : counts.last_seq, now_ns);
     wp_buffer_clear(&v->text);
     put_identity(&v->text, view);
     put_events(&v->text, view);

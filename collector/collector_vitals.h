@@ -21,6 +21,7 @@ struct wp_collector_view {
     const struct wp_outlet *outlet;
 };
 /* From the loop, as often as it likes. */
-void wp_collector_vitals_tick(struct wp_collector_vitals *vitals, const struct wp_collector_view *view, uint64_t now_ns);
+void wp_collector_vitals_tick(
+    struct wp_collector_vitals *vitals, const struct wp_collector_view *view, uint64_t now_ns);
 
 #endif

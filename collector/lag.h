@@ -2,8 +2,9 @@
 #ifndef WP_COLLECTOR_LAG_H
 #define WP_COLLECTOR_LAG_H
 /*
- * How old the oldest batch is that is not acknowledged, from what is known at each look (once a second, say): the last batch
- * there is, and the last one acknowledged. As exact as the looks are close; of long absences it keeps ever wider marks.
+ * How old the oldest batch is that is not acknowledged, from what is known at each look (once a second, say): the last
+ * batch there is, and the last one acknowledged. As exact as the looks are close; of long absences it keeps ever wider
+ * marks.
  */
 #include <stdint.h>
 

@@ -70,7 +70,8 @@ static int parse(const char *text, union address *address, struct wp_error *err)
         if (inet_pton(AF_INET, strcmp(host, "localhost") ? host : "127.0.0.1", &address->v4.sin_addr) == 1)
             return 0;
     }
-    return wp_error_set(err, -EINVAL, "'%.100s' is not ADDRESS:PORT: addresses are numbers, such as 127.0.0.1:9469 or [::1]:9469", text);
+    return wp_error_set(err, -EINVAL,
+        "'%.100s' is not ADDRESS:PORT: addresses are numbers, such as 127.0.0.1:9469 or [::1]:9469", text);
 }
 
 int wp_health_check(const char *listen, struct wp_error *err)
@@ -105,17 +106,19 @@ static void say_where(const struct wp_logger *logger, const union address *addre
 {
     char text[INET6_ADDRSTRLEN] = "";
     bool is_v6 = address->any.sa_family == AF_INET6;
-    inet_ntop(address->any.sa_family, is_v6 ? (const void *)&address->v6.sin6_addr : (const void *)&address->v4.sin_addr, text,
-        sizeof(text));
+    inet_ntop(address->any.sa_family,
+        is_v6 ? (const void *)&address->v6.sin6_addr : (const void *)&address->v4.sin_addr, text, sizeof(text));
     wp_log(logger, WP_LOG_INFO, "metrics are told address=%s%s%s:%u", is_v6 ? "[" : "", text, is_v6 ? "]" : "",
         ntohs(is_v6 ? address->v6.sin6_port : address->v4.sin_port));
     if (!is_loopback(address))
-        wp_log(logger, WP_LOG_WARN, "metrics are for everybody who reaches that address: they name hosts, and nothing is encrypted");
+        wp_log(logger, WP_LOG_WARN,
+            "metrics are for everybody who reaches that address: they name hosts, and nothing is encrypted");
 }
 
 /* --- answers --- */
 
-static enum MHD_Result answer(struct MHD_Connection *connection, unsigned status, const char *type, char *text, size_t size)
+static enum MHD_Result answer(
+    struct MHD_Connection *connection, unsigned status, const char *type, char *text, size_t size)
 {
     struct MHD_Response *response = text ? MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE) : NULL;
     if (!response) {
@@ -146,7 +149,8 @@ static enum MHD_Result answer_metrics(struct wp_health *health, struct MHD_Conne
     wp_buffer_append(&text, health->metrics, health->size);
     double age_s = (double)(now_ns() - health->published_ns) / 1e9;
     pthread_mutex_unlock(&health->lock);
-    wp_metric_put(&text, "wakepath_snapshot_age_seconds", WP_GAUGE, "Since the daemon's loop published these figures.", age_s);
+    wp_metric_put(
+        &text, "wakepath_snapshot_age_seconds", WP_GAUGE, "Since the daemon's loop published these figures.", age_s);
     if (text.failed) {
         wp_buffer_fini(&text);
         return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
@@ -161,7 +165,8 @@ static enum MHD_Result answer_health(struct wp_health *health, struct MHD_Connec
     uint64_t age_ns = now_ns() - health->published_ns;
     bool is_stale = age_ns > STALE_NS, is_well = health->is_well && !is_stale;
     if (is_stale)
-        snprintf(trouble, sizeof(trouble), "the daemon's loop has stood still for %llu s", (unsigned long long)(age_ns / 1000000000));
+        snprintf(trouble, sizeof(trouble), "the daemon's loop has stood still for %llu s",
+            (unsigned long long)(age_ns / 1000000000));
     else
         memcpy(trouble, health->trouble, sizeof(trouble));
     pthread_mutex_unlock(&health->lock);
@@ -189,9 +194,9 @@ static int start(struct wp_health *health, int fd)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the loop's; threads inherit the mask */
     health->daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, health,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, CONNECTION_S,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_THREAD_STACK_SIZE, (size_t)STACK_BYTES,
-        MHD_OPTION_END);
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        CONNECTION_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_THREAD_STACK_SIZE,
+        (size_t)STACK_BYTES, MHD_OPTION_END);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return health->daemon ? 0 : -ENOMEM;
 }

@@ -17,14 +17,16 @@ static size_t character(const unsigned char *at)
     static const struct {
         unsigned char first_low, first_high, second_low, second_high;
         size_t size;
-    } rows[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3}, {0xED, 0xED, 0x80, 0x9F, 3},
-        {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4}, {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
+    } rows[] = {{0xC2, 0xDF, 0x80, 0xBF, 2}, {0xE0, 0xE0, 0xA0, 0xBF, 3}, {0xE1, 0xEC, 0x80, 0xBF, 3},
+        {0xED, 0xED, 0x80, 0x9F, 3}, {0xEE, 0xEF, 0x80, 0xBF, 3}, {0xF0, 0xF0, 0x90, 0xBF, 4},
+        {0xF1, 0xF3, 0x80, 0xBF, 4}, {0xF4, 0xF4, 0x80, 0x8F, 4}};
     if (*at >= 0x20 && *at < 0x7F)
         return 1;
     if (*at == 0xC2 && at[1] < 0xA0) /* the other half of the control characters */
         return 0;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (*at < rows[i].first_low || *at > rows[i].first_high || at[1] < rows[i].second_low || at[1] > rows[i].second_high)
+        if (*at < rows[i].first_low || *at > rows[i].first_high || at[1] < rows[i].second_low ||
+            at[1] > rows[i].second_high)
             continue;
         for (size_t j = 2; j < rows[i].size; j++)
             if ((at[j] & 0xC0) != 0x80)
@@ -69,7 +71,8 @@ void wp_metric_begin(struct wp_buffer *out, const char *name, enum wp_metric_typ
     wp_buffer_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type == WP_COUNTER ? "counter" : "gauge");
 }
 
-void wp_metric_line(struct wp_buffer *out, const char *name, const struct wp_metric_label *labels, size_t count, double value)
+void wp_metric_line(
+    struct wp_buffer *out, const char *name, const struct wp_metric_label *labels, size_t count, double value)
 {
     wp_buffer_puts(out, name);
     for (size_t i = 0; i < count; i++) {
@@ -82,7 +85,8 @@ void wp_metric_line(struct wp_buffer *out, const char *name, const struct wp_met
     wp_buffer_printf(out, is_whole ? " %.0f\n" : " %.15g\n", value);
 }
 
-void wp_metric_labelled(struct wp_buffer *out, const char *name, const char *label, const char *label_value, double value)
+void wp_metric_labelled(
+    struct wp_buffer *out, const char *name, const char *label, const char *label_value, double value)
 {
     wp_metric_line(out, name, &(struct wp_metric_label){label, label_value}, 1, value);
 }
@@ -135,5 +139,6 @@ void wp_metric_process(struct wp_buffer *out)
         seconds(&usage.ru_utime) + seconds(&usage.ru_stime));
     wp_metric_put(out, "process_resident_memory_bytes", WP_GAUGE, "Memory of this process.",
         number_in("/proc/self/statm", 1) * (double)sysconf(_SC_PAGESIZE));
-    wp_metric_put(out, "process_start_time_seconds", WP_GAUGE, "When this process started, since the epoch.", started_at());
+    wp_metric_put(
+        out, "process_start_time_seconds", WP_GAUGE, "When this process started, since the epoch.", started_at());
 }

@@ -18,9 +18,11 @@ enum wp_metric_type { WP_COUNTER, WP_GAUGE };
 /* Begins a metric; `help` is one line. */
 void wp_metric_begin(struct wp_buffer *out, const char *name, enum wp_metric_type type, const char *help);
 /* A line of it. Label values may be hostile: what is no UTF-8 or a control character becomes '?'. */
-void wp_metric_line(struct wp_buffer *out, const char *name, const struct wp_metric_label *labels, size_t count, double value);
+void wp_metric_line(
+    struct wp_buffer *out, const char *name, const struct wp_metric_label *labels, size_t count, double value);
 /* A line with one label. */
-void wp_metric_labelled(struct wp_buffer *out, const char *name, const char *label, const char *label_value, double value);
+void wp_metric_labelled(
+    struct wp_buffer *out, const char *name, const char *label, const char *label_value, double value);
 /* A whole metric of one line without labels. */
 void wp_metric_put(struct wp_buffer *out, const char *name, enum wp_metric_type type, const char *help, double value);
 /* What this process costs, by the names that Prometheus' own libraries use: CPU seconds, memory, when it started. */

@@ -38,7 +38,8 @@ static void what_is_written(void **state)
 
 static void what_nobody_should_write(void **state)
 {
-    char text[] = "{} 1\na\nb \nc{ 1\nd{x} 1\ne{x=1} 1\nf{x=\"1} 1\ng{x=\"1\"\nh{x=\"1\"}1\ni nan\nj inf\nk x\nl{x=\"\\\n"
+    char text[] =
+        "{} 1\na\nb \nc{ 1\nd{x} 1\ne{x=1} 1\nf{x=\"1} 1\ng{x=\"1\"\nh{x=\"1\"}1\ni nan\nj inf\nk x\nl{x=\"\\\n"
         "m{a=\"\",b=\"\",c=\"\",d=\"\",e=\"\",f=\"\",g=\"\",h=\"\",i=\"\"} 1\n\n\n  \n=\n} 1\ngood{x=\"1\",} 1";
     struct wp_samples samples;
     (void)state;

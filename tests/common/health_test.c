@@ -39,9 +39,10 @@ static void numbers_and_labels(void **state)
 /* One label that is no UTF-8 would cost Prometheus the whole scrape. */
 static void hostile_labels(void **state)
 {
-    static const char *const rows[][2] = {{"a\"b\\c\nd", "a\\\"b\\\\c?d"}, {"\xff\xfe", "??"}, {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"},
-        {"\xc3", "?"}, {"\xe2\x82", "??"}, {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}, {"\xed\xa0\x80", "???"}, {"\xc0\xaf", "??"},
-        {"\x1b[2J\x7f", "?[2J?"}, {"\xc2\x9b", "??"}, {"\xf4\x90\x80\x80", "????"}};
+    static const char *const rows[][2] = {{"a\"b\\c\nd", "a\\\"b\\\\c?d"}, {"\xff\xfe", "??"},
+        {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f"}, {"\xc3", "?"}, {"\xe2\x82", "??"},
+        {"\xf0\x9f\x98\x80", "\xf0\x9f\x98\x80"}, {"\xed\xa0\x80", "???"}, {"\xc0\xaf", "??"}, {"\x1b[2J\x7f", "?[2J?"},
+        {"\xc2\x9b", "??"}, {"\xf4\x90\x80\x80", "????"}};
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct wp_buffer out = {0};
@@ -70,9 +71,10 @@ static void own_process(void **state)
 
 static void addresses(void **state)
 {
-    static const char *const good[] = {"9469", "127.0.0.1:9469", "localhost:0", "0.0.0.0:65535", "[::1]:9469", "[::]:1"};
-    static const char *const bad[] = {"", ":", "x", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "1.2.3:9", "example.org:80", "::1:80",
-        "[::1]", "[]:1", "[::1:80", "9469x", "127.0.0.1:+5"};
+    static const char *const good[] = {
+        "9469", "127.0.0.1:9469", "localhost:0", "0.0.0.0:65535", "[::1]:9469", "[::]:1"};
+    static const char *const bad[] = {"", ":", "x", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:-1", "1.2.3:9",
+        "example.org:80", "::1:80", "[::1]", "[]:1", "[::1:80", "9469x", "127.0.0.1:+5"};
     (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         assert_int_equal(wp_health_check(good[i], NULL), 0);

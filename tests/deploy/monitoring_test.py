@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A real collector and aggregator, scraped by a real Prometheus with the rules that are shipped; `wakepath status` and `wakepath
-doctor` asked about them. Usage: monitoring_test.py BIN GENERATED SOURCE"""
+"""A real collector and aggregator, scraped by a real Prometheus with the rules that are shipped; `wakepath status` and
+`wakepath doctor` asked about them. Usage: monitoring_test.py BIN GENERATED SOURCE"""
 import json
 import os
 import re
@@ -31,7 +31,8 @@ def read(*path):
 
 
 def run(*command, **options):
-    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, check=False, **options)
+    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, check=False,
+                          **options)
 
 
 def free_port():
@@ -97,7 +98,8 @@ class WatchedTest(unittest.TestCase):
     @classmethod
     def start(cls, name, *command, env=None):
         with open(cls.path(name + ".log"), "wb") as log:
-            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env={**os.environ, **(env or {})})
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                       env={**os.environ, **(env or {})})
         cls.processes.append(process)
         return process
 
@@ -122,11 +124,13 @@ class WatchedTest(unittest.TestCase):
         os.mkdir(cls.path("allow"))
         shutil.copy(cls.path("col.pub"), cls.path("allow"))
         cls.port = free_port()
-        cls.env = {"WAKEPATH_COLLECTOR_CONFIG": cls.path("collector.conf"), "WAKEPATH_AGGREGATOR_CONFIG": cls.path("aggregator.conf")}
-        cls.settings = {"aggregator": {"bind": f"tcp://127.0.0.1:{cls.port}", "store": cls.path("store"), "key": cls.path("agg.key"),
-                                       "allow": cls.path("allow"), "metrics": f"127.0.0.1:{free_port()}"},
-                        "collector": {"connect": f"tcp://127.0.0.1:{cls.port}", "key": cls.path("col.key"),
-                                      "server-key": cls.path("agg.pub"), "spool": cls.path("spool"), "metrics": "127.0.0.1:0"}}
+        cls.env = {"WAKEPATH_COLLECTOR_CONFIG": cls.path("collector.conf"),
+                   "WAKEPATH_AGGREGATOR_CONFIG": cls.path("aggregator.conf")}
+        cls.settings = {
+            "aggregator": {"bind": f"tcp://127.0.0.1:{cls.port}", "store": cls.path("store"), "key": cls.path("agg.key"),
+                           "allow": cls.path("allow"), "metrics": f"127.0.0.1:{free_port()}"},
+            "collector": {"connect": f"tcp://127.0.0.1:{cls.port}", "key": cls.path("col.key"), "metrics": "127.0.0.1:0",
+                          "server-key": cls.path("agg.pub"), "spool": cls.path("spool")}}
         for name in cls.settings:
             cls.write(name)
 
@@ -142,7 +146,7 @@ class WatchedTest(unittest.TestCase):
         cls.addClassCleanup(cls.stop_all)
         cls.configure()
         cls.start_aggregator()
-        cls.collector_process = cls.start("collector", os.path.join(BIN, "wakepath-collector"), b"--hostname=" + HOSTNAME, env=cls.env)
+        cls.start("collector", os.path.join(BIN, "wakepath-collector"), b"--hostname=" + HOSTNAME, env=cls.env)
         cls.aggregator, cls.collector = cls.address("aggregator"), cls.address("collector")
         cls.write("collector", metrics=cls.collector)
         cls.start_prometheus()
@@ -154,15 +158,17 @@ class WatchedTest(unittest.TestCase):
     @classmethod
     def start_prometheus(cls):
         text = read(MONITORING, "prometheus.yml").replace("15s", "1s").replace("127.0.0.1:9469", cls.collector)
-        text = text.replace("127.0.0.1:9470", cls.aggregator).replace("scrape_interval: 1s", "scrape_interval: 1s\n  evaluation_interval: 1s")
+        text = text.replace("127.0.0.1:9470", cls.aggregator)
+        text = text.replace("scrape_interval: 1s", "scrape_interval: 1s\n  evaluation_interval: 1s")
         with open(cls.path("prometheus.yml"), "w", encoding="utf-8") as file:
             file.write(text)
         shutil.copy(os.path.join(MONITORING, "wakepath.rules.yml"), cls.folder)
         cls.prometheus = f"127.0.0.1:{free_port()}"
-        cls.start("prometheus", "prometheus", "--config.file=" + cls.path("prometheus.yml"), "--storage.tsdb.path=" + cls.path("tsdb"),
-                  "--web.listen-address=" + cls.prometheus)
+        cls.start("prometheus", "prometheus", "--config.file=" + cls.path("prometheus.yml"),
+                  "--storage.tsdb.path=" + cls.path("tsdb"), "--web.listen-address=" + cls.prometheus)
         for address in (cls.collector, cls.aggregator):
-            until(f"{address} is well\n{cls.log('collector')}{cls.log('aggregator')}", lambda: get(address, "/healthz") == (200, "ok\n"))
+            until(f"{address} is well\n{cls.log('collector')}{cls.log('aggregator')}",
+                  lambda: get(address, "/healthz") == (200, "ok\n"))
         until("both are scraped", lambda: len(cls.query('up{job=~"wakepath-.*"} == 1')) == 2)
         until("an epoch is explained", lambda: cls.query("wakepath_aggregator_host_lag_seconds"))
 
@@ -233,7 +239,8 @@ class WatchedTest(unittest.TestCase):
     def test_rules_are_evaluated(self):
         status, text = get(self.prometheus, "/api/v1/rules")
         rules = [rule for group in json.loads(text)["data"]["groups"] for rule in group["rules"]]
-        self.assertEqual((status, len(rules)), (200, len(re.findall("alert:", read(MONITORING, "wakepath.rules.yml")))))
+        shipped = re.findall("alert:", read(MONITORING, "wakepath.rules.yml"))
+        self.assertEqual((status, len(rules)), (200, len(shipped)))
         until("all are evaluated", lambda: all(rule["health"] == "ok" for group in
               json.loads(get(self.prometheus, "/api/v1/rules")[1])["data"]["groups"] for rule in group["rules"]))
 
@@ -299,7 +306,8 @@ class WatchedTest(unittest.TestCase):
 
     def test_doctor(self):
         found = self.findings(0)
-        for subject in ("kernel", "privileges", "btf", "tracefs", "perf", "collector", "aggregator", "key", "allowlist", "store", "spool"):
+        for subject in ("kernel", "privileges", "btf", "tracefs", "perf", "collector", "aggregator", "key", "allowlist",
+                        "store", "spool"):
             self.assertIn((subject, "good"), found)
         self.assertRegex(self.wakepath("doctor").stdout, r"(?m)^good   btf          /sys/kernel/btf/vmlinux is there$")
 
@@ -327,8 +335,8 @@ class WatchedTest(unittest.TestCase):
     # --- trouble; last by its name: it takes the aggregator away ---
 
     def test_trouble(self):
-        taken = self.start("second", os.path.join(BIN, "wakepath-aggregator"), "--no-config", "--bind", "ipc://" + self.path("second"),
-                           "--store", self.path("second-store"), "--metrics", self.aggregator)
+        taken = self.start("second", os.path.join(BIN, "wakepath-aggregator"), "--no-config", "--metrics", self.aggregator,
+                           "--bind", "ipc://" + self.path("second"), "--store", self.path("second-store"))
         until("it goes on without", lambda: "listening" in self.log("second"))
         self.assertIn("goes on without metrics: cannot tell metrics at " + self.aggregator, self.log("second"))
         taken.terminate()
@@ -336,8 +344,8 @@ class WatchedTest(unittest.TestCase):
 
         self.aggregator_process.terminate()
         self.assertEqual(self.aggregator_process.wait(60), 0)
-        status, text = until("it is missed", lambda: (lambda answer: answer[0] == 503 and answer)(get(self.collector, "/healthz")), 60)
-        self.assertIn("no aggregator answers since", text)
+        until("it is missed", lambda: get(self.collector, "/healthz")[0] == 503)
+        self.assertIn("no aggregator answers since", get(self.collector, "/healthz")[1])
         self.assertGreater(self.value("wakepath_collector_lag_seconds"), 20)
         self.assertTrue(self.query('ALERTS{alertname="WakepathNoAggregator"}'))
         self.assertTrue(self.query('ALERTS{alertname="WakepathDown"}'))
