@@ -275,7 +275,34 @@ void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread)
     aggregate->base[aggregate->base_count++].until_ns = 0;
 }
 
+void wp_aggregate_set_base(struct wp_aggregate *aggregate, uint32_t thread, uint64_t until_ns)
+{
+    wp_aggregate_add_base(aggregate, thread);
+    for (uint32_t i = 0; i < aggregate->base_count; i++)
+        if (aggregate->base[i].thread == thread)
+            aggregate->base[i].until_ns = until_ns;
+}
+
 /* --- deltas --- */
+
+void wp_aggregate_skip_counts(struct wp_aggregate *aggregate, const uint64_t *drops)
+{
+    for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
+        aggregate->counted_events[kind] = aggregate->timeline->counts.events[kind];
+        aggregate->counted_drops[kind] = drops[kind];
+    }
+}
+
+void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
+{
+    for (unsigned i = 0; i < WP_LIMITS; i++) {
+        aggregate->counted_limit[i] = aggregate->explainer.limit_count[i];
+        aggregate->counted_limit_ns[i] = aggregate->explainer.limit_ns[i];
+    }
+    aggregate->window_until_ns = until_ns;
+    wp_exemplar_clear(&aggregate->exemplar);
+    wp_aggregate_next_delta(aggregate);
+}
 
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns)
 {
