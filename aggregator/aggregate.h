@@ -50,7 +50,7 @@ struct wp_aggregate {
     uint64_t window_until_ns;
     uint64_t counted_limit[WP_LIMITS], counted_limit_ns[WP_LIMITS];
     bool has_news;                   /* the delta holds time */
-    bool (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* drops in that stretch? */
+    uint64_t (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* how much of it drops touch */
     const void *uncertain_context;
 };
 
