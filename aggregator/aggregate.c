@@ -37,40 +37,67 @@ static uint32_t report_node(struct wp_aggregate *aggregate, uint32_t node)
     return aggregate->report_nodes[node];
 }
 
-/* A process that takes another name gets another row: which delta it falls into must not matter. */
-static uint32_t process_row(struct wp_aggregate *aggregate, uint32_t process)
+static struct wp_process_row *row_of_process(struct wp_aggregate *aggregate, const struct wp_layer *layer)
 {
-    const struct wp_timeline *timeline = aggregate->timeline;
-    if (process >= aggregate->process_row_room) {
-        uint32_t room = timeline->process_room;
-        struct wp_process_row *rows = realloc(aggregate->process_rows, room * sizeof(*rows));
-        if (!rows)
-            return UINT32_MAX;
-        memset(rows + aggregate->process_row_room, 0, (room - aggregate->process_row_room) * sizeof(*rows));
-        aggregate->process_rows = rows;
-        aggregate->process_row_room = room;
+    if (layer->host >= aggregate->process_hosts) {
+        uint32_t count = layer->host + 1;
+        struct wp_process_rows *hosts = realloc(aggregate->processes, count * sizeof(*hosts));
+        if (!hosts)
+            return NULL;
+        memset(hosts + aggregate->process_hosts, 0, (count - aggregate->process_hosts) * sizeof(*hosts));
+        aggregate->processes = hosts;
+        aggregate->process_hosts = count;
     }
-    struct wp_process_row *row = &aggregate->process_rows[process];
-    const struct wp_process *p = &timeline->processes[process];
+    struct wp_process_rows *host = &aggregate->processes[layer->host];
+    const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
+    if (host->generation != there->generation && host->rows)
+        memset(host->rows, 0, host->room * sizeof(*host->rows));
+    host->generation = there->generation;
+    if (layer->process >= host->room) {
+        uint32_t room = there->timeline->process_room;
+        struct wp_process_row *rows = realloc(host->rows, room * sizeof(*rows));
+        if (!rows)
+            return NULL;
+        memset(rows + host->room, 0, (room - host->room) * sizeof(*rows));
+        host->rows = rows;
+        host->room = room;
+    }
+    return &host->rows[layer->process];
+}
+
+/* A process that takes another name gets another row: which delta it falls into must not matter. */
+static uint32_t process_row(struct wp_aggregate *aggregate, const struct wp_layer *layer)
+{
+    const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
+    struct wp_process_row *row = row_of_process(aggregate, layer);
+    const struct wp_process *p = &there->timeline->processes[layer->process];
+    if (!row)
+        return UINT32_MAX;
     if (!row->row || row->comm != p->comm) {
         row->comm = p->comm;
-        row->row = 1 + wp_report_process(aggregate->report, aggregate->hostname,
-            wp_dictionary_string(timeline->dictionary, p->comm), p->pid,
-            p->start_ns ? p->start_ns + (uint64_t)aggregate->real_offset_ns : 0);
+        row->row = 1 + wp_report_process(aggregate->report, there->hostname,
+            wp_dictionary_string(there->timeline->dictionary, p->comm), p->pid,
+            p->start_ns ? p->start_ns + (uint64_t)there->real_offset_ns : 0);
     }
     return row->row - 1;
 }
 
+static bool is_same_layer(const struct wp_layer *a, const struct wp_layer *b)
+{
+    return a->host == b->host && a->process == b->process;
+}
+
 static void count_processes(struct wp_aggregate *aggregate, const struct wp_piece *piece, uint64_t ns)
 {
-    for (uint32_t i = 0; i < piece->process_count; i++) {
-        uint32_t process = piece->processes[i], j = 0;
-        while (j < i && piece->processes[j] != process)
+    for (uint32_t i = 0; i < piece->layer_count; i++) {
+        const struct wp_layer *layer = &piece->layers[i];
+        uint32_t j = 0;
+        while (j < i && !is_same_layer(&piece->layers[j], layer))
             j++;
         if (j < i)
             continue; /* stands in the pseudo-stack twice, counts once */
-        bool runs = piece->is_run && process == piece->processes[piece->process_count - 1];
-        wp_report_process_add(aggregate->report, process_row(aggregate, process), ns, runs ? ns : 0);
+        bool runs = piece->is_run && is_same_layer(layer, &piece->layers[piece->layer_count - 1]);
+        wp_report_process_add(aggregate->report, process_row(aggregate, layer), ns, runs ? ns : 0);
     }
 }
 
@@ -80,7 +107,8 @@ static void take_piece(void *context, const struct wp_piece *piece)
     uint64_t ns = piece->end_ns - piece->start_ns;
     uint32_t node = report_node(aggregate, piece->node);
     aggregate->has_news = true;
-    wp_report_add(aggregate->report, node, piece->category, ns, 1);
+    wp_report_add_at(aggregate->report, node, piece->category, piece->start_ns + (uint64_t)aggregate->real_offset_ns,
+        piece->end_ns + (uint64_t)aggregate->real_offset_ns);
     count_processes(aggregate, piece, ns);
     if (piece->reason)
         wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1);
@@ -89,59 +117,48 @@ static void take_piece(void *context, const struct wp_piece *piece)
         uncertain = aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns);
     if (uncertain)
         wp_report_uncertain(aggregate->report, uncertain);
-    wp_exemplar_piece(&aggregate->exemplar, aggregate->path_thread, piece);
+    wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, piece);
+}
+
+static void take_crossed(void *context, const struct wp_crossed *crossed)
+{
+    struct wp_aggregate *aggregate = context;
+    const struct wp_fleet_host *hosts = aggregate->fleet->hosts;
+    wp_report_edge(aggregate->report, hosts[crossed->from].hostname, hosts[crossed->to].hostname,
+        &(struct wp_report_edge){.messages = 1, .waited_ns = crossed->waited_ns, .transit_ns = crossed->transit_ns,
+            .transit_max_ns = crossed->transit_ns, .bound_max_ns = crossed->bound_ns});
 }
 
 /* --- other paths --- */
 
-static void add_stretch(struct wp_stretches *stretches, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
-{
-    if (stretches->count == stretches->room) {
-        uint32_t room = stretches->room ? stretches->room * 2 : 64;
-        struct wp_stretch *rows = realloc(stretches->rows, room * sizeof(*rows));
-        if (!rows)
-            return;
-        stretches->rows = rows;
-        stretches->room = room;
-    }
-    stretches->rows[stretches->count++] = (struct wp_stretch){thread, start_ns, end_ns};
-}
-
-static void take_other_path(void *context, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
+static void take_other_path(void *context, const struct wp_stretch *stretch)
 {
     struct wp_aggregate *aggregate = context;
-    add_stretch(&aggregate->waiting, thread, start_ns, end_ns);
+    wp_stretches_add(&aggregate->waiting, stretch);
 }
 
-static int compare_stretches(const void *left, const void *right)
+static void explain(struct wp_aggregate *aggregate, const struct wp_stretch *stretch)
 {
-    const struct wp_stretch *a = left, *b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
+    aggregate->path_host = stretch->host;
+    aggregate->path_thread = stretch->thread;
+    if (!wp_explain(&aggregate->explainer, stretch))
+        wp_stretches_add(aggregate->followed, stretch);
 }
 
-/* Explains what of [start, end) was not followed before; the followed ones are sorted and disjoint up to `known`. */
+/* Explains what of the stretch was not followed before; the followed ones are sorted and disjoint up to `known`. */
 static void follow(struct wp_aggregate *aggregate, const struct wp_stretch *stretch, uint32_t known)
 {
-    uint64_t start = stretch->start_ns;
-    aggregate->path_thread = stretch->thread;
-    for (uint32_t i = 0; i < known && start < stretch->end_ns; i++) {
-        struct wp_stretch done = aggregate->followed.rows[i];
-        if (done.thread != stretch->thread || done.end_ns <= start || done.start_ns >= stretch->end_ns)
+    struct wp_stretch rest = *stretch;
+    for (uint32_t i = 0; i < known && rest.start_ns < rest.end_ns; i++) {
+        struct wp_stretch done = aggregate->followed->rows[i];
+        if (done.host != rest.host || done.thread != rest.thread || done.end_ns <= rest.start_ns || done.start_ns >= rest.end_ns)
             continue;
-        if (start < done.start_ns) {
-            wp_explain(&aggregate->explainer, stretch->thread, start, done.start_ns);
-            add_stretch(&aggregate->followed, stretch->thread, start, done.start_ns);
-        }
-        start = done.end_ns;
+        if (rest.start_ns < done.start_ns)
+            explain(aggregate, &(struct wp_stretch){rest.host, rest.thread, rest.start_ns, done.start_ns});
+        rest.start_ns = done.end_ns;
     }
-    if (start < stretch->end_ns) {
-        wp_explain(&aggregate->explainer, stretch->thread, start, stretch->end_ns);
-        add_stretch(&aggregate->followed, stretch->thread, start, stretch->end_ns);
-    }
+    if (rest.start_ns < rest.end_ns)
+        explain(aggregate, &rest);
 }
 
 static void follow_all(struct wp_aggregate *aggregate)
@@ -149,30 +166,30 @@ static void follow_all(struct wp_aggregate *aggregate)
     for (int round = 0; round < FOLLOW_ROUNDS && aggregate->waiting.count; round++) {
         struct wp_stretches waiting = aggregate->waiting;
         aggregate->waiting = (struct wp_stretches){0};
-        qsort(waiting.rows, waiting.count, sizeof(*waiting.rows), compare_stretches);
+        wp_stretches_sort(&waiting);
         for (uint32_t i = 0; i < waiting.count;) {
             struct wp_stretch merged = waiting.rows[i++];
-            while (i < waiting.count && waiting.rows[i].thread == merged.thread && waiting.rows[i].start_ns <= merged.end_ns) {
+            while (i < waiting.count && waiting.rows[i].host == merged.host && waiting.rows[i].thread == merged.thread &&
+                waiting.rows[i].start_ns <= merged.end_ns) {
                 if (waiting.rows[i].end_ns > merged.end_ns)
                     merged.end_ns = waiting.rows[i].end_ns;
                 i++;
             }
-            if (aggregate->followed.count)
-                qsort(aggregate->followed.rows, aggregate->followed.count, sizeof(*aggregate->followed.rows),
-                    compare_stretches);
-            follow(aggregate, &merged, aggregate->followed.count);
+            wp_stretches_sort(aggregate->followed);
+            follow(aggregate, &merged, aggregate->followed->count);
         }
         free(waiting.rows);
     }
     aggregate->waiting.count = 0;
 }
 
+/* Of its own host; the others' are forgotten by their own sessions. */
 static void forget_followed(struct wp_aggregate *aggregate, uint64_t horizon_ns)
 {
-    struct wp_stretches *followed = &aggregate->followed;
+    struct wp_stretches *followed = aggregate->followed;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < followed->count; i++)
-        if (followed->rows[i].end_ns >= horizon_ns && kept < FOLLOWED_LIMIT)
+        if (followed->rows[i].host != aggregate->home || (followed->rows[i].end_ns >= horizon_ns && kept < FOLLOWED_LIMIT))
             followed->rows[kept++] = followed->rows[i];
     followed->count = kept;
 }
@@ -183,9 +200,10 @@ static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t fr
 {
     if (from >= to)
         return;
+    aggregate->path_host = aggregate->home;
     aggregate->path_thread = thread;
     wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
-    wp_explain(&aggregate->explainer, thread, from, to);
+    wp_explain(&aggregate->explainer, &(struct wp_stretch){aggregate->home, thread, from, to});
     wp_report_activity(aggregate->report, from + (uint64_t)aggregate->real_offset_ns, to + (uint64_t)aggregate->real_offset_ns);
 }
 
@@ -296,27 +314,31 @@ void wp_aggregate_next_delta(struct wp_aggregate *aggregate)
     aggregate->has_news = false;
     if (aggregate->report_nodes)
         memset(aggregate->report_nodes, 0, aggregate->report_node_room * sizeof(*aggregate->report_nodes));
-    if (aggregate->process_rows)
-        memset(aggregate->process_rows, 0, aggregate->process_row_room * sizeof(*aggregate->process_rows));
+    for (uint32_t i = 0; i < aggregate->process_hosts; i++)
+        if (aggregate->processes[i].rows)
+            memset(aggregate->processes[i].rows, 0, aggregate->processes[i].room * sizeof(*aggregate->processes[i].rows));
 }
 
-int wp_aggregate_init(struct wp_aggregate *aggregate, const char *name, uint64_t bit, struct wp_timeline *timeline,
-    const char *hostname, int64_t real_offset_ns)
+int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, uint32_t home, uint32_t number,
+    int64_t real_offset_ns)
 {
-    *aggregate = (struct wp_aggregate){.bit = bit, .timeline = timeline, .real_offset_ns = real_offset_ns,
-        .history_ns = 10000000000};
-    snprintf(aggregate->name, sizeof(aggregate->name), "%s", name);
-    aggregate->hostname = strdup(hostname);
+    uint64_t bit = (uint64_t)1 << number;
+    *aggregate = (struct wp_aggregate){.bit = bit, .fleet = fleet, .home = home, .timeline = fleet->hosts[home].timeline,
+        .followed = &fleet->followed[number], .real_offset_ns = real_offset_ns, .history_ns = 10000000000};
+    snprintf(aggregate->name, sizeof(aggregate->name), "%s", fleet->names[number]);
+    snprintf(aggregate->release, sizeof(aggregate->release), "%s", fleet->releases[number]);
+    aggregate->hostname = strdup(fleet->hosts[home].hostname);
     aggregate->report = wp_report_create();
     if (!aggregate->hostname || !aggregate->report || wp_pathtree_init(&aggregate->tree) ||
-        wp_explainer_init(&aggregate->explainer, timeline, &aggregate->tree) ||
-        wp_exemplar_init(&aggregate->exemplar, timeline, &aggregate->tree, hostname, bit)) {
+        wp_explainer_init(&aggregate->explainer, fleet, home, &aggregate->tree) ||
+        wp_exemplar_init(&aggregate->exemplar, fleet, home, &aggregate->tree, bit)) {
         wp_aggregate_fini(aggregate);
         return -ENOMEM;
     }
     aggregate->explainer.base_bit = bit;
     aggregate->explainer.piece = take_piece;
     aggregate->explainer.other_path = take_other_path;
+    aggregate->explainer.crossed = take_crossed;
     aggregate->explainer.context = aggregate;
     return 0;
 }
@@ -329,9 +351,10 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
     wp_report_destroy(aggregate->report);
     free(aggregate->hostname);
     free(aggregate->report_nodes);
-    free(aggregate->process_rows);
+    for (uint32_t i = 0; i < aggregate->process_hosts; i++)
+        free(aggregate->processes[i].rows);
+    free(aggregate->processes);
     free(aggregate->base);
     free(aggregate->waiting.rows);
-    free(aggregate->followed.rows);
     *aggregate = (struct wp_aggregate){0};
 }

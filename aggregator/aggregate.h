@@ -10,25 +10,22 @@
 #include "aggregator/explain.h"
 #include "storage/report.h"
 
-struct wp_stretch {
-    uint32_t thread;
-    uint64_t start_ns, end_ns;
-};
-
-struct wp_stretches {
-    struct wp_stretch *rows; /* owned */
-    uint32_t count, room;
-};
-
 struct wp_process_row {
     uint32_t row;            /* + 1 in this delta, 0: none */
     uint32_t comm;           /* dictionary string id that it stands under */
 };
 
+struct wp_process_rows {     /* of one host */
+    struct wp_process_row *rows; /* by process, owned */
+    uint32_t room, generation;
+};
+
 struct wp_aggregate {
-    char name[129];
+    char name[129], release[129];
     uint64_t bit;
-    struct wp_timeline *timeline;    /* borrowed */
+    struct wp_fleet *fleet;          /* borrowed */
+    uint32_t home;                   /* its host there */
+    struct wp_timeline *timeline;    /* of that host, borrowed */
     struct wp_pathtree tree;
     struct wp_explainer explainer;
     struct wp_exemplar exemplar;
@@ -37,13 +34,13 @@ struct wp_aggregate {
     int64_t real_offset_ns;          /* realtime - host time, one a session */
     uint32_t *report_nodes;          /* tree node -> report node, 0: not in this delta */
     uint32_t report_node_room;
-    struct wp_process_row *process_rows; /* by process */
-    uint32_t process_row_room;
+    struct wp_process_rows *processes; /* by host, owned */
+    uint32_t process_hosts;
     struct { uint32_t thread; uint64_t until_ns; } *base; /* accounted for up to here */
     uint32_t base_count, base_room;
-    uint32_t path_thread;            /* the thread whose path is being explained */
+    uint32_t path_host, path_thread; /* whose path is being explained */
     struct wp_stretches waiting;     /* other paths still to follow */
-    struct wp_stretches followed;    /* those of the recent past: never counted twice */
+    struct wp_stretches *followed;   /* those of the recent past, on all hosts: never counted twice; the fleet's */
     uint64_t history_ns;
     uint64_t counted_events[WP_EVENT_KINDS]; /* what earlier deltas said */
     uint64_t counted_drops[WP_EVENT_KINDS];
@@ -54,8 +51,9 @@ struct wp_aggregate {
     const void *uncertain_context;
 };
 
-int wp_aggregate_init(struct wp_aggregate *aggregate, const char *name, uint64_t bit, struct wp_timeline *timeline,
-    const char *hostname, int64_t real_offset_ns);
+/* Of host `home`; `number` is the aggregate's in the fleet. */
+int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, uint32_t home, uint32_t number,
+    int64_t real_offset_ns);
 void wp_aggregate_fini(struct wp_aggregate *aggregate);
 /* A thread has an identity of interest from now on. */
 void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread);

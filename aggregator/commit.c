@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/commit.h"
 
-#include "aggregator/names.h"
+#include "aggregator/commit_metadata.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,10 +10,12 @@
 
 #define TRIES 40 /* the map doubles each time */
 #define CHUNK 1024u
+#define CLOCK_SPANS 64u
 
 struct work {
     struct wp_host_session *session;
     const struct wp_commit_options *options;
+    const char *release;          /* this transaction's */
     struct wp_txn *txn;
     uint64_t genealogy_done, sourcemap_done;
 };
@@ -31,7 +33,7 @@ static int put_reports(struct work *work, struct wp_error *err)
     struct wp_host_session *session = work->session;
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
         struct wp_aggregate *aggregate = session->aggregates[i];
-        if (!aggregate->has_news && !session->is_ended)
+        if ((!aggregate->has_news && !session->is_ended) || strcmp(aggregate->release, work->release))
             continue;
         int rc = wp_txn_add_report(work->txn, aggregate->name, timebox_of(work), work->options->shard, aggregate->report, err);
         if (!rc && session->is_ended && aggregate->exemplar.trace->piece_count)
@@ -101,38 +103,27 @@ static int put_sourcemap(struct work *work, struct wp_error *err)
     return rc;
 }
 
-static int put_metadata(struct work *work, struct wp_error *err)
+/* The session's anchor, and once a timebox and at its end how its clock stood to the aggregator's. */
+static int put_clock(struct work *work, struct wp_error *err)
 {
     const struct wp_host_session *session = work->session;
-    const char *shard = work->options->shard;
-    uint64_t now = work->options->real_now_s;
-    char key[300], value[64];
-    snprintf(key, sizeof(key), "host.%.200s.kernel", session->hostname);
-    int rc = wp_txn_put_metadata(work->txn, NULL, shard, key, session->kernel, now, err);
-    snprintf(key, sizeof(key), "host.%.200s.source", session->hostname);
-    if (!rc)
-        rc = wp_txn_put_metadata(work->txn, NULL, shard, key, session->source, now, err);
-    const struct wp_timeline_counts *counts = &session->timeline.counts;
-    snprintf(key, sizeof(key), "host.%.200s.healed", session->hostname);
-    snprintf(value, sizeof(value), "%llu", (unsigned long long)(counts->healed_in + counts->healed_out));
-    if (!rc)
-        rc = wp_txn_put_metadata(work->txn, NULL, shard, key, value, now, err);
-    for (uint32_t i = 0; !rc && i < session->aggregate_count; i++) {
-        uint64_t events = 0, dropped = 0;
-        for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
-            events += counts->events[kind];
-            dropped += session->drops[kind];
-        }
-        const char *name = session->aggregates[i]->name;
-        snprintf(key, sizeof(key), "host.%.200s.events", session->hostname);
-        snprintf(value, sizeof(value), "%llu", (unsigned long long)events);
-        rc = wp_txn_put_metadata(work->txn, name, shard, key, value, now, err);
-        snprintf(key, sizeof(key), "host.%.200s.dropped", session->hostname);
-        snprintf(value, sizeof(value), "%llu", (unsigned long long)dropped);
-        if (!rc)
-            rc = wp_txn_put_metadata(work->txn, name, shard, key, value, now, err);
+    const struct wp_fleet *fleet = session->fleet;
+    uint64_t step_ns = work->options->timebox_s * 1000000000, from_ns = session->timeline.start_ns;
+    struct wp_clock_row rows[1 + CLOCK_SPANS] = {{.hostname = session->hostname, .method = "anchor", .from_mono_ns = from_ns,
+        .to_mono_ns = session->resolved_ns, .offset_ns = session->real_offset_ns, .bound_ns = UINT64_MAX}};
+    size_t count = 0;
+    if (session->is_ended || session->resolved_ns / step_ns != session->committed_ns / step_ns) {
+        struct wp_clock_span spans[CLOCK_SPANS];
+        from_ns = session->resolved_ns > from_ns + step_ns ? session->resolved_ns - step_ns : from_ns;
+        count = wp_clocks_spans(fleet->clocks, fleet->hosts[session->home].clock, fleet->reference, from_ns,
+            session->resolved_ns, spans, CLOCK_SPANS);
+        for (size_t i = 0; i < count; i++)
+            rows[1 + i] = (struct wp_clock_row){.hostname = session->hostname, .method = "probes", .from_mono_ns = spans[i].from_ns,
+                .to_mono_ns = spans[i].to_ns, .offset_ns = spans[i].offset_ns, .bound_ns = spans[i].bound_ns};
     }
-    return rc;
+    for (size_t i = 0; i <= count; i++)
+        memcpy(rows[i].host, session->host, 16);
+    return wp_txn_put_clock(work->txn, work->options->shard, rows, 1 + count, err);
 }
 
 static int put_state(struct work *work, struct wp_error *err)
@@ -144,22 +135,17 @@ static int put_state(struct work *work, struct wp_error *err)
     memcpy(resume.session, session->id, 16);
     memcpy(resume.host, session->host, 16);
     snprintf(resume.hostname, sizeof(resume.hostname), "%s", session->hostname);
-    struct wp_clock_row clock = {.hostname = session->hostname, .method = "anchor",
-        .from_mono_ns = session->timeline.start_ns, .to_mono_ns = session->resolved_ns,
-        .offset_ns = session->real_offset_ns, .bound_ns = UINT64_MAX};
-    memcpy(clock.host, session->host, 16);
     int rc = wp_txn_put_resume(work->txn, shard, &resume, err);
     if (!rc)
         rc = wp_txn_put_last_sample(work->txn, shard, session->id, work->options->real_now_s, err);
-    if (!rc)
-        rc = wp_txn_put_clock(work->txn, shard, &clock, 1, err);
-    return rc;
+    return rc ? rc : put_clock(work, err);
 }
 
 static int write_all(struct work *work, struct wp_error *err)
 {
     work->genealogy_done = work->session->genealogy_done;
     work->sourcemap_done = work->session->sourcemap_done;
+    const struct wp_host_session *session = work->session;
     int rc = wp_txn_register_shard(work->txn, work->options->shard, err);
     if (!rc)
         rc = put_reports(work, err);
@@ -170,10 +156,43 @@ static int write_all(struct work *work, struct wp_error *err)
     if (!rc)
         rc = put_state(work, err);
     if (!rc)
-        rc = put_metadata(work, err);
+        rc = wp_commit_metadata(work->txn, session, work->options, work->release, err);
     if (!rc && work->session->is_ended)
         rc = wp_txn_compact(work->txn, work->options->shard, err);
     return rc;
+}
+
+static int commit_release(struct wp_store *store, struct work *work, struct wp_error *err)
+{
+    int rc = -EAGAIN;
+    for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
+        rc = wp_txn_begin(&work->txn, store, work->release, true, err);
+        if (rc)
+            continue;
+        rc = write_all(work, err);
+        if (rc)
+            wp_txn_abort(work->txn);
+        else
+            rc = wp_txn_commit(work->txn, err);
+    }
+    return rc ? wp_error_wrap(err, rc, "cannot write release '%s'", work->release) : 0;
+}
+
+/* True when an aggregate before this one is of the same release. */
+static bool is_seen(const struct wp_host_session *session, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++)
+        if (!strcmp(session->aggregates[i]->release, session->aggregates[index]->release))
+            return true;
+    return !strcmp(session->release, session->aggregates[index]->release);
+}
+
+/* One that was written must not be written again, whatever becomes of the others. */
+static void begin_deltas(struct wp_host_session *session, const char *release)
+{
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        if ((session->aggregates[i]->has_news || session->is_ended) && !strcmp(session->aggregates[i]->release, release))
+            wp_aggregate_next_delta(session->aggregates[i]);
 }
 
 int wp_commit_session(struct wp_store *store, struct wp_host_session *session, const struct wp_commit_options *options,
@@ -183,25 +202,23 @@ int wp_commit_session(struct wp_store *store, struct wp_host_session *session, c
         if (session->aggregates[i]->has_news || session->is_ended)
             wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
     wp_host_session_durable_seq(session);
-    struct work work = {.session = session, .options = options};
-    int rc = -EAGAIN;
-    for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
-        rc = wp_txn_begin(&work.txn, store, session->release, true, err);
-        if (rc)
+    struct work work = {.session = session, .options = options, .release = session->release};
+    for (uint32_t i = 0; i < session->aggregate_count; i++) {
+        if (is_seen(session, i))
             continue;
-        rc = write_all(&work, err);
+        work.release = session->aggregates[i]->release;
+        int rc = commit_release(store, &work, err);
         if (rc)
-            wp_txn_abort(work.txn);
-        else
-            rc = wp_txn_commit(work.txn, err);
+            return rc;
+        begin_deltas(session, work.release);
     }
+    work.release = session->release; /* last: its resume point says that the others are in */
+    int rc = commit_release(store, &work, err);
     if (rc)
-        return wp_error_wrap(err, rc, "cannot write release '%s'", session->release);
+        return rc;
+    begin_deltas(session, work.release);
     session->genealogy_done = work.genealogy_done;
     session->sourcemap_done = work.sourcemap_done;
     session->committed_ns = session->resolved_ns;
-    for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if (session->aggregates[i]->has_news || session->is_ended)
-            wp_aggregate_next_delta(session->aggregates[i]);
     return 0;
 }

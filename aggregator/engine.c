@@ -9,7 +9,11 @@
 #include <string.h>
 
 #define CREDIT 256u
+#define FIRST_PROBES 8u      /* of a host's clock, close together */
+#define FIRST_PROBES_NS 100000000u
+#define PROBES_NS 1000000000u
 #define SESSIONS 4096u       /* live ones */
+#define HOST_SESSIONS 64u    /* live ones of one host; a collector that never says Bye leaves one behind at each start */
 #define FINISHED 65536u      /* remembered ones; of those before them the store knows */
 
 /* A peer's place. Of a session that is finished only what tells it so again is kept. */
@@ -18,18 +22,23 @@ struct seat {
     uint32_t peer;
     uint64_t last_seq;          /* of a finished session */
     uint64_t told_seq;          /* acknowledged to the peer */
+    uint64_t probed_ns;         /* when its clock was last asked */
+    uint32_t probes;
+    bool is_committed;          /* all of it; the session stays while other hosts' explanations need it */
+    uint64_t heard;             /* the engine's count of messages at its last one */
 };
 
 struct wp_engine {
     struct wp_engine_options options;
     const struct wp_logger *logger;
     struct wp_store *store;
+    struct wp_fleet *fleet;
     struct seat *seats;
     uint32_t count, room, live, ended;
     bool has_acks;              /* since the last ones there was a commit, or a Hello again */
     struct wp_intmap by_peer;   /* peer -> index of its seat */
     struct wp_batch batch;      /* decoded in place, kept for its storage */
-    uint64_t last_commit_ns;
+    uint64_t last_commit_ns, messages;
 };
 
 int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *options, const struct wp_logger *logger,
@@ -42,11 +51,19 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
         return wp_error_set(err, -ENOMEM, "out of memory");
     engine->options = *options;
     engine->logger = logger;
-    int rc = wp_store_open(&engine->store, options->store, true, err);
+    int rc = wp_fleet_create(&engine->fleet);
+    if (rc)
+        wp_error_set(err, rc, "out of memory");
+    else
+        rc = wp_store_open_shard(&engine->store, options->store, options->shard, err);
     if (rc) {
+        wp_fleet_destroy(engine->fleet);
         free(engine);
         return rc;
     }
+    engine->options.session.fleet = engine->fleet;
+    engine->fleet->expected = options->expected_hosts;
+    engine->fleet->give_up_ns = options->give_up_ns;
     *out = engine;
     return 0;
 }
@@ -57,6 +74,7 @@ void wp_engine_destroy(struct wp_engine *engine)
         return;
     for (uint32_t i = 0; i < engine->count; i++)
         wp_host_session_destroy(engine->seats[i].session);
+    wp_fleet_destroy(engine->fleet);
     free(engine->seats);
     wp_intmap_fini(&engine->by_peer);
     wp_batch_fini(&engine->batch);
@@ -125,6 +143,57 @@ static bool is_known_ended(struct wp_engine *engine, const struct wp_hello *hell
     return ended;
 }
 
+/*
+ * Two hosts with one UUID (a cloned machine) would be taken for one. A collector that was started again on the same boot is
+ * none; one whose machine was booted again comes when the old session has fallen silent.
+ */
+static int refuse_clone(const struct wp_engine *engine, const struct wp_hello *hello, struct wp_error *err)
+{
+    for (uint32_t i = 0; i < engine->count; i++) {
+        const struct wp_host_session *other = engine->seats[i].session;
+        if (!other || other->is_closing || memcmp(other->host, hello->host, 16) || !hello->boot_id || !*hello->boot_id ||
+            !strcmp(other->hello.boot_id, hello->boot_id))
+            continue;
+        const struct wp_fleet_host *host = &engine->fleet->hosts[other->home];
+        if (engine->fleet->now_ns > host->heard_ns + engine->fleet->give_up_ns)
+            continue;
+        return wp_error_set(err, -EACCES, "host '%.100s' has the UUID of host '%.100s', which is recorded now: a cloned machine? "
+            "Remove its /etc/machine-id and run systemd-machine-id-setup", hello->hostname ? hello->hostname : "", other->hostname);
+    }
+    return 0;
+}
+
+static void end_session(struct wp_engine *engine, struct wp_host_session *session)
+{
+    wp_host_session_close(session);
+    wp_log(engine->logger, WP_LOG_INFO, "session ends host=%s batches=%llu breaks=%llu healed=%llu", session->hostname,
+        (unsigned long long)session->last_seq, (unsigned long long)session->timeline.counts.chain_breaks,
+        (unsigned long long)(session->timeline.counts.healed_in + session->timeline.counts.healed_out));
+}
+
+/* A host has its share of the seats: when it takes more, the one of its sessions that was silent longest is ended for it. */
+static void make_place(struct wp_engine *engine, const uint8_t host[16])
+{
+    struct wp_host_session *oldest = NULL;
+    uint64_t heard = UINT64_MAX;
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < engine->count; i++) {
+        struct seat *seat = &engine->seats[i];
+        if (!seat->session || seat->session->is_closing || memcmp(seat->session->host, host, 16))
+            continue;
+        live++;
+        if (seat->heard < heard) {
+            heard = seat->heard;
+            oldest = seat->session;
+        }
+    }
+    if (live < HOST_SESSIONS)
+        return;
+    wp_log(engine->logger, WP_LOG_WARN, "more than %u sessions of one host, the one that was silent longest is ended host=%s",
+        HOST_SESSIONS, oldest->hostname);
+    end_session(engine, oldest);
+}
+
 static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct seat **out,
     struct wp_error *err)
 {
@@ -132,7 +201,11 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
     uint64_t last_seq;
     if (engine->live == SESSIONS)
         return wp_error_set(err, -EACCES, "this aggregator already has %u sessions", SESSIONS);
-    int rc = wp_host_session_create(&session, hello, engine->options.default_release, &engine->options.session,
+    make_place(engine, hello->host);
+    int rc = refuse_clone(engine, hello, err);
+    if (rc)
+        return rc;
+    rc = wp_host_session_create(&session, hello, engine->options.default_release, &engine->options.session,
         engine->logger, err);
     if (rc)
         return rc;
@@ -148,7 +221,7 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
         seat->session = session;
         engine->live++;
         wp_log(engine->logger, WP_LOG_INFO, "session begins host=%s source=%s release=%s", session->hostname,
-            session->source, session->release);
+            session->hello.source, session->release);
     }
     *out = seat;
     return 0;
@@ -164,6 +237,7 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
     int rc = seat ? 0 : seat_session(engine, peer, hello, &seat, err);
     if (rc)
         return rc;
+    seat->heard = ++engine->messages;
     seat->told_seq = 0; /* what was said to it before may be lost */
     engine->has_acks = true;
     welcome->resume_seq = seat->session ? seat->session->next_seq : seat->last_seq + 1;
@@ -175,6 +249,7 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
     struct seat *seat = seat_of(engine, peer);
     if (!seat)
         return wp_error_set(err, -ENOTCONN, "a batch before Hello");
+    seat->heard = ++engine->messages;
     if (!seat->session)
         return 0;
     int rc = wp_batch_decode(&engine->batch, bytes, size, err);
@@ -185,8 +260,41 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
     rc = wp_host_session_take(seat->session, &engine->batch, err);
     if (rc)
         return rc;
-    wp_host_session_resolve(seat->session, false);
+    wp_host_session_resolve(seat->session);
     return 0;
+}
+
+void wp_engine_step(struct wp_engine *engine, uint64_t now_ns)
+{
+    engine->fleet->now_ns = now_ns;
+    for (uint32_t i = 0; i < engine->count; i++) {
+        struct wp_host_session *session = engine->seats[i].session;
+        if (session && session->is_blocked)
+            wp_host_session_resolve(session);
+    }
+}
+
+void wp_engine_probes(struct wp_engine *engine, uint64_t now_ns, void (*probe)(void *context, uint32_t peer), void *context)
+{
+    for (uint32_t i = 0; i < engine->count; i++) {
+        struct seat *seat = &engine->seats[i];
+        uint64_t interval_ns = seat->probes < FIRST_PROBES ? FIRST_PROBES_NS : PROBES_NS;
+        if (!seat->session || seat->session->is_closing || now_ns - seat->probed_ns < interval_ns)
+            continue;
+        seat->probed_ns = now_ns;
+        seat->probes++;
+        probe(context, seat->peer);
+    }
+}
+
+void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t times_ns[4])
+{
+    struct seat *seat = seat_of(engine, peer);
+    if (!seat || !seat->session)
+        return;
+    uint32_t clock = engine->fleet->hosts[seat->session->home].clock;
+    wp_clocks_message(engine->fleet->clocks, engine->fleet->reference, times_ns[0], clock, times_ns[1]);
+    wp_clocks_message(engine->fleet->clocks, clock, times_ns[2], engine->fleet->reference, times_ns[3]);
 }
 
 int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err)
@@ -194,22 +302,18 @@ int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err)
     struct seat *seat = seat_of(engine, peer);
     if (!seat)
         return wp_error_set(err, -ENOTCONN, "Bye before Hello");
-    if (!seat->session || seat->session->is_ended)
+    if (!seat->session || seat->session->is_closing)
         return 0;
-    struct wp_host_session *session = seat->session;
-    wp_host_session_resolve(session, true);
-    session->is_ended = true;
-    wp_log(engine->logger, WP_LOG_INFO, "session ends host=%s batches=%llu breaks=%llu healed=%llu", session->hostname,
-        (unsigned long long)session->last_seq, (unsigned long long)session->timeline.counts.chain_breaks,
-        (unsigned long long)(session->timeline.counts.healed_in + session->timeline.counts.healed_out));
+    end_session(engine, seat->session);
     return 0;
 }
 
 /* --- what is durable --- */
 
-static bool wants_commit(const struct wp_host_session *session)
+static bool wants_commit(const struct seat *seat)
 {
-    return session && (session->is_ended || session->resolved_ns > session->committed_ns);
+    const struct wp_host_session *session = seat->session;
+    return session && !seat->is_committed && (session->is_ended || session->resolved_ns > session->committed_ns);
 }
 
 static void finish(struct wp_engine *engine, struct seat *seat)
@@ -218,7 +322,6 @@ static void finish(struct wp_engine *engine, struct seat *seat)
     wp_host_session_destroy(seat->session);
     seat->session = NULL;
     engine->live--;
-    engine->ended++;
 }
 
 int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_now_s, bool force, struct wp_error *err)
@@ -230,13 +333,16 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
     struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s};
     for (uint32_t i = 0; i < engine->count; i++) {
         struct seat *seat = &engine->seats[i];
-        if (!wants_commit(seat->session))
-            continue;
-        int rc = wp_commit_session(engine->store, seat->session, &options, err);
+        int rc = wants_commit(seat) ? wp_commit_session(engine->store, seat->session, &options, err) : 0;
         if (rc)
             return rc;
-        if (seat->session->is_ended)
-            finish(engine, seat);
+        if (seat->session && seat->session->is_ended) {
+            if (!seat->is_committed)
+                engine->ended++;
+            seat->is_committed = true;
+            if (wp_fleet_may_leave(engine->fleet, seat->session->home))
+                finish(engine, seat);
+        }
     }
     return 0;
 }

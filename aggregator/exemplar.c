@@ -8,24 +8,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-int wp_exemplar_init(struct wp_exemplar *exemplar, struct wp_timeline *timeline, const struct wp_pathtree *tree,
-    const char *hostname, uint64_t bit)
+int wp_exemplar_init(struct wp_exemplar *exemplar, struct wp_fleet *fleet, uint32_t home, const struct wp_pathtree *tree,
+    uint64_t bit)
 {
-    *exemplar = (struct wp_exemplar){.timeline = timeline, .tree = tree, .bit = bit};
+    *exemplar = (struct wp_exemplar){.fleet = fleet, .home = home, .tree = tree, .bit = bit};
     exemplar->trace = wp_trace_create();
-    exemplar->hostname = strdup(hostname);
-    if (exemplar->trace && exemplar->hostname)
-        return 0;
-    wp_exemplar_fini(exemplar);
-    return -ENOMEM;
+    return exemplar->trace ? 0 : -ENOMEM;
+}
+
+static void forget_hosts(struct wp_exemplar *exemplar)
+{
+    for (uint32_t i = 0; i < exemplar->host_room; i++)
+        free(exemplar->hosts[i].rows);
+    free(exemplar->hosts);
+    exemplar->hosts = NULL;
+    exemplar->host_room = 0;
 }
 
 void wp_exemplar_fini(struct wp_exemplar *exemplar)
 {
     wp_trace_destroy(exemplar->trace);
-    free(exemplar->hostname);
     free(exemplar->nodes);
-    free(exemplar->rows);
+    forget_hosts(exemplar);
     *exemplar = (struct wp_exemplar){0};
 }
 
@@ -35,22 +39,52 @@ void wp_exemplar_clear(struct wp_exemplar *exemplar)
     exemplar->origin_ns = 0;
     if (exemplar->nodes)
         memset(exemplar->nodes, 0, exemplar->node_room * sizeof(*exemplar->nodes));
-    if (exemplar->rows)
-        memset(exemplar->rows, 0, exemplar->row_room * sizeof(*exemplar->rows));
+    forget_hosts(exemplar);
 }
 
-static struct row *row_of(struct wp_exemplar *exemplar, uint32_t thread)
+static const struct wp_timeline *timeline_of(const struct wp_exemplar *exemplar, uint32_t host)
 {
-    if (thread >= exemplar->row_room) {
-        uint32_t room = exemplar->timeline->thread_room;
-        struct row *rows = realloc(exemplar->rows, room * sizeof(*rows));
+    return exemplar->fleet->hosts[host].timeline;
+}
+
+/* NULL: out of memory, or its clock has not been compared with home's. */
+static struct wp_exemplar_host *host_of(struct wp_exemplar *exemplar, uint32_t host)
+{
+    if (host >= exemplar->host_room) {
+        struct wp_exemplar_host *hosts = realloc(exemplar->hosts, (host + 1) * sizeof(*hosts));
+        if (!hosts)
+            return NULL;
+        memset(hosts + exemplar->host_room, 0, (host + 1 - exemplar->host_room) * sizeof(*hosts));
+        exemplar->hosts = hosts;
+        exemplar->host_room = host + 1;
+    }
+    struct wp_exemplar_host *row = &exemplar->hosts[host];
+    uint32_t generation = exemplar->fleet->hosts[host].generation;
+    if (row->has_shift && row->generation == generation)
+        return row;
+    struct wp_offset offset;
+    if (!wp_fleet_offset(exemplar->fleet, exemplar->home, exemplar->now_ns, host, &offset))
+        return NULL;
+    free(row->rows);
+    *row = (struct wp_exemplar_host){.generation = generation, .shift_ns = -offset.offset_ns, .has_shift = true};
+    return row;
+}
+
+static struct wp_exemplar_row *row_of(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread)
+{
+    struct wp_exemplar_host *on = host_of(exemplar, host);
+    if (!on)
+        return NULL;
+    if (thread >= on->row_room) {
+        uint32_t room = timeline_of(exemplar, host)->thread_room;
+        struct wp_exemplar_row *rows = realloc(on->rows, room * sizeof(*rows));
         if (!rows)
             return NULL;
-        memset(rows + exemplar->row_room, 0, (room - exemplar->row_room) * sizeof(*rows));
-        exemplar->rows = rows;
-        exemplar->row_room = room;
+        memset(rows + on->row_room, 0, (room - on->row_room) * sizeof(*rows));
+        on->rows = rows;
+        on->row_room = room;
     }
-    return &exemplar->rows[thread];
+    return &on->rows[thread];
 }
 
 static uint32_t trace_node(struct wp_exemplar *exemplar, uint32_t node)
@@ -77,38 +111,38 @@ static uint32_t trace_node(struct wp_exemplar *exemplar, uint32_t node)
     return exemplar->nodes[node];
 }
 
-static uint32_t comm_string(struct wp_exemplar *exemplar, uint32_t identity)
+static uint32_t comm_string(struct wp_exemplar *exemplar, uint32_t host, uint32_t identity)
 {
-    return wp_trace_string(exemplar->trace, wp_timeline_comm(exemplar->timeline, identity));
+    return wp_trace_string(exemplar->trace, wp_timeline_comm(timeline_of(exemplar, host), identity));
 }
 
 /* The thread's row in the trace, made on first use; UINT32_MAX when it does not fit. */
-static uint32_t trace_thread(struct wp_exemplar *exemplar, uint32_t thread)
+static uint32_t trace_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread)
 {
-    struct row *row = row_of(exemplar, thread);
+    struct wp_exemplar_row *row = row_of(exemplar, host, thread);
     if (!row)
         return UINT32_MAX;
     if (!row->trace_thread) {
         struct wp_trace *trace = exemplar->trace;
-        const struct wp_timeline *timeline = exemplar->timeline;
+        const struct wp_timeline *timeline = timeline_of(exemplar, host);
         const struct wp_identity *identity = &timeline->identities[timeline->threads[thread].identity];
         if (trace->thread_count >= WP_EXEMPLAR_ROWS ||
             wp_trace_add_thread(trace, &(struct wp_trace_thread){
-                .host = wp_trace_string(trace, exemplar->hostname),
-                .comm = comm_string(exemplar, timeline->threads[thread].identity),
+                .host = wp_trace_string(trace, exemplar->fleet->hosts[host].hostname),
+                .comm = comm_string(exemplar, host, timeline->threads[thread].identity),
                 .pid = timeline->processes[identity->process].pid, .tid = timeline->threads[thread].tid,
                 .is_base = (identity->aggregates & exemplar->bit) != 0}))
             return UINT32_MAX;
         row->trace_thread = trace->thread_count;
-        row->until_ns = exemplar->origin_ns;
+        row->until_ns = exemplar->origin_ns - (uint64_t)exemplar->hosts[host].shift_ns;
     }
     return row->trace_thread - 1;
 }
 
-static uint32_t path_of(struct wp_exemplar *exemplar, uint32_t base)
+static uint32_t path_of(struct wp_exemplar *exemplar, uint32_t host, uint32_t base)
 {
-    uint32_t thread = trace_thread(exemplar, base);
-    struct row *row = row_of(exemplar, base);
+    uint32_t thread = trace_thread(exemplar, host, base);
+    struct wp_exemplar_row *row = row_of(exemplar, host, base);
     if (thread == UINT32_MAX || !row)
         return UINT32_MAX;
     if (!row->path) {
@@ -124,23 +158,24 @@ void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t
 {
     if (exemplar->origin_ns)
         return;
-    exemplar->origin_ns = origin_ns;
+    exemplar->origin_ns = exemplar->now_ns = origin_ns;
     exemplar->trace->start_ns = origin_ns + (uint64_t)real_offset_ns;
 }
 
-void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base, const struct wp_piece *piece)
+void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
 {
     struct wp_trace *trace = exemplar->trace;
     if (trace->piece_count >= WP_EXEMPLAR_ROWS || piece->end_ns <= exemplar->origin_ns) {
         trace->omitted++;
         return;
     }
-    uint32_t path = path_of(exemplar, base);
+    exemplar->now_ns = piece->end_ns;
+    uint32_t path = path_of(exemplar, base_host, base);
     if (path == UINT32_MAX) {
         trace->omitted++;
         return;
     }
-    trace_thread(exemplar, piece->thread);
+    trace_thread(exemplar, piece->host, piece->thread);
     uint64_t start = piece->start_ns > exemplar->origin_ns ? piece->start_ns : exemplar->origin_ns;
     wp_trace_add_piece(trace, &(struct wp_trace_piece){path, trace_node(exemplar, piece->node),
         start - exemplar->origin_ns, piece->end_ns - start, piece->category});
@@ -152,9 +187,9 @@ void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base, const struct
 /* --- runs, sleeps, links --- */
 
 /* The innermost user function of a stack (the blocking call as the programmer sees it), else the system call. */
-static uint32_t sleep_label(struct wp_exemplar *exemplar, const struct wp_slice *slice)
+static uint32_t sleep_label(struct wp_exemplar *exemplar, uint32_t host, const struct wp_slice *slice)
 {
-    const struct wp_dictionary *dictionary = exemplar->timeline->dictionary;
+    const struct wp_dictionary *dictionary = timeline_of(exemplar, host)->dictionary;
     char name[WP_STRING_BYTES + 8];
     const char *object;
     for (uint32_t at = slice->stack, guard = 0; at && guard < 512; guard++) {
@@ -184,10 +219,12 @@ static uint32_t sleep_category(const struct wp_slice *slice)
     return slice->cause < WP_CAUSES ? by_cause[slice->cause] : WP_UNACCOUNTED;
 }
 
-static void add_link(struct wp_exemplar *exemplar, enum wp_link_kind kind, uint32_t from_thread, uint64_t from,
-    uint32_t to_thread, uint64_t to)
+/* Times are home's. */
+static void add_link(struct wp_exemplar *exemplar, enum wp_link_kind kind, uint32_t from_host, uint32_t from_thread,
+    uint64_t from, uint32_t to_thread, uint64_t to)
 {
-    const struct row *row = from_thread < exemplar->row_room ? &exemplar->rows[from_thread] : NULL;
+    const struct wp_exemplar_host *on = from_host < exemplar->host_room ? &exemplar->hosts[from_host] : NULL;
+    const struct wp_exemplar_row *row = on && from_thread < on->row_room ? &on->rows[from_thread] : NULL;
     struct wp_trace *trace = exemplar->trace;
     if (!row || !row->trace_thread || from < exemplar->origin_ns)
         return;
@@ -196,75 +233,113 @@ static void add_link(struct wp_exemplar *exemplar, enum wp_link_kind kind, uint3
         return;
     }
     wp_trace_add_link(trace, &(struct wp_trace_link){kind, row->trace_thread - 1, to_thread, from - exemplar->origin_ns,
-        to - exemplar->origin_ns});
+        (to > from ? to : from) - exemplar->origin_ns});
 }
 
-static void links_to(struct wp_exemplar *exemplar, uint32_t index, uint32_t thread, const struct wp_slice *slice)
+/* A slice of a thread that is in the trace. */
+struct kept_slice {
+    uint32_t host, index, thread; /* thread: in the trace */
+    const struct wp_slice *slice;
+    uint64_t shift_ns;            /* its time + shift = home's, modulo 2^64 */
+};
+
+static void message_link(struct wp_exemplar *exemplar, const struct kept_slice *kept)
 {
-    const struct wp_timeline *timeline = exemplar->timeline;
+    const struct wp_slice *slice = kept->slice;
+    const struct wp_timeline *timeline = timeline_of(exemplar, kept->host);
+    struct wp_send send;
+    struct wp_far_end far;
+    uint64_t wake = slice->wake_ns + kept->shift_ns, to = slice->in_ns + kept->shift_ns;
+    if (wp_messages_match(&timeline->messages, slice->cause_d, slice->cause_a, slice->wake_ns, &send) == WP_MATCH_FOUND) {
+        uint64_t sent = send.time_ns + kept->shift_ns;
+        if (send.thread)
+            add_link(exemplar, WP_LINK_MESSAGE, kept->host, send.thread, sent < wake ? sent : wake, kept->thread, to);
+    } else if (wp_connections_peer(exemplar->fleet->connections, kept->host, slice->cause_d, &far) == WP_PAIR_FOUND &&
+               far.host < exemplar->host_room && exemplar->hosts[far.host].has_shift) {
+        uint64_t shift = (uint64_t)exemplar->hosts[far.host].shift_ns;
+        if (!wp_messages_sent(&timeline_of(exemplar, far.host)->messages, far.socket, (uint32_t)slice->cause_a, wake - shift,
+                &send) || !send.thread)
+            return;
+        uint64_t sent = send.time_ns + shift;
+        add_link(exemplar, WP_LINK_MESSAGE, far.host, send.thread, sent < wake ? sent : wake, kept->thread, to);
+    }
+}
+
+static void links_to(struct wp_exemplar *exemplar, const struct kept_slice *kept)
+{
+    const struct wp_timeline *timeline = timeline_of(exemplar, kept->host);
+    const struct wp_slice *slice = kept->slice;
+    uint64_t out = slice->out_ns + kept->shift_ns, wake = slice->wake_ns + kept->shift_ns, in = slice->in_ns + kept->shift_ns;
     if (slice->flags & WP_SLICE_EXEC) {
-        add_link(exemplar, WP_LINK_EXEC, index, slice->out_ns, thread, slice->in_ns);
+        add_link(exemplar, WP_LINK_EXEC, kept->host, kept->index, out, kept->thread, in);
     } else if (slice->flags & WP_SLICE_PREEMPTED) {
-        add_link(exemplar, WP_LINK_HORIZONTAL, index, slice->out_ns, thread, slice->in_ns);
+        add_link(exemplar, WP_LINK_HORIZONTAL, kept->host, kept->index, out, kept->thread, in);
     } else if (slice->cause == WP_CAUSE_TASK && slice->waker && slice->wake_ns) {
-        add_link(exemplar, slice->flags & WP_SLICE_BORN ? WP_LINK_FORK : WP_LINK_WAKING, slice->waker, slice->wake_ns, thread,
-            slice->in_ns);
+        add_link(exemplar, slice->flags & WP_SLICE_BORN ? WP_LINK_FORK : WP_LINK_WAKING, kept->host, slice->waker, wake,
+            kept->thread, in);
     } else if (slice->cause == WP_CAUSE_MESSAGE) {
-        struct wp_send send;
-        if (wp_messages_match(&timeline->messages, slice->cause_d, slice->cause_a, slice->wake_ns, &send) == WP_MATCH_FOUND &&
-            send.thread)
-            add_link(exemplar, WP_LINK_MESSAGE, send.thread, send.time_ns < slice->wake_ns ? send.time_ns : slice->wake_ns,
-                thread, slice->in_ns);
+        message_link(exemplar, kept);
     } else if (slice->cause == WP_CAUSE_BLOCK) {
         const struct wp_blockop *op = wp_blockops_at(&timeline->blockops, slice->cause_a);
         if (op && op->thread)
-            add_link(exemplar, WP_LINK_IO, op->thread, op->insert_ns, thread, slice->in_ns);
+            add_link(exemplar, WP_LINK_IO, kept->host, op->thread, op->insert_ns + kept->shift_ns, kept->thread, in);
     }
 }
 
-static void add_slice(struct wp_exemplar *exemplar, uint32_t index, uint32_t thread, const struct wp_slice *slice)
+static void add_slice(struct wp_exemplar *exemplar, const struct kept_slice *kept)
 {
     struct wp_trace *trace = exemplar->trace;
-    uint64_t origin = exemplar->origin_ns;
-    if (slice->in_ns > slice->out_ns && slice->in_ns > origin) {
-        uint64_t out = slice->out_ns > origin ? slice->out_ns : origin;
+    const struct wp_slice *slice = kept->slice;
+    uint64_t origin = exemplar->origin_ns, in = slice->in_ns + kept->shift_ns, out = slice->out_ns + kept->shift_ns;
+    uint64_t end = slice->end_ns + kept->shift_ns;
+    if (in > out && in > origin) {
+        uint64_t from = out > origin ? out : origin;
         if (trace->sleep_count < WP_EXEMPLAR_ROWS)
-            wp_trace_add_sleep(trace, &(struct wp_trace_sleep){thread, sleep_label(exemplar, slice), sleep_category(slice),
-                out - origin, slice->in_ns - out});
+            wp_trace_add_sleep(trace, &(struct wp_trace_sleep){kept->thread, sleep_label(exemplar, kept->host, slice),
+                sleep_category(slice), from - origin, in - from});
         else
             trace->omitted++;
     }
-    if (slice->end_ns > origin) {
-        uint64_t in = slice->in_ns > origin ? slice->in_ns : origin;
+    if (end > origin) {
+        uint64_t from = in > origin ? in : origin;
         if (trace->run_count < WP_EXEMPLAR_ROWS)
-            wp_trace_add_run(trace, &(struct wp_trace_run){thread, comm_string(exemplar, slice->identity), in - origin,
-                slice->end_ns - in});
+            wp_trace_add_run(trace, &(struct wp_trace_run){kept->thread, comm_string(exemplar, kept->host, slice->identity),
+                from - origin, end - from});
         else
             trace->omitted++;
     }
-    if (slice->in_ns >= origin)
-        links_to(exemplar, index, thread, slice);
+    if (in >= origin)
+        links_to(exemplar, kept);
+}
+
+static void extend_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t index, uint64_t until_ns)
+{
+    struct wp_exemplar_host *on = &exemplar->hosts[host];
+    struct wp_exemplar_row *row = &on->rows[index];
+    const struct wp_thread *thread = &timeline_of(exemplar, host)->threads[index];
+    uint64_t ordinal = wp_thread_find(thread, row->until_ns);
+    if (ordinal == thread->slice_end)
+        ordinal = thread->first_slice;
+    for (; ordinal < thread->slice_end; ordinal++) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        if (!slice->end_ns || slice->end_ns > until_ns)
+            break;
+        if (slice->end_ns <= row->until_ns)
+            continue;
+        add_slice(exemplar, &(struct kept_slice){host, index, row->trace_thread - 1, slice, (uint64_t)on->shift_ns});
+        row->until_ns = slice->end_ns;
+    }
 }
 
 void wp_exemplar_extend(struct wp_exemplar *exemplar, uint64_t until_ns)
 {
-    const struct wp_timeline *timeline = exemplar->timeline;
-    for (uint32_t index = 1; index < exemplar->row_room && index < timeline->thread_count; index++) {
-        struct row *row = &exemplar->rows[index];
-        const struct wp_thread *thread = &timeline->threads[index];
-        if (!row->trace_thread)
+    for (uint32_t host = 0; host < exemplar->host_room; host++) {
+        const struct wp_exemplar_host *on = &exemplar->hosts[host];
+        const struct wp_timeline *timeline = timeline_of(exemplar, host);
+        if (!timeline || !on->has_shift || on->generation != exemplar->fleet->hosts[host].generation)
             continue;
-        uint64_t ordinal = wp_thread_find(thread, row->until_ns);
-        if (ordinal == thread->slice_end)
-            ordinal = thread->first_slice;
-        for (; ordinal < thread->slice_end; ordinal++) {
-            const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-            if (!slice->end_ns || slice->end_ns > until_ns)
-                break;
-            if (slice->end_ns <= row->until_ns)
-                continue;
-            add_slice(exemplar, index, row->trace_thread - 1, slice);
-            row->until_ns = slice->end_ns;
-        }
+        for (uint32_t index = 1; index < on->row_room && index < timeline->thread_count; index++)
+            if (on->rows[index].trace_thread)
+                extend_thread(exemplar, host, index, until_ns - (uint64_t)on->shift_ns);
     }
 }

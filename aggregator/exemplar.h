@@ -12,31 +12,39 @@
 
 struct wp_exemplar {
     struct wp_trace *trace;          /* owned */
-    struct wp_timeline *timeline;    /* borrowed */
+    struct wp_fleet *fleet;          /* borrowed */
     const struct wp_pathtree *tree;  /* borrowed */
-    char *hostname;                  /* owned */
+    uint32_t home;                   /* the aggregate's own host: times are its */
     uint64_t origin_ns;              /* host time of the trace's time 0; 0: nothing yet */
+    uint64_t now_ns;                 /* of the last piece */
     uint64_t bit;                    /* of the aggregate */
     uint32_t *nodes;                 /* tree node -> trace node, 0 not yet */
     uint32_t node_room;
-    struct row {
-        uint32_t trace_thread;       /* index + 1 in the trace, 0: not in it */
-        uint32_t path;               /* control path + 1, 0: none */
-        uint64_t until_ns;           /* runs and sleeps are in the trace up to here */
-    } *rows;                         /* by thread */
-    uint32_t row_room;
+    struct wp_exemplar_host {
+        struct wp_exemplar_row *rows; /* by thread, owned */
+        uint32_t row_room, generation;
+        int64_t shift_ns;            /* its time + shift = home's */
+        bool has_shift;
+    } *hosts;                        /* by host, owned */
+    uint32_t host_room;
 };
 
-int wp_exemplar_init(struct wp_exemplar *exemplar, struct wp_timeline *timeline, const struct wp_pathtree *tree,
-    const char *hostname, uint64_t bit);
+struct wp_exemplar_row {
+    uint32_t trace_thread;           /* index + 1 in the trace, 0: not in it */
+    uint32_t path;                   /* control path + 1, 0: none */
+    uint64_t until_ns;               /* runs and sleeps are in the trace up to here; its host's time */
+};
+
+int wp_exemplar_init(struct wp_exemplar *exemplar, struct wp_fleet *fleet, uint32_t home, const struct wp_pathtree *tree,
+    uint64_t bit);
 void wp_exemplar_fini(struct wp_exemplar *exemplar);
 /* Starts afresh (a new window). */
 void wp_exemplar_clear(struct wp_exemplar *exemplar);
 /* The window begins here (host time) when none has begun yet. */
 void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t real_offset_ns);
-/* A piece of the control path that stands on thread `base`. */
-void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base, const struct wp_piece *piece);
-/* Takes in the runs, sleeps and links of its threads up to `until_ns`. */
+/* A piece of the control path that stands on thread `base` of host `base_host`. */
+void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece);
+/* Takes in the runs, sleeps and links of its threads up to `until_ns` of home's time. */
 void wp_exemplar_extend(struct wp_exemplar *exemplar, uint64_t until_ns);
 
 #endif

@@ -5,25 +5,54 @@
 #include "aggregator/names.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SITE_LIMIT 2000000u
 #define JOIN_LIMIT 65536u
 
-int wp_explainer_init(struct wp_explainer *x, struct wp_timeline *timeline, struct wp_pathtree *tree)
+int wp_explainer_init(struct wp_explainer *x, struct wp_fleet *fleet, uint32_t home, struct wp_pathtree *tree)
 {
-    *x = (struct wp_explainer){.timeline = timeline, .tree = tree, .options = WP_EXPLAIN_DEFAULTS};
+    *x = (struct wp_explainer){.fleet = fleet, .home = home, .host = home, .timeline = fleet->hosts[home].timeline,
+        .tree = tree, .options = WP_EXPLAIN_DEFAULTS, .leaves = fleet->leaves};
     return 0;
 }
 
 void wp_explainer_fini(struct wp_explainer *x)
 {
     wp_intmap_fini(&x->sites);
-    free(x->frame_cache);
-    free(x->identity_frames);
-    x->frame_cache = x->identity_frames = NULL;
-    x->frame_cache_room = x->identity_frame_room = 0;
+    for (uint32_t i = 0; i < x->name_room; i++) {
+        free(x->names[i].frames);
+        free(x->names[i].processes);
+    }
+    free(x->names);
+    x->names = NULL;
+    x->name_room = 0;
+}
+
+/* --- places --- */
+
+struct wp_explain_place wp_explain_enter(struct wp_explainer *x, uint32_t host, int64_t offset_ns)
+{
+    struct wp_explain_place place = {x->host, x->timeline, x->shift_ns};
+    x->host = host;
+    x->timeline = x->fleet->hosts[host].timeline;
+    x->shift_ns -= offset_ns;
+    return place;
+}
+
+void wp_explain_leave(struct wp_explainer *x, const struct wp_explain_place *place)
+{
+    x->host = place->host;
+    x->timeline = place->timeline;
+    x->shift_ns = place->shift_ns;
+}
+
+uint64_t wp_explain_horizon(const struct wp_explainer *x)
+{
+    uint64_t horizon_ns = x->fleet->hosts[x->host].horizon_ns;
+    return horizon_ns < x->timeline->now_ns ? horizon_ns : x->timeline->now_ns;
 }
 
 /* --- nodes --- */
@@ -52,13 +81,48 @@ void wp_explain_remember(struct wp_explainer *x, struct wp_intkey key, uint32_t 
         wp_intmap_put(&x->sites, key, node);
 }
 
+/* What is remembered of this host's names; NULL: out of memory. */
+static struct wp_explain_names *names_here(struct wp_explainer *x)
+{
+    if (x->host >= x->name_room) {
+        uint32_t room = x->host + 1;
+        struct wp_explain_names *names = realloc(x->names, room * sizeof(*names));
+        if (!names)
+            return NULL;
+        memset(names + x->name_room, 0, (room - x->name_room) * sizeof(*names));
+        x->names = names;
+        x->name_room = room;
+    }
+    struct wp_explain_names *names = &x->names[x->host];
+    uint32_t generation = x->fleet->hosts[x->host].generation;
+    if (names->generation != generation) { /* another host has that number now */
+        if (names->frames)
+            memset(names->frames, 0, names->frame_room * sizeof(*names->frames));
+        if (names->processes)
+            memset(names->processes, 0, names->process_room * sizeof(*names->processes));
+        names->generation = generation;
+    }
+    return names;
+}
+
+/* "[comm]", on another host than the one that is asked about "[comm]@host". */
+void wp_explain_name_process(const struct wp_explainer *x, uint32_t identity, char *name, size_t room)
+{
+    wp_name_process(x->timeline, identity, name, room);
+    if (x->host == x->home)
+        return;
+    size_t length = strlen(name);
+    snprintf(name + length, room - length, "@%s", x->fleet->hosts[x->host].hostname);
+}
+
 uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32_t identity)
 {
-    uint32_t *slot = cache_slot(&x->identity_frames, &x->identity_frame_room, identity);
+    struct wp_explain_names *names = names_here(x);
+    uint32_t *slot = names ? cache_slot(&names->processes, &names->process_room, identity) : NULL;
     uint32_t frame = slot ? *slot : 0;
     if (!frame) {
-        char name[WP_STRING_BYTES + 8];
-        wp_name_process(x->timeline, identity, name, sizeof(name));
+        char name[WP_EXPLAIN_NAME];
+        wp_explain_name_process(x, identity, name, sizeof(name));
         frame = wp_pathtree_frame(x->tree, WP_STYLE_PROCESS, name, "");
         if (slot && frame != UINT32_MAX)
             *slot = frame;
@@ -68,7 +132,8 @@ uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32
 
 static uint32_t frame_of(struct wp_explainer *x, uint32_t id)
 {
-    uint32_t *slot = cache_slot(&x->frame_cache, &x->frame_cache_room, id);
+    struct wp_explain_names *names = names_here(x);
+    uint32_t *slot = names ? cache_slot(&names->frames, &names->frame_room, id) : NULL;
     if (slot && *slot)
         return *slot;
     char name[WP_STRING_BYTES + 8];
@@ -84,7 +149,7 @@ uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t parent, uint32_t
 {
     if (!stack)
         return parent;
-    struct wp_intkey key = {parent, stack};
+    struct wp_intkey key = {parent, wp_explain_here(x, stack)};
     uint32_t node, path[512], count = 0;
     if (wp_intmap_get(&x->sites, key, &node))
         return node;
@@ -123,8 +188,11 @@ void wp_explain_emit(struct wp_explainer *x, const struct wp_piece *piece)
     if (piece->start_ns >= piece->end_ns)
         return;
     struct wp_piece whole = *piece;
-    whole.processes = x->processes;
-    whole.process_count = x->depth;
+    whole.host = x->host;
+    whole.start_ns += (uint64_t)x->shift_ns;
+    whole.end_ns += (uint64_t)x->shift_ns;
+    whole.layers = x->layers;
+    whole.layer_count = x->depth;
     x->piece(x->context, &whole);
 }
 
@@ -173,7 +241,8 @@ static void cover_run(struct wp_explainer *x, uint32_t parent, uint32_t index, c
     uint64_t to)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
-    uint64_t grid = x->options.chunk_ns, run_end = slice->end_ns ? slice->end_ns : x->timeline->now_ns + 1;
+    uint64_t grid = x->options.chunk_ns, horizon = wp_explain_horizon(x);
+    uint64_t run_end = slice->end_ns && slice->end_ns <= horizon ? slice->end_ns : horizon + 1;
     while (to > from) {
         uint64_t cell = (to - 1) / grid * grid;
         uint64_t end = cell + grid < run_end ? cell + grid : run_end;
@@ -213,8 +282,10 @@ uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_
 
 uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
 {
+    uint64_t horizon = wp_explain_horizon(x);
     for (uint32_t i = 0; i < JOIN_LIMIT && ordinal + 1 < thread->slice_end; i++, ordinal++)
-        if (!joins(x, wp_thread_slice(thread, ordinal), wp_thread_slice(thread, ordinal + 1)))
+        if (wp_thread_slice(thread, ordinal + 1)->out_ns > horizon ||
+            !joins(x, wp_thread_slice(thread, ordinal), wp_thread_slice(thread, ordinal + 1)))
             break;
     return ordinal;
 }
@@ -225,16 +296,17 @@ bool wp_explain_pending(const struct wp_explainer *x, uint32_t index, uint64_t o
     if (!timed_out(wp_thread_slice(thread, ordinal)))
         return false;
     const struct wp_slice *last = wp_thread_slice(thread, wp_explain_join_end(x, thread, ordinal));
-    if (!last->in_ns)
+    uint64_t horizon = wp_explain_horizon(x);
+    if (!last->in_ns || last->in_ns > horizon)
         return true; /* the next sleep of the loop has not ended */
-    return timed_out(last) && !last->end_ns && x->timeline->now_ns - last->in_ns < x->options.join_ns;
+    return timed_out(last) && (!last->end_ns || last->end_ns > horizon) && horizon - last->in_ns < x->options.join_ns;
 }
 
 /* --- a thread's time --- */
 
 static void push_layer(struct wp_explainer *x, uint32_t identity)
 {
-    x->processes[x->depth++] = x->timeline->identities[identity].process;
+    x->layers[x->depth++] = (struct wp_layer){x->host, x->timeline->identities[identity].process};
 }
 
 /* The time before the first slice: the creator's, back from the birth; or unknown. True when it took [from, to). */
@@ -311,9 +383,19 @@ void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, u
     }
 }
 
-void wp_explain(struct wp_explainer *x, uint32_t thread, uint64_t from, uint64_t to)
+int wp_explain(struct wp_explainer *x, const struct wp_stretch *stretch)
 {
+    struct wp_offset offset;
+    if (stretch->host >= x->fleet->count || !x->fleet->hosts[stretch->host].timeline ||
+        !wp_fleet_offset(x->fleet, stretch->host, stretch->end_ns, x->home, &offset))
+        return -ENODATA;
+    if (x->leaves != x->fleet->leaves) /* numbers of hosts may have another meaning now */
+        wp_intmap_clear(&x->sites);
+    x->leaves = x->fleet->leaves;
     x->depth = 0;
     x->visited = 0;
-    wp_explain_cover(x, 0, thread, from, to);
+    struct wp_explain_place home = wp_explain_enter(x, stretch->host, -offset.offset_ns);
+    wp_explain_cover(x, 0, stretch->thread, stretch->start_ns, stretch->end_ns);
+    wp_explain_leave(x, &home);
+    return 0;
 }

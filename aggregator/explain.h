@@ -7,8 +7,8 @@
  * sleep's start, with the waker's own sleeps explained the same way (after "A Recursive Systemic Profiler", section 5.2).
  * docs/engine.md has the rules and where they differ from the paper.
  */
+#include "aggregator/fleet.h"
 #include "aggregator/pathtree.h"
-#include "aggregator/timeline.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,46 +24,69 @@ struct wp_explain_options {
 #define WP_EXPLAIN_DEFAULTS ((struct wp_explain_options){100000, 100000, 1000000000, 64, 200000})
 #define WP_DEPTH_LIMIT 256u
 
+struct wp_layer {            /* of a pseudo-stack: a process */
+    uint32_t host, process;  /* number in the fleet, index in that timeline */
+};
+
 struct wp_piece {
     uint32_t node;           /* in the tree */
-    uint32_t thread;         /* index of the thread on top */
+    uint32_t host, thread;   /* number and index of the thread on top */
     enum wp_category category;
-    uint64_t start_ns, end_ns;
+    uint64_t start_ns, end_ns; /* in the clock of the host that was asked about */
     bool is_uncertain;
     const char *reason;      /* UNACCOUNTED only: why */
     /* The processes of the layers, outermost first, for the per-process sums. */
-    const uint32_t *processes;
-    uint32_t process_count;
+    const struct wp_layer *layers;
+    uint32_t layer_count;
     bool is_run;
+};
+
+/* A wait that a message from another host ended. */
+struct wp_crossed {
+    uint32_t from, to;       /* hosts */
+    uint64_t waited_ns, transit_ns; /* of the wait, the last message was so long on its way */
+    uint64_t bound_ns;       /* of the clocks */
+};
+
+/* Names on one host, remembered. */
+struct wp_explain_names {
+    uint32_t *frames;        /* dictionary frame id -> tree frame, 0 unknown; owned */
+    uint32_t *processes;     /* identity -> tree frame; owned */
+    uint32_t frame_room, process_room, generation;
 };
 
 enum wp_limit { WP_LIMIT_DEPTH, WP_LIMIT_WIDTH, WP_LIMIT_HISTORY, WP_LIMITS };
 
 struct wp_explainer {
-    struct wp_timeline *timeline;      /* borrowed */
+    struct wp_fleet *fleet;            /* borrowed */
+    uint32_t home;                     /* the host that is asked about */
+    /* Where the walk is: a host, and what to add to its clock to get home's. */
+    uint32_t host;
+    struct wp_timeline *timeline;      /* of `host`, borrowed */
+    int64_t shift_ns;
     struct wp_pathtree *tree;          /* borrowed */
     struct wp_explain_options options;
     uint64_t base_bit;                 /* of the aggregate: identities with it are of interest */
     void (*piece)(void *context, const struct wp_piece *piece);
     /* A sleep waits on another path: what that thread did in this stretch belongs to a path of its own. */
-    void (*other_path)(void *context, uint32_t thread, uint64_t start_ns, uint64_t end_ns);
+    void (*other_path)(void *context, const struct wp_stretch *stretch);
+    void (*crossed)(void *context, const struct wp_crossed *crossed);
     void *context;
     uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS];
     /* caches */
-    struct wp_intmap sites;            /* (parent node, stack id) -> node */
-    uint32_t *frame_cache;             /* dictionary frame id -> tree frame, 0 unknown */
-    uint32_t frame_cache_room;
-    uint32_t *identity_frames;         /* identity -> tree frame */
-    uint32_t identity_frame_room;
-    uint32_t processes[WP_DEPTH_LIMIT + 2];
+    struct wp_intmap sites;            /* (parent node, host and stack id) -> node */
+    struct wp_explain_names *names;    /* by host, owned */
+    uint32_t name_room, leaves;
+    struct wp_layer layers[WP_DEPTH_LIMIT + 2];
     uint32_t depth, visited;
     bool is_other_path;                /* what is explained is no base path: base time in it is left out */
 };
 
-int wp_explainer_init(struct wp_explainer *explainer, struct wp_timeline *timeline, struct wp_pathtree *tree);
+int wp_explainer_init(struct wp_explainer *explainer, struct wp_fleet *fleet, uint32_t home, struct wp_pathtree *tree);
 void wp_explainer_fini(struct wp_explainer *explainer);
-/* Accounts for [from, to) of the thread's time on a fresh control path. Pieces come latest first. */
-void wp_explain(struct wp_explainer *explainer, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
+/* Accounts for the stretch on a fresh control path. Pieces come latest first. -ENODATA: its host has left, or its clock has
+ * not been compared with home's. */
+int wp_explain(struct wp_explainer *explainer, const struct wp_stretch *stretch);
 /* True when this sleep timed out and the one after it may still turn out to be the end of the same wait. */
 bool wp_explain_pending(const struct wp_explainer *explainer, uint32_t thread, uint64_t slice);
 

@@ -4,6 +4,30 @@
 /* What explain.c (a thread's time) and explain_wait.c (one sleep) call of each other. Private to the explanation. */
 #include "aggregator/explain.h"
 
+/* One sleep while it is being explained; [from, to) is what is left of it, to shrinking towards from. */
+struct wp_wait {
+    uint32_t thread;        /* who sleeps; on another host (is_far): who is asked there */
+    uint64_t ordinal;       /* the slice whose waking explains it (the last of joined sleeps) */
+    const struct wp_slice *slice;
+    uint32_t node;          /* "sleep:..." */
+    uint64_t start_ns;      /* de facto start, in the present host's clock */
+    uint64_t bound_ns;      /* of that clock */
+    bool is_kernel, is_far;
+};
+
+/* --- parts of a sleep, for its explanations by cause --- */
+void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, enum wp_category category,
+    uint64_t from_ns, uint64_t to_ns, const char *reason);
+/* The same under a label on the sleep's node. */
+void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_frame_style style, const char *label,
+    enum wp_category category, uint64_t from_ns, uint64_t to_ns);
+/* [from, to) is the time of `waker` up to its doing at `to`, if that fits or is on the sleeper's behalf; else the wait is
+ * on another path. */
+void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, uint32_t waker, uint64_t from_ns,
+    uint64_t to_ns, bool on_behalf);
+/* It was ended by a message (explain_message.c). */
+void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from_ns, uint64_t to_ns);
+
 /* [from, to) of the thread's time as a layer on `parent`. */
 void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
 /* [from, to), which lies in the sleep of this slice; `node` is the thread's process node. */
@@ -12,6 +36,26 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t thread, ui
 void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, uint64_t from_ns, uint64_t to_ns);
 bool wp_explain_is_base(const struct wp_explainer *x, uint32_t thread, uint64_t at_ns);
 
+/* --- where the walk is --- */
+struct wp_explain_place {
+    uint32_t host;
+    struct wp_timeline *timeline;
+    int64_t shift_ns;
+};
+
+/* Goes to that host, whose time is the present host's plus offset; the place to come back to. */
+struct wp_explain_place wp_explain_enter(struct wp_explainer *x, uint32_t host, int64_t offset_ns);
+void wp_explain_leave(struct wp_explainer *x, const struct wp_explain_place *place);
+/* Facts of the present host behind this do not count. */
+uint64_t wp_explain_horizon(const struct wp_explainer *x);
+/* A key of `sites` that is of this host alone. */
+static inline uint64_t wp_explain_here(const struct wp_explainer *x, uint64_t key)
+{
+    return key | (uint64_t)x->host << 48;
+}
+
+#define WP_EXPLAIN_NAME (4096 + 300)
+void wp_explain_name_process(const struct wp_explainer *x, uint32_t identity, char *name, size_t room);
 uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32_t identity);
 uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t parent, uint32_t stack);
 uint32_t wp_explain_label(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *name);

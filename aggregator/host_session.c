@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/host_session.h"
 
-#include "aggregator/services.h"
+#include "aggregator/membership.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -11,103 +11,7 @@
 
 #define AUTO_CHOICE_NS 5000000000u /* services are picked after this much of the recording */
 #define GAP_EPOCHS 3600u           /* without an event: taken in one step */
-
-/* --- which aggregates a process is of interest to --- */
-
-struct match_context {
-    const struct wp_host_session *session;
-    const struct wp_thread_entry *entry;
-};
-
-static bool cmdline_matches(const void *context, const char *pattern)
-{
-    const struct match_context *match = context;
-    for (unsigned i = 0; i < sizeof(match->entry->cmdline_matches) / sizeof(match->entry->cmdline_matches[0]); i++) {
-        uint32_t id = match->entry->cmdline_matches[i];
-        if (id && !strcmp(wp_dictionary_string(match->session->dictionary, id), pattern))
-            return true;
-    }
-    return false;
-}
-
-static uint64_t by_rules(const struct wp_host_session *session, uint32_t identity_index)
-{
-    const struct wp_identity *identity = &session->timeline.identities[identity_index];
-    const struct wp_thread_entry *entry = wp_dictionary_thread(session->dictionary, identity->entry);
-    if (!entry)
-        return 0;
-    struct match_context match = {session, entry};
-    struct wp_selector_subject subject = {
-        .comm = wp_dictionary_string(session->dictionary, identity->comm),
-        .exe = wp_dictionary_string(session->dictionary, entry->exe),
-        .cgroup = wp_dictionary_string(session->dictionary, entry->cgroup),
-        .pid = entry->pid,
-        .is_command = entry->flags & WP_THREAD_COMMAND,
-        .cmdline_matches = cmdline_matches,
-        .context = &match,
-    };
-    uint64_t bits = 0;
-    for (uint32_t i = 0; i < session->options->rule_count; i++)
-        if (wp_selector_matches(&session->options->rules[i].selector, &subject))
-            bits |= (uint64_t)1 << i;
-    return bits;
-}
-
-static void set_membership(struct wp_host_session *session, uint32_t identity, uint64_t bits)
-{
-    struct wp_identity *who = &session->timeline.identities[identity];
-    who->aggregates |= bits;
-    for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if (bits & (uint64_t)1 << i)
-            wp_aggregate_add_base(session->aggregates[i], who->thread);
-}
-
-static struct wp_aggregate *add_aggregate(struct wp_host_session *session, const char *name);
-
-/* The bit of the identity's service, which becomes an aggregate while there is room. */
-static uint64_t by_service(struct wp_host_session *session, uint32_t identity)
-{
-    char name[129];
-    if (!wp_service_name(&session->timeline, identity, name, sizeof(name)))
-        return 0;
-    for (uint32_t i = session->options->rule_count; i < session->aggregate_count; i++)
-        if (!strcmp(session->aggregates[i]->name, name))
-            return (uint64_t)1 << i;
-    uint32_t limit = session->options->rule_count + session->options->auto_aggregates;
-    if (session->aggregate_count >= limit || !add_aggregate(session, name))
-        return 0;
-    return (uint64_t)1 << (session->aggregate_count - 1);
-}
-
-static void identity_made(void *context, struct wp_timeline *timeline, uint32_t identity)
-{
-    struct wp_host_session *session = context;
-    (void)timeline;
-    uint64_t bits = by_rules(session, identity);
-    if (session->is_auto_chosen)
-        bits |= by_service(session, identity);
-    if (bits)
-        set_membership(session, identity, bits);
-}
-
-static void choose_services(struct wp_host_session *session)
-{
-    struct wp_service *services;
-    uint32_t count = wp_services_busiest(&session->timeline, session->options->auto_aggregates, &services);
-    for (uint32_t i = 0; i < count; i++)
-        add_aggregate(session, services[i].name);
-    free(services);
-    uint32_t before = session->aggregate_count;
-    for (uint32_t identity = 1; identity < session->timeline.identity_count; identity++) {
-        char name[129];
-        if (!wp_service_name(&session->timeline, identity, name, sizeof(name)))
-            continue;
-        for (uint32_t i = session->options->rule_count; i < before; i++)
-            if (!strcmp(session->aggregates[i]->name, name))
-                set_membership(session, identity, (uint64_t)1 << i);
-    }
-    session->is_auto_chosen = true;
-}
+#define SESSION_NS ((uint64_t)10 * 366 * 86400 * 1000000000) /* from its anchor; a trace may be of a host that was up for years */
 
 /* --- drops --- */
 
@@ -128,15 +32,22 @@ static void take_drops(struct wp_host_session *session, const struct wp_batch *b
 
 /* --- life --- */
 
-static struct wp_aggregate *add_aggregate(struct wp_host_session *session, const char *name)
+struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, const char *name, const char *release)
 {
-    if (session->aggregate_count == WP_AGGREGATES)
+    int number = wp_fleet_aggregate(session->fleet, name, release);
+    for (uint32_t i = 0; number >= 0 && i < session->aggregate_count; i++)
+        if (session->aggregates[i]->bit == (uint64_t)1 << number)
+            return session->aggregates[i];
+    if (number < 0) {
+        if (!session->refused_aggregates++ && session->logger)
+            wp_log(session->logger, WP_LOG_WARN, "there are %u aggregates already: the time of '%s' in release '%s' is not reported",
+                WP_AGGREGATES, name, release);
         return NULL;
+    }
     struct wp_aggregate *aggregate = calloc(1, sizeof(*aggregate));
     if (!aggregate)
         return NULL;
-    if (wp_aggregate_init(aggregate, name, (uint64_t)1 << session->aggregate_count, &session->timeline,
-            session->hostname, session->real_offset_ns)) {
+    if (wp_aggregate_init(aggregate, session->fleet, session->home, (uint32_t)number, session->real_offset_ns)) {
         free(aggregate);
         return NULL;
     }
@@ -167,27 +78,37 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     session->logger = logger;
     session->next_seq = 1;
     session->real_offset_ns = (int64_t)(hello->start_real_ns - hello->start_mono_ns);
+    session->latest_ns = hello->start_mono_ns + SESSION_NS;
     wp_id_from(hello->release && *hello->release ? hello->release : default_release, session->release,
         sizeof(session->release));
-    session->hostname = strdup(hello->hostname && *hello->hostname ? hello->hostname : "unknown");
-    session->kernel = strdup(hello->kernel ? hello->kernel : "");
-    session->source = strdup(hello->source ? hello->source : "");
     session->dictionary = wp_dictionary_create();
-    int rc = -ENOMEM;
-    if (!session->hostname || !session->kernel || !session->source || !session->dictionary ||
-        wp_timeline_init(&session->timeline, session->dictionary))
+    int rc = wp_hello_copy(&session->hello, hello);
+    session->hostname = !rc && *session->hello.hostname ? session->hello.hostname : "unknown";
+    if (rc)
         goto fail;
-    session->timeline.identity_made = identity_made;
+    rc = -ENOMEM;
+    session->fleet = options->fleet;
+    session->has_own_fleet = !options->fleet;
+    if (!session->dictionary ||
+        wp_timeline_init(&session->timeline, session->dictionary) ||
+        (!session->fleet && wp_fleet_create(&session->fleet)))
+        goto fail;
+    rc = wp_fleet_join(session->fleet, &session->timeline, session->hostname, session->real_offset_ns, &session->home);
+    session->has_joined = !rc;
+    if (rc)
+        goto fail;
+    rc = -ENOMEM;
+    session->timeline.identity_made = wp_membership_of;
     session->timeline.context = session;
     for (uint32_t i = 0; i < options->rule_count; i++)
-        if (!add_aggregate(session, options->rules[i].name))
+        if (!wp_host_session_aggregate(session, options->rules[i].name, session->release))
             goto fail;
     session->is_auto_chosen = false;
     *out = session;
     return 0;
 fail:
     wp_host_session_destroy(session);
-    return wp_error_set(err, rc, "out of memory for a session");
+    return wp_error_set(err, rc, rc == -ENOSPC ? "more hosts than %u at once" : "out of memory for a session", WP_FLEET_HOSTS);
 }
 
 void wp_host_session_destroy(struct wp_host_session *session)
@@ -198,11 +119,16 @@ void wp_host_session_destroy(struct wp_host_session *session)
         wp_aggregate_fini(session->aggregates[i]);
         free(session->aggregates[i]);
     }
+    if (session->has_joined)
+        wp_fleet_leave(session->fleet, session->home);
+    if (session->has_own_fleet)
+        wp_fleet_destroy(session->fleet);
     wp_timeline_fini(&session->timeline);
     wp_dictionary_destroy(session->dictionary);
-    free(session->hostname);
-    free(session->kernel);
-    free(session->source);
+    wp_hello_fini(&session->hello);
+    for (uint32_t i = 0; i < session->service_count; i++)
+        free(session->services[i]);
+    free(session->services);
     wp_drop_spans_fini(&session->drop_spans);
     free(session->marks);
     free(session);
@@ -214,16 +140,18 @@ static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         wp_aggregate_resolve(session->aggregates[i], until_ns, is_final);
-    session->resolved_ns = until_ns;
-    if (until_ns > session->options->history_ns) {
-        wp_timeline_forget(&session->timeline, until_ns - session->options->history_ns);
-        wp_drop_spans_forget(&session->drop_spans, until_ns - session->options->history_ns);
+    session->resolved_ns = session->fleet->hosts[session->home].resolved_ns = until_ns;
+    uint64_t needed_ns = wp_fleet_needed_since(session->fleet, session->home, until_ns);
+    if (needed_ns > session->options->history_ns) {
+        wp_timeline_forget(&session->timeline, needed_ns - session->options->history_ns);
+        wp_drop_spans_forget(&session->drop_spans, needed_ns - session->options->history_ns);
     }
 }
 
 /*
  * Resolves the epochs that may be resolved when everything before `known_ns` is in the timeline and nothing after it.
- * Called before each event: what comes out depends on the events alone, not on how they came in batches.
+ * Called before each event: what comes out depends on the events alone, not on how they came in batches. Others that must
+ * tell first what they did leave it blocked; events are taken in all the same, and not looked at before their time.
  */
 static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
 {
@@ -234,7 +162,7 @@ static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
     if (options->auto_aggregates && !session->is_auto_chosen) {
         if (known_ns - start_ns < AUTO_CHOICE_NS)
             return;
-        choose_services(session);
+        wp_membership_choose(session);
     }
     if (!session->resolved_ns)
         session->resolved_ns = start_ns / options->epoch_ns * options->epoch_ns;
@@ -242,6 +170,9 @@ static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
         uint64_t next_ns = session->resolved_ns + options->epoch_ns;
         if (next_ns > session->timeline.now_ns && known_ns - next_ns > GAP_EPOCHS * options->epoch_ns)
             next_ns = (known_ns - options->lateness_ns) / options->epoch_ns * options->epoch_ns;
+        session->is_blocked = !wp_fleet_may_resolve(session->fleet, session->home, next_ns, options->lateness_ns);
+        if (session->is_blocked)
+            return;
         resolve_until(session, next_ns, false);
     }
 }
@@ -262,6 +193,35 @@ static void mark_batch(struct wp_host_session *session, const struct wp_batch *b
     session->marks[session->mark_count++] = (struct wp_batch_mark){batch->seq, last};
 }
 
+/* No event before that will come. */
+static uint64_t known_ns(const struct wp_host_session *session)
+{
+    uint64_t last_ns = session->timeline.now_ns;
+    return session->watermark_ns > last_ns ? session->watermark_ns : last_ns;
+}
+
+static int too_late(struct wp_error *err, const struct wp_batch *batch, const char *what)
+{
+    return wp_error_set(err, -EINVAL, "batch %llu has %s in the far future", (unsigned long long)batch->seq, what);
+}
+
+/* A time that is years ahead would file everything of the session in a timebox that nothing else ever reaches. */
+static int check_times(const struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
+{
+    uint64_t latest_ns = session->latest_ns;
+    if (batch->watermark_ns > latest_ns && !batch->is_last) /* behind the last one nothing comes: it may promise all */
+        return too_late(err, batch, "a watermark");
+    if (batch->event_count && batch->events[batch->event_count - 1].time_ns > latest_ns) /* they are sorted */
+        return too_late(err, batch, "an event");
+    for (uint32_t i = 0; i < batch->drop_count; i++)
+        if (batch->drops[i].to_ns > latest_ns)
+            return too_late(err, batch, "drops");
+    for (uint32_t i = 0; i < batch->thread_count; i++)
+        if (batch->threads[i].start_ns > latest_ns)
+            return too_late(err, batch, "a thread");
+    return 0;
+}
+
 int wp_host_session_take(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
 {
     if (batch->seq < session->next_seq)
@@ -269,20 +229,27 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
     if (batch->seq > session->next_seq)
         return wp_error_set(err, -ESTALE, "batch %llu came where %llu is next", (unsigned long long)batch->seq,
             (unsigned long long)session->next_seq);
-    int rc = wp_dictionary_apply(session->dictionary, batch, err);
+    int rc = check_times(session, batch, err);
+    if (rc)
+        return rc;
+    rc = wp_dictionary_apply(session->dictionary, batch, err);
     if (rc)
         return wp_error_wrap(err, rc, "batch %llu", (unsigned long long)batch->seq);
     take_drops(session, batch);
     for (uint32_t i = 0; i < batch->event_count; i++) {
-        resolve_before(session, batch->events[i].time_ns);
+        if (!session->is_blocked)
+            resolve_before(session, batch->events[i].time_ns);
         wp_timeline_event(&session->timeline, &batch->events[i]);
     }
     mark_batch(session, batch);
     session->next_seq = batch->seq + 1;
     session->last_seq = batch->seq;
     session->has_news = true;
-    if (batch->watermark_ns > session->watermark_ns)
+    if (!batch->is_last && batch->watermark_ns > session->watermark_ns) /* that of the last one is the end of time */
         session->watermark_ns = batch->watermark_ns;
+    struct wp_fleet_host *host = &session->fleet->hosts[session->home];
+    host->known_ns = known_ns(session);
+    host->heard_ns = session->fleet->now_ns;
     return 0;
 }
 
@@ -291,20 +258,37 @@ uint64_t wp_host_session_durable_seq(struct wp_host_session *session)
     uint32_t done = 0;
     while (done < session->mark_count && (session->is_ended || session->marks[done].last_ns <= session->resolved_ns))
         session->acked_seq = session->marks[done++].seq;
-    memmove(session->marks, session->marks + done, (session->mark_count - done) * sizeof(*session->marks));
+    if (done)
+        memmove(session->marks, session->marks + done, (session->mark_count - done) * sizeof(*session->marks));
     session->mark_count -= done;
     return session->acked_seq;
 }
 
-void wp_host_session_resolve(struct wp_host_session *session, bool is_final)
+void wp_host_session_resolve(struct wp_host_session *session)
 {
-    if (!session->timeline.start_ns)
+    struct wp_fleet_host *host = &session->fleet->hosts[session->home];
+    bool was_blocked = session->is_blocked;
+    session->is_blocked = false;
+    if (session->timeline.start_ns)
+        resolve_before(session, was_blocked ? known_ns(session) : session->watermark_ns);
+    if (!session->is_closing || session->is_blocked || session->is_ended)
         return;
-    resolve_before(session, session->watermark_ns);
-    if (!is_final)
+    uint64_t end_ns = session->timeline.now_ns;
+    session->is_blocked = session->timeline.start_ns &&
+        !wp_fleet_may_resolve(session->fleet, session->home, end_ns, session->options->lateness_ns);
+    if (session->is_blocked)
         return;
-    if (session->options->auto_aggregates && !session->is_auto_chosen)
-        choose_services(session);
-    resolve_until(session, session->timeline.now_ns, true);
-    session->is_ended = true;
+    if (session->timeline.start_ns) {
+        if (session->options->auto_aggregates && !session->is_auto_chosen)
+            wp_membership_choose(session);
+        resolve_until(session, end_ns, true);
+    }
+    session->is_ended = host->is_resolved = true;
+}
+
+void wp_host_session_close(struct wp_host_session *session)
+{
+    session->is_closing = true;
+    session->fleet->hosts[session->home].is_over = true;
+    wp_host_session_resolve(session);
 }

@@ -13,16 +13,23 @@
 #include "common/selector.h"
 #include "proto/session.h"
 
-#define WP_AGGREGATES 64u /* of one session: one bit each */
-
 struct wp_aggregate_rule {
     char name[129];
     struct wp_selector selector;
 };
 
+/* Processes that the selector picks run that release, when they do not say themselves what they run. */
+struct wp_release_rule {
+    char release[129];
+    struct wp_selector selector;
+};
+
 struct wp_host_session_options {
+    struct wp_fleet *fleet;     /* of the other sessions, borrowed; NULL: this one is alone */
     const struct wp_aggregate_rule *rules; /* borrowed */
     uint32_t rule_count;
+    const struct wp_release_rule *release_rules; /* borrowed */
+    uint32_t release_rule_count;
     uint32_t auto_aggregates;   /* 0: none; else one a service, at most so many, the busiest */
     uint64_t epoch_ns, lateness_ns, history_ns;
     uint64_t fit_ns;            /* of the explanation, as depth and width; 0: WP_EXPLAIN_DEFAULTS */
@@ -35,16 +42,24 @@ struct wp_batch_mark {          /* a batch that is in memory and not yet durable
 
 struct wp_host_session {
     uint8_t id[16], host[16];
-    char *hostname, *kernel, *source;
+    struct wp_hello hello;                    /* a copy; owned */
+    const char *hostname;                     /* of it, "unknown" when it says none */
     char release[129];
     const struct wp_host_session_options *options; /* borrowed */
     const struct wp_logger *logger;           /* borrowed */
     struct wp_dictionary *dictionary;
     struct wp_timeline timeline;
+    struct wp_fleet *fleet;                   /* borrowed, or own */
+    bool has_own_fleet, has_joined;
+    uint32_t home;                            /* its number in the fleet */
     struct wp_aggregate *aggregates[WP_AGGREGATES]; /* owned */
     uint32_t aggregate_count;
+    uint64_t refused_aggregates; /* times that one more was wanted than there can be */
     bool is_auto_chosen;        /* the services have been picked */
+    char **services;            /* which; owned */
+    uint32_t service_count;
     int64_t real_offset_ns;
+    uint64_t latest_ns;         /* no time of the host is believed to be after this */
     uint64_t next_seq;          /* the batch that must come next */
     uint64_t last_seq;          /* the last batch taken */
     uint64_t watermark_ns, resolved_ns, committed_ns;
@@ -55,17 +70,23 @@ struct wp_host_session {
     uint64_t acked_seq;
     uint64_t genealogy_done, sourcemap_done; /* dictionary ids already written */
     bool has_news, is_ended, is_refused;
+    bool is_closing;            /* all it had has come */
+    bool is_blocked;            /* waits for what other hosts did: asked again by wp_host_session_resolve */
 };
 
 /* `hello` is copied. The session's release is the hello's, or `default_release`. */
 int wp_host_session_create(struct wp_host_session **session, const struct wp_hello *hello, const char *default_release,
     const struct wp_host_session_options *options, const struct wp_logger *logger, struct wp_error *err);
+/* The aggregate of that name and release, made when new; NULL: no room. */
+struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, const char *name, const char *release);
 void wp_host_session_destroy(struct wp_host_session *session);
 /* Takes one decoded batch and resolves the epochs that its events have passed. A batch that was taken before is ignored
  * (0); a gap is -ESTALE; a bad one -EINVAL, and the session is then in the state before it. */
 int wp_host_session_take(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err);
-/* Resolves the epochs that the watermark allows; at the end of the session all there is. */
-void wp_host_session_resolve(struct wp_host_session *session, bool is_final);
+/* Resolves the epochs that the watermark and the other hosts allow. */
+void wp_host_session_resolve(struct wp_host_session *session);
+/* All it had has come: what is left is resolved as soon as the other hosts allow, and is_ended set then. */
+void wp_host_session_close(struct wp_host_session *session);
 /* The highest batch whose effect is in what has been resolved. */
 uint64_t wp_host_session_durable_seq(struct wp_host_session *session);
 

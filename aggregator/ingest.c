@@ -10,7 +10,11 @@ struct ingest {
     struct wp_server *server;
     const struct wp_logger *logger;
     struct wp_log_limit refusals, full;
+    uint64_t stepped_ns;
 };
+
+#define WAIT_MS 50
+#define STEP_NS 20000000u
 
 static uint64_t now(clockid_t clock)
 {
@@ -43,12 +47,17 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
     int rc = 0;
     switch (message->kind) {
     case WP_SERVER_HELLO:
-        rc = wp_engine_hello(ingest->engine, message->peer, message->hello, &welcome, &why);
+        rc = wp_hello_check_clock(message->hello, now(CLOCK_REALTIME), &why);
+        if (!rc)
+            rc = wp_engine_hello(ingest->engine, message->peer, message->hello, &welcome, &why);
         if (!rc)
             wp_server_welcome(ingest->server, message->peer, &welcome);
         break;
     case WP_SERVER_BATCH:
         rc = wp_engine_batch(ingest->engine, message->peer, message->batch, message->batch_size, &why);
+        break;
+    case WP_SERVER_TIME:
+        wp_engine_probed(ingest->engine, message->peer, message->times_ns);
         break;
     case WP_SERVER_BYE:
         rc = wp_engine_bye(ingest->engine, message->peer, &why);
@@ -78,13 +87,34 @@ static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_err
     return rc;
 }
 
+static void probe(void *context, uint32_t peer)
+{
+    struct ingest *ingest = context;
+    wp_server_probe(ingest->server, peer);
+}
+
+static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_options *options)
+{
+    if (!options->reload || !*options->reload)
+        return;
+    *options->reload = 0;
+    wp_server_reload(ingest->server);
+}
+
 static int run(struct ingest *ingest, const struct wp_ingest_options *options, struct wp_error *err)
 {
     for (;;) {
         struct wp_server_message message;
-        int got = wp_server_poll(ingest->server, 200, &message, err);
+        int got = wp_server_poll(ingest->server, WAIT_MS, &message, err);
         if (got < 0 && got != -EINTR)
             return got;
+        uint64_t now_ns = now(CLOCK_MONOTONIC);
+        if (now_ns - ingest->stepped_ns > STEP_NS) {
+            ingest->stepped_ns = now_ns;
+            wp_engine_step(ingest->engine, now_ns);
+            wp_engine_probes(ingest->engine, now_ns, probe, ingest);
+        }
+        reload_if_asked(ingest, options);
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
         int rc = got == 1 ? take(ingest, &message, err) : 0;
         if (!rc)
@@ -102,9 +132,11 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     const struct wp_logger *logger, struct wp_error *err)
 {
     struct ingest ingest = {.logger = logger};
+    struct wp_server_options server = {.endpoint = options->endpoint, .key_path = options->key_path,
+        .allow_path = options->allow_path, .is_insecure = options->is_insecure, .logger = logger};
     int rc = wp_engine_create(&ingest.engine, engine, logger, err);
     if (!rc)
-        rc = wp_server_open(&ingest.server, options->endpoint, err);
+        rc = wp_server_open_with(&ingest.server, &server, err);
     if (!rc && options->ready_fd >= 0) {
         ssize_t done = write(options->ready_fd, "ready\n", 6);
         (void)done;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/messages.h"
 
+#include "aggregator/connections.h"
+#include "aggregator/socket_key.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <netinet/in.h>
-#include <sys/socket.h>
 
 #define DATAGRAMS 16384u
 #define AMBIGUOUS UINT32_MAX
@@ -35,31 +37,6 @@ void wp_messages_fini(struct wp_messages *messages)
     *messages = (struct wp_messages){0};
 }
 
-/* The end at `local` of a connection as a key; netns 0: in whichever namespace. IPv4-mapped IPv6 addresses are IPv4. */
-static struct wp_intkey address_key(const struct wp_socket_entry *entry, bool mirrored, uint32_t netns)
-{
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    uint8_t bytes[40] = {0};
-    const uint8_t *ends[2] = {mirrored ? entry->remote : entry->local, mirrored ? entry->local : entry->remote};
-    for (int i = 0; i < 2; i++) {
-        bool is_v4 = entry->family == AF_INET || !memcmp(ends[i], mapped, sizeof(mapped));
-        const uint8_t *from = is_v4 && entry->family != AF_INET ? ends[i] + 12 : ends[i];
-        memcpy(bytes + 16 * i, from, is_v4 ? 4 : 16);
-    }
-    uint16_t ports[2] = {mirrored ? entry->remote_port : entry->local_port, mirrored ? entry->local_port : entry->remote_port};
-    memcpy(bytes + 32, ports, 4);
-    uint64_t h[2] = {0xcbf29ce484222325u ^ netns, 0x84222325cbf29ce4u + entry->protocol};
-    for (size_t i = 0; i < sizeof(bytes); i += 8) {
-        uint64_t word;
-        memcpy(&word, bytes + i, 8);
-        for (int j = 0; j < 2; j++) {
-            h[j] = (h[j] ^ word) * (0x9e3779b97f4a7c15u + 2 * (uint64_t)j);
-            h[j] ^= h[j] >> 31;
-        }
-    }
-    return (struct wp_intkey){h[0], h[1]};
-}
-
 static bool alive(const struct wp_messages *messages, uint32_t id)
 {
     return id < messages->socket_room && messages->sockets[id].is_known && !messages->sockets[id].closing.time_ns;
@@ -84,12 +61,14 @@ static struct wp_socket *socket_of(struct wp_messages *messages, uint32_t id)
     struct wp_socket *socket = &messages->sockets[id];
     if (!socket->is_known) {
         socket->is_known = true;
-        wp_intmap_put(&messages->by_address, address_key(entry, false, entry->netns), id);
-        struct wp_intkey anywhere = address_key(entry, false, 0);
+        wp_intmap_put(&messages->by_address, wp_socket_key(entry, false, entry->netns), id);
+        struct wp_intkey anywhere = wp_socket_key(entry, false, 0);
         uint32_t other;
         bool is_taken = wp_intmap_get(&messages->by_address, anywhere, &other) && other != AMBIGUOUS && alive(messages, other) &&
             wp_dictionary_socket(messages->dictionary, other)->netns != entry->netns;
         wp_intmap_put(&messages->by_address, anywhere, is_taken ? AMBIGUOUS : id);
+        if (messages->connections && entry->protocol == IPPROTO_TCP)
+            wp_connections_add(messages->connections, messages->host, id, entry);
     }
     return socket;
 }
@@ -198,8 +177,11 @@ static void add_datagram(struct wp_messages *messages, const struct wp_event *ev
     if (messages->datagrams.count > DATAGRAMS)
         wp_intmap_clear(&messages->datagrams);
     uint64_t n = messages->datagram_count++;
-    messages->datagram_ring[n % DATAGRAMS] = (struct wp_send){event->time_ns, event->a, event->c, thread};
-    wp_intmap_put(&messages->datagrams, (struct wp_intkey){event->a, 0}, (uint32_t)n);
+    uint64_t key = event->a & ~WP_DATAGRAM_ELSEWHERE;
+    messages->datagram_ring[n % DATAGRAMS] = (struct wp_send){event->time_ns, key, event->c, thread};
+    wp_intmap_put(&messages->datagrams, (struct wp_intkey){key, 0}, (uint32_t)n);
+    if (messages->connections)
+        wp_connections_datagram(messages->connections, key, messages->host);
 }
 
 static void add_receive(struct wp_socket *socket, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
@@ -232,6 +214,8 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
         add_datagram(messages, event, thread);
     if (!socket || is_datagram)
         return;
+    if (messages->connections)
+        wp_connections_event(messages->connections, messages->host, event);
     if (event->kind == WP_EVENT_SOCK_SEND) {
         if (event->flags & WP_SOCK_SYN)
             socket->connecting = (struct wp_send){event->time_ns, (uint32_t)event->a, 1, thread};
@@ -258,6 +242,8 @@ void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns)
         socket->sends = NULL;
         socket->receives = NULL;
         socket->send_ring = socket->receive_ring = (struct wp_message_ring){0};
+        if (messages->connections)
+            wp_connections_remove(messages->connections, messages->host, id);
         messages->first_closed = socket->next_closed;
         if (!messages->first_closed)
             messages->last_closed = 0;
@@ -270,8 +256,8 @@ uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id)
     uint32_t peer;
     if (!entry || !entry->remote_port)
         return 0;
-    if (!wp_intmap_get(&messages->by_address, address_key(entry, true, entry->netns), &peer) &&
-        !wp_intmap_get(&messages->by_address, address_key(entry, true, 0), &peer))
+    if (!wp_intmap_get(&messages->by_address, wp_socket_key(entry, true, entry->netns), &peer) &&
+        !wp_intmap_get(&messages->by_address, wp_socket_key(entry, true, 0), &peer))
         return 0;
     return peer == AMBIGUOUS || peer == id ? 0 : peer;
 }
@@ -282,18 +268,24 @@ static bool is_datagram_socket(const struct wp_messages *messages, uint32_t id)
     return entry && entry->protocol == IPPROTO_UDP;
 }
 
-uint64_t wp_messages_position(const struct wp_messages *messages, uint32_t id, uint64_t key)
+uint64_t wp_messages_datagram_number(const struct wp_messages *messages, uint64_t key)
 {
     uint32_t low;
-    if (!is_datagram_socket(messages, id))
-        return key;
     if (!wp_intmap_get(&messages->datagrams, (struct wp_intkey){key, 0}, &low))
         return 0;
     const uint64_t last = messages->datagram_count - 1;
     return messages->datagram_ring[low % DATAGRAMS].end == key ? last - ((last - low) % DATAGRAMS) + 1 : 0;
 }
 
-static bool find_datagram(const struct wp_messages *messages, uint64_t number, struct wp_send *send)
+uint64_t wp_messages_position(const struct wp_messages *messages, uint32_t id, uint64_t position)
+{
+    if (!is_datagram_socket(messages, id))
+        return position;
+    uint64_t key = position & ~WP_DATAGRAM_ELSEWHERE, number = wp_messages_datagram_number(messages, key);
+    return number ? number : key | WP_DATAGRAM_ELSEWHERE;
+}
+
+bool wp_messages_datagram(const struct wp_messages *messages, uint64_t number, struct wp_send *send)
 {
     if (!number || number > messages->datagram_count || messages->datagram_count - number >= DATAGRAMS)
         return false;
@@ -325,67 +317,83 @@ static bool find_send(const struct wp_socket *socket, uint32_t position, uint64_
     return false;
 }
 
+bool wp_messages_sent(const struct wp_messages *messages, uint32_t id, uint32_t position, uint64_t arrival_ns,
+    struct wp_send *send)
+{
+    if (id >= messages->socket_room)
+        return false;
+    const struct wp_socket *socket = &messages->sockets[id];
+    if (find_send(socket, position, arrival_ns, send))
+        return true;
+    /* Not data: the end of the stream, or the handshake. */
+    if (socket->closing.time_ns && socket->closing.time_ns <= arrival_ns + 1000000) {
+        *send = socket->closing;
+        return true;
+    }
+    if (socket->connecting.time_ns && socket->connecting.time_ns <= arrival_ns) {
+        *send = socket->connecting;
+        return true;
+    }
+    return false;
+}
+
 enum wp_match wp_messages_match(const struct wp_messages *messages, uint32_t id, uint64_t position, uint64_t arrival_ns,
     struct wp_send *send)
 {
     if (is_datagram_socket(messages, id))
-        return find_datagram(messages, position, send) ? WP_MATCH_FOUND : WP_MATCH_NO_PEER;
+        return wp_messages_datagram(messages, position, send) ? WP_MATCH_FOUND : WP_MATCH_NO_PEER;
     uint32_t peer = wp_messages_peer(messages, id);
     if (!peer || peer >= messages->socket_room)
         return WP_MATCH_NO_PEER;
-    const struct wp_socket *other = &messages->sockets[peer];
-    if (find_send(other, (uint32_t)position, arrival_ns, send))
-        return WP_MATCH_FOUND;
-    /* Not data: the end of the stream, or the handshake. */
-    if (other->closing.time_ns && other->closing.time_ns <= arrival_ns + 1000000) {
-        *send = other->closing;
-        return WP_MATCH_FOUND;
-    }
-    if (other->connecting.time_ns && other->connecting.time_ns <= arrival_ns) {
-        *send = other->connecting;
-        return WP_MATCH_FOUND;
-    }
-    return WP_MATCH_NO_SEND;
+    return wp_messages_sent(messages, peer, (uint32_t)position, arrival_ns, send) ? WP_MATCH_FOUND : WP_MATCH_NO_SEND;
 }
 
-enum wp_match wp_messages_drain(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, struct wp_send *read)
+bool wp_messages_drained(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, struct wp_send *read)
 {
-    uint32_t peer = wp_messages_peer(messages, id);
-    if (!peer || peer >= messages->socket_room)
-        return WP_MATCH_NO_PEER;
-    const struct wp_socket *other = &messages->sockets[peer];
-    uint64_t i = receives_after(other, at_ns + 1000000); /* the call may return just after the window opened */
-    if (i == other->receive_ring.first)
-        return WP_MATCH_NO_SEND;
-    const struct wp_receive *last = receive_at(other, i - 1);
+    if (id >= messages->socket_room)
+        return false;
+    const struct wp_socket *socket = &messages->sockets[id];
+    uint64_t i = receives_after(socket, at_ns + 1000000); /* the call may return just after the window opened */
+    if (i == socket->receive_ring.first)
+        return false;
+    const struct wp_receive *last = receive_at(socket, i - 1);
     *read = (struct wp_send){last->time_ns, last->end, 0, last->thread};
-    return WP_MATCH_FOUND;
+    return true;
 }
 
-/* The first read that took the byte before `end`, which was sent at about that time; or NULL. */
-static const struct wp_receive *find_read(const struct wp_socket *socket, uint32_t end, uint64_t sent_ns)
+bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *send)
 {
+    if (id >= messages->socket_room)
+        return false;
+    const struct wp_socket *socket = &messages->sockets[id];
+    uint64_t i = sends_after(socket, before_ns);
+    if (i == socket->send_ring.first)
+        return false;
+    *send = *send_at(socket, i - 1);
+    return true;
+}
+
+bool wp_messages_taken(const struct wp_messages *messages, uint32_t id, uint32_t end, uint64_t sent_ns,
+    struct wp_receive *read)
+{
+    if (id >= messages->socket_room)
+        return false;
+    const struct wp_socket *socket = &messages->sockets[id];
     uint64_t i = receives_after(socket, sent_ns);
     while (i > socket->receive_ring.first && (int32_t)(receive_at(socket, i - 1)->end - end) >= 0)
         i--;
     while (i < socket->receive_ring.end && (int32_t)(receive_at(socket, i)->end - end) < 0)
         i++;
-    return i < socket->receive_ring.end ? receive_at(socket, i) : NULL;
+    if (i == socket->receive_ring.end)
+        return false;
+    *read = *receive_at(socket, i);
+    return true;
 }
 
 bool wp_messages_request(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *request,
     struct wp_receive *read)
 {
     uint32_t peer = wp_messages_peer(messages, id);
-    if (!peer || id >= messages->socket_room || peer >= messages->socket_room)
-        return false;
-    const struct wp_socket *here = &messages->sockets[id], *there = &messages->sockets[peer];
-    uint64_t i = sends_after(here, before_ns);
-    if (i == here->send_ring.first)
-        return false;
-    *request = *send_at(here, i - 1);
-    const struct wp_receive *took = find_read(there, (uint32_t)request->end, request->time_ns);
-    if (took)
-        *read = *took;
-    return took;
+    return peer && wp_messages_last_send(messages, id, before_ns, request) &&
+        wp_messages_taken(messages, peer, (uint32_t)request->end, request->time_ns, read);
 }

@@ -50,8 +50,12 @@ struct wp_last_message {
     uint32_t socket;
 };
 
+struct wp_connections;
+
 struct wp_messages {
     const struct wp_dictionary *dictionary; /* borrowed */
+    struct wp_connections *connections;     /* of all hosts, borrowed; NULL: this host is alone */
+    uint32_t host;               /* its number there */
     struct wp_last_message *last; /* by thread index, owned */
     uint32_t last_room;
     struct wp_socket *sockets;   /* by dictionary id */
@@ -73,14 +77,31 @@ void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns);
 uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id);
 
 /* What wp_messages_match wants to know of a message that just came to socket `id`: the stream position as it is, of a
- * datagram its number in place of its key (which may be used again); 0: a datagram that nobody here sent. */
+ * datagram its number in place of its key (which may be used again); one that nobody here sent keeps its key, marked so. */
+#define WP_DATAGRAM_ELSEWHERE ((uint64_t)1 << 63)
 uint64_t wp_messages_position(const struct wp_messages *messages, uint32_t id, uint64_t position_or_key);
+uint64_t wp_messages_datagram_number(const struct wp_messages *messages, uint64_t key); /* 0: not sent here lately */
+bool wp_messages_datagram(const struct wp_messages *messages, uint64_t number, struct wp_send *send);
+
+/* --- one end of a connection; times are its own host's --- */
+
+/* Who sent the byte before `position`, which arrived by `arrival_ns`, from socket `id`; or closed or opened the stream. */
+bool wp_messages_sent(const struct wp_messages *messages, uint32_t id, uint32_t position, uint64_t arrival_ns,
+    struct wp_send *send);
+/* The last send before that. */
+bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *send);
+/* The first read that took the byte before `end`, which was sent to `id` at about that time. */
+bool wp_messages_taken(const struct wp_messages *messages, uint32_t id, uint32_t end, uint64_t sent_ns,
+    struct wp_receive *read);
+/* Who made room for a sender that waits at the other end: the last read from `id` before `at_ns`. */
+bool wp_messages_drained(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, struct wp_send *read);
+
+/* --- both ends on this host --- */
+
 enum wp_match { WP_MATCH_FOUND, WP_MATCH_NO_PEER /* the other end is not on this host */, WP_MATCH_NO_SEND };
 /* Who sent what arrived at socket `id` up to `position` at `arrival_ns`. */
 enum wp_match wp_messages_match(const struct wp_messages *messages, uint32_t id, uint64_t position, uint64_t arrival_ns,
     struct wp_send *send);
-/* Who made room for a sender that waits at socket `id`: the last read of the other end before `at_ns`. */
-enum wp_match wp_messages_drain(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, struct wp_send *read);
 /* When the other end's application read the last bytes that `id`'s side had sent before `before_ns`: the request behind
  * an answer. False when unknown. */
 bool wp_messages_request(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *request,

@@ -10,12 +10,18 @@
 #include <string.h>
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
-    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_DEPTH, KEY_WIDTH };
+    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
+    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE };
 
 static const struct argp_option option_table[] = {
     {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
+    {"key", KEY_KEY, "FILE", 0, "this aggregator's secret key for tcp:// (wakepath keygen makes one)", 0},
+    {"allow", KEY_ALLOW, "FILE", 0, "who may connect by tcp://: a list of public keys, or a folder of *.pub; read again when it changes", 0},
+    {"insecure", KEY_INSECURE, 0, 0, "let everybody read and send by tcp://, without keys", 0},
     {"store", KEY_STORE, "ROOT", 0, "the store's folder", 0},
     {"release", KEY_RELEASE, "ID", 0, "release of hosts that do not say theirs (default: unversioned)", 0},
+    {"release-rule", KEY_RELEASE_RULE, "ID=SELECTOR", 0, "what the selector picks runs that release, if it does not say itself "
+        "(WAKEPATH_RELEASE in its environment); may be repeated", 0},
     {"shard", KEY_SHARD, "ID", 0, "this aggregator's share of the data (default: local)", 0},
     {"aggregate", KEY_AGGREGATE, "NAME=SELECTOR", 0, "report on the processes that the selector picks; may be repeated", 0},
     {"auto-aggregates", KEY_AUTO, "N", 0, "one aggregate a service besides, the N busiest", 0},
@@ -27,6 +33,8 @@ static const struct argp_option option_table[] = {
     {"fit", KEY_FIT, "US", 0, "overlap that still is the same control path (default 100)", 0},
     {"depth", KEY_DEPTH, "N", 0, "layers of waiting for somebody who waits (default 64)", 0},
     {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
+    {"expect-hosts", KEY_EXPECT, "N", 0, "explain nothing before so many hosts have come (for replays; default 0)", 0},
+    {"give-up", KEY_GIVE_UP, "MS", 0, "a host that says nothing for so long is not waited for (default 5000)", 0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {0},
 };
@@ -65,12 +73,35 @@ static void add_rule(struct wp_aggregator_options *options, struct argp_state *s
     options->engine.session.rule_count = count + 1;
 }
 
+static void add_release_rule(struct wp_aggregator_options *options, struct argp_state *state, const char *text)
+{
+    struct wp_error err = {0};
+    const char *equals = strchr(text, '=');
+    uint32_t count = options->engine.session.release_rule_count;
+    if (!equals || equals == text || equals - text > 128)
+        argp_error(state, "--release-rule takes ID=SELECTOR, not '%s'", text);
+    options->release_rules = realloc(options->release_rules, (count + 1) * sizeof(*options->release_rules));
+    if (!options->release_rules)
+        argp_failure(state, WP_EXIT_FAILURE, 0, "out of memory");
+    struct wp_release_rule *rule = &options->release_rules[count];
+    snprintf(rule->release, sizeof(rule->release), "%.*s", (int)(equals - text), text);
+    if (!wp_id_valid(rule->release))
+        argp_error(state, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", rule->release);
+    if (wp_selector_parse(&rule->selector, equals + 1, &err))
+        argp_error(state, "%s", err.text);
+    options->engine.session.release_rules = options->release_rules;
+    options->engine.session.release_rule_count = count + 1;
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct wp_aggregator_options *options = state->input;
     struct wp_engine_options *engine = &options->engine;
     switch (key) {
     case KEY_BIND: options->ingest.endpoint = argument; break;
+    case KEY_KEY: options->ingest.key_path = argument; break;
+    case KEY_ALLOW: options->ingest.allow_path = argument; break;
+    case KEY_INSECURE: options->ingest.is_insecure = true; break;
     case KEY_STORE: engine->store = argument; break;
     case KEY_RELEASE:
         if (!wp_id_valid(argument))
@@ -92,6 +123,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_FIT: engine->session.fit_ns = number(state, "--fit", argument, 1, 100000) * 1000ull; break;
     case KEY_DEPTH: engine->session.depth = number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
     case KEY_WIDTH: engine->session.width = number(state, "--width", argument, 100, 100000000); break;
+    case KEY_RELEASE_RULE: add_release_rule(options, state, argument); break;
+    case KEY_EXPECT: engine->expected_hosts = number(state, "--expect-hosts", argument, 0, WP_FLEET_HOSTS); break;
+    case KEY_GIVE_UP: engine->give_up_ns = number(state, "--give-up", argument, 100, 3600000) * 1000000ull; break;
     case KEY_LOG:
         if (wp_log_level_parse(argument, &options->log_level))
             argp_error(state, "'%s' is not a log level: error, warn, info, debug", argument);
@@ -123,5 +157,8 @@ void wp_aggregator_options_fini(struct wp_aggregator_options *options)
 {
     for (uint32_t i = 0; i < options->engine.session.rule_count; i++)
         wp_selector_fini(&options->rules[i].selector);
+    for (uint32_t i = 0; i < options->engine.session.release_rule_count; i++)
+        wp_selector_fini(&options->release_rules[i].selector);
+    free(options->release_rules);
     free(options->rules);
 }

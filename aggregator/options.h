@@ -7,6 +7,7 @@
 struct wp_aggregator_options {
     struct wp_engine_options engine;
     struct wp_ingest_options ingest;
+    struct wp_release_rule *release_rules; /* owned */
     struct wp_aggregate_rule *rules; /* owned */
     enum wp_log_level log_level;
 };

@@ -523,6 +523,7 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
     case WP_EVENT_SOCK_ARRIVE:
     case WP_EVENT_SOCK_RECV:
     case WP_EVENT_SOCK_STATE:
+    case WP_EVENT_SOCK_LEAVE:
         wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
         break;
     default: /* EXIT: the last switch ends the thread; RETRANSMIT: nothing waits on it here */

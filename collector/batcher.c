@@ -253,8 +253,7 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
     event.stack = wp_stack_table_id(b->stacks, fact);
     if (event.kind == WP_EVENT_RENAME)
         event.c = wp_thread_table_rename(b->threads, fact->tid, fact->comm);
-    if ((event.kind >= WP_EVENT_SOCK_SEND && event.kind <= WP_EVENT_SOCK_RETRANSMIT) ||
-        (event.kind == WP_EVENT_WAKING && event.c == WP_CAUSE_MESSAGE))
+    if (wp_event_has_socket(&event))
         event.d = socket;
     if ((event.kind >= WP_EVENT_BLOCK_INSERT && event.kind <= WP_EVENT_BLOCK_COMPLETE) ||
         (event.kind == WP_EVENT_WAKING && event.c == WP_CAUSE_BLOCK))

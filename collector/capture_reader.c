@@ -117,6 +117,11 @@ const struct wp_hello *wp_capture_reader_hello(const struct wp_capture_reader *r
     return &r->hello;
 }
 
+const struct wp_batch *wp_capture_reader_batch(const struct wp_capture_reader *r)
+{
+    return &r->batch;
+}
+
 const struct wp_bye *wp_capture_reader_bye(const struct wp_capture_reader *r)
 {
     return r->has_bye ? &r->bye : NULL;

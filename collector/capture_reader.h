@@ -2,6 +2,7 @@
 #ifndef WP_COLLECTOR_CAPTURE_READER_H
 #define WP_COLLECTOR_CAPTURE_READER_H
 /* Reads a capture (capture_writer.h). Files are hostile: a frame is checked whole before it is given out. */
+#include "proto/batch.h"
 #include "proto/session.h"
 
 #include <stddef.h>
@@ -15,6 +16,8 @@ const struct wp_hello *wp_capture_reader_hello(const struct wp_capture_reader *r
  * -errno: damaged or cut short; err says at which byte and how many batches were good before it. */
 int wp_capture_reader_next(struct wp_capture_reader *reader, const uint8_t **frame, size_t *size, uint64_t *seq,
     struct wp_error *err);
+/* The batch that was given out last, decoded; valid as long as its frame. */
+const struct wp_batch *wp_capture_reader_batch(const struct wp_capture_reader *reader);
 /* NULL before the end. */
 const struct wp_bye *wp_capture_reader_bye(const struct wp_capture_reader *reader);
 

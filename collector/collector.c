@@ -34,7 +34,11 @@ static uint64_t now_ns(clockid_t clock)
 static int on_batch(void *context, const struct wp_batch *batch, struct wp_error *err)
 {
     struct collector *c = context;
-    return wp_outlet_batch(c->outlet, batch, err);
+    if (!c->options->test_clock.start_ns)
+        return wp_outlet_batch(c->outlet, batch, err);
+    struct wp_batch shifted = *batch;
+    wp_test_clock_batch(&c->options->test_clock, &shifted);
+    return wp_outlet_batch(c->outlet, &shifted, err);
 }
 
 static int open_source(struct collector *c, struct wp_error *err)
@@ -58,14 +62,26 @@ static int open_batcher(struct collector *c, struct wp_error *err)
     return wp_batcher_create(&c->batcher, &options, err);
 }
 
+/* What the events are stamped with. */
+static uint64_t event_clock(const void *context)
+{
+    const struct collector *c = context;
+    return wp_test_clock_at(&c->options->test_clock, now_ns(CLOCK_MONOTONIC));
+}
+
 static int say_hello(struct collector *c, struct wp_error *err)
 {
     const struct wp_collector_options *o = c->options;
-    int rc = wp_identity_hello(&c->hello, o->source == WP_FROM_BPF ? "bpf" : "perf-script", o->hostname, o->release,
+    int rc = wp_identity_hello(&c->hello, o->source == WP_FROM_BPF ? "bpf" : "perf-script", o->hostname, o->part, o->release,
         o->source == WP_FROM_BPF ? o->bpf.frequency_hz : 0, err);
     for (unsigned i = 0; !rc && i < o->label_count; i++)
         rc = wp_identity_label(&c->hello, o->labels[i], err);
-    return rc ? rc : wp_outlet_open(&c->outlet, o->endpoint, o->output, &c->hello, c->logger, err);
+    wp_test_clock_hello(&o->test_clock, &c->hello);
+    if (!rc)
+        rc = wp_outlet_open(&c->outlet, &o->outlet, &c->hello, c->logger, err);
+    if (!rc && o->source == WP_FROM_BPF)
+        wp_outlet_answer_probes(c->outlet, event_clock, c);
+    return rc;
 }
 
 /* Ready: tracing is attached and, when there is one, the aggregator has welcomed us. */

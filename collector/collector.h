@@ -2,8 +2,11 @@
 #ifndef WP_COLLECTOR_COLLECTOR_H
 #define WP_COLLECTOR_COLLECTOR_H
 /* The work of the collector: a source, batches, and where they go (an aggregator, a file, or both). */
+#include "collector/outlet.h"
 #include "collector/source_bpf.h"
+#include "collector/test_clock.h"
 #include "common/log.h"
+#include "proto/transport.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,8 +18,10 @@ enum wp_collector_source { WP_FROM_BPF, WP_FROM_PERF_SCRIPT, WP_FROM_CAPTURE };
 struct wp_collector_options {
     enum wp_collector_source source;
     const char *source_path;        /* of perf-script and capture; "-": standard input */
-    const char *endpoint, *output;  /* NULL: none; at least one */
+    struct wp_outlet_options outlet; /* an aggregator, a capture or both */
     const char *hostname, *release; /* NULL: as found, none */
+    const char *part;               /* what of the machine the host is (its network namespace); NULL: all of it */
+    struct wp_test_clock test_clock;
     const char *labels[WP_COLLECTOR_LIST], *patterns[WP_COLLECTOR_LIST];
     unsigned label_count, pattern_count;
     struct wp_source_bpf_options bpf;

@@ -8,14 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
-    KEY_STATS };
+    KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE };
+
+#define DEFAULT_SPOOL "/var/spool/wakepath"
+#define SPOOL_LIMIT ((uint64_t)256 << 20)
+#define SPOOL_LEAST ((uint64_t)1 << 20)
+#define SPOOL_MOST ((uint64_t)1 << 40)
 
 static const struct argp_option option_table[] = {
     {"source", KEY_SOURCE, "SOURCE", 0, "bpf (default: the live kernel), perf-script:FILE (or -), capture:FILE", 0},
-    {"connect", KEY_CONNECT, "ENDPOINT", 0, "send to the aggregator there: ipc:///path or tcp://address:port", 0},
+    {"connect", KEY_CONNECT, "ENDPOINT", 0, "send to the aggregator there: ipc:///path or tcp://address:port; may be repeated, the next "
+        "one is for when one does not answer", 0},
+    {"key", KEY_KEY, "FILE", 0, "this host's secret key for tcp:// (wakepath keygen makes one)", 0},
+    {"server-key", KEY_SERVER_KEY, "FILE", 0, "the aggregator's public key; one for all --connect, or one for each", 0},
+    {"insecure", KEY_INSECURE, 0, 0, "send by tcp:// in plaintext, without keys", 0},
+    {"spool", KEY_SPOOL, "DIR", 0, "keep there what no aggregator has acknowledged, or none for memory (default: " DEFAULT_SPOOL
+        " for the live kernel and a tcp endpoint)", 0},
+    {"spool-limit", KEY_SPOOL_LIMIT, "BYTES", 0, "of the spool, with K, M or G; the oldest goes when it is full (default 256M)", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "write a capture; with or without --connect", 0},
     {"frequency", KEY_FREQUENCY, "HZ", 0, "samples a second and CPU, 0 for none (default 99)", 0},
     {"filter-pid", KEY_FILTER, "PID", 0, "stacks and samples only of this process and those it starts", 0},
@@ -30,6 +43,7 @@ static const struct argp_option option_table[] = {
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {"ring-size", KEY_RING, "BYTES", 0, "of the buffer between kernel and collector, a power of two (default 16777216)", 0},
     {"replay-speed", KEY_SPEED, "SPEED", 0, "of a capture: recorded or fast (default fast)", 0},
+    {"test-clock", KEY_TEST_CLOCK, "OFFSET_MS[,PPM[,AFTER_S:STEP_MS]]", OPTION_HIDDEN, "be wrong about the time on purpose", 0},
     {"stats", KEY_STATS, 0, 0, "print counts as JSON at the end", 0},
     {0},
 };
@@ -78,6 +92,7 @@ static void take_netns(struct wp_collector_options *o, struct argp_state *state,
     if (stat(path, &status))
         argp_failure(state, WP_EXIT_FAILURE, errno, "no network namespace at '%s'", path);
     o->bpf.netns_inum = (uint32_t)status.st_ino;
+    o->part = path;
 }
 
 static void take_ring(struct wp_collector_options *o, struct argp_state *state, const char *text)
@@ -95,10 +110,53 @@ static void take_listed(struct argp_state *state, const char **list, unsigned *c
     list[(*count)++] = text;
 }
 
+static void take_endpoint(struct wp_endpoints *endpoints, struct argp_state *state, const char *text)
+{
+    if (endpoints->count == WP_ENDPOINTS)
+        argp_error(state, "more than %u of --connect", WP_ENDPOINTS);
+    endpoints->names[endpoints->count++] = text;
+}
+
+static void take_server_key(struct wp_endpoints *endpoints, struct argp_state *state, const char *text)
+{
+    if (endpoints->server_key_count == WP_ENDPOINTS)
+        argp_error(state, "more than %u of --server-key", WP_ENDPOINTS);
+    endpoints->server_key_paths[endpoints->server_key_count++] = text;
+}
+
+static void take_spool_limit(struct wp_outlet_options *outlet, struct argp_state *state, const char *text)
+{
+    char *end;
+    unsigned long long value = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr("KMG", *end) : NULL;
+    unsigned shift = unit ? (unsigned)(unit - "KMG" + 1) * 10 : 0;
+    if (end == text || *text == '-' || (*end && (!unit || end[1])) || value > SPOOL_MOST >> shift || value << shift < SPOOL_LEAST)
+        argp_error(state, "--spool-limit takes bytes from 1M to 1024G, not '%s'", text);
+    outlet->spool_limit = (uint64_t)value << shift;
+}
+
+/* A daemon that sends over a network keeps what it could not send; one that was not asked to can do without. */
+static void choose_spool(struct wp_collector_options *o)
+{
+    struct wp_outlet_options *outlet = &o->outlet;
+    outlet->needs_spool = outlet->spool != NULL;
+    if (outlet->spool && !strcmp(outlet->spool, "none"))
+        outlet->spool = NULL;
+    else if (!outlet->spool && o->source == WP_FROM_BPF && !geteuid())
+        for (unsigned i = 0; i < outlet->endpoints.count; i++)
+            if (!strncmp(outlet->endpoints.names[i], "tcp://", 6))
+                outlet->spool = DEFAULT_SPOOL;
+}
+
 static void check(const struct wp_collector_options *o, struct argp_state *state)
 {
-    if (!o->endpoint && !o->output)
+    if (!o->outlet.endpoints.count && !o->outlet.output)
         argp_error(state, "--connect or --output is needed");
+    unsigned keys = o->outlet.endpoints.server_key_count;
+    if (keys > 1 && keys != o->outlet.endpoints.count)
+        argp_error(state, "%u of --server-key for %u of --connect: give one for all or one for each", keys, o->outlet.endpoints.count);
+    if (!o->outlet.endpoints.count && o->outlet.spool)
+        argp_error(state, "--spool is for --connect");
     if (o->source != WP_FROM_BPF && (o->bpf.filter_pid || o->bpf.netns_inum || o->pattern_count))
         argp_error(state, "--filter-pid, --netns and --match-cmdline are of the live kernel");
 }
@@ -107,10 +165,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct parse *parse = state->input;
     struct wp_collector_options *o = parse->options;
+    struct wp_error err = {0};
     switch (key) {
     case KEY_SOURCE: take_source(o, state, argument); break;
-    case KEY_CONNECT: o->endpoint = argument; break;
-    case KEY_OUTPUT: o->output = argument; break;
+    case KEY_CONNECT: take_endpoint(&o->outlet.endpoints, state, argument); break;
+    case KEY_KEY: o->outlet.endpoints.key_path = argument; break;
+    case KEY_SERVER_KEY: take_server_key(&o->outlet.endpoints, state, argument); break;
+    case KEY_INSECURE: o->outlet.endpoints.is_insecure = true; break;
+    case KEY_SPOOL: o->outlet.spool = argument; break;
+    case KEY_SPOOL_LIMIT: take_spool_limit(&o->outlet, state, argument); break;
+    case KEY_OUTPUT: o->outlet.output = argument; break;
     case KEY_FREQUENCY: o->bpf.frequency_hz = number(state, "--frequency", argument, 0, 50000); break;
     case KEY_FILTER: o->bpf.filter_pid = number(state, "--filter-pid", argument, 1, 1u << 22); break;
     case KEY_COMMAND: o->command_pid = number(state, "--command-pid", argument, 1, 1u << 22); break;
@@ -135,9 +199,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "--replay-speed takes recorded or fast, not '%s'", argument);
         o->is_fast = !strcmp(argument, "fast");
         break;
+    case KEY_TEST_CLOCK:
+        if (wp_test_clock_parse(&o->test_clock, argument, &err))
+            argp_error(state, "%s", err.text);
+        break;
     case KEY_STATS: o->says_stats = true; break;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;
-    case ARGP_KEY_END: check(o, state); break;
+    case ARGP_KEY_END:
+        check(o, state);
+        choose_spool(o);
+        break;
     default: return ARGP_ERR_UNKNOWN;
     }
     return 0;
@@ -148,7 +219,8 @@ void wp_collector_options_parse(struct wp_collector_options *options, enum wp_lo
     static const struct argp argp = {option_table, parse_option, NULL,
         "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL, NULL, NULL};
     struct parse parse = {options, log_level};
-    *options = (struct wp_collector_options){.bpf = {.frequency_hz = 99}, .is_fast = true, .ready_fd = -1};
+    *options = (struct wp_collector_options){.bpf = {.frequency_hz = 99}, .is_fast = true, .ready_fd = -1,
+        .outlet = {.spool_limit = SPOOL_LIMIT}};
     *log_level = WP_LOG_INFO;
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version = "wakepath-collector " WP_VERSION;

@@ -2,22 +2,35 @@
 #ifndef WP_COLLECTOR_OUTLET_H
 #define WP_COLLECTOR_OUTLET_H
 /* Where batches go: an aggregator, a capture file, or both, in frames that are made once. */
+#include "collector/sender.h"
 #include "common/log.h"
 #include "proto/batch.h"
 #include "proto/session.h"
+#include "proto/transport.h"
 
 struct wp_outlet;
 
-/* endpoint and output: NULL for none. `hello` is borrowed until the call returns. */
-int wp_outlet_open(struct wp_outlet **outlet, const char *endpoint, const char *output, const struct wp_hello *hello,
+/* Borrowed for the outlet's life. */
+struct wp_outlet_options {
+    struct wp_endpoints endpoints;  /* count 0: no aggregator */
+    const char *output;             /* NULL: no capture */
+    const char *spool;              /* folder for what is not yet acknowledged; NULL: memory */
+    uint64_t spool_limit;           /* bytes */
+    bool needs_spool;               /* else it is done without when it cannot be had */
+};
+
+/* `hello` is borrowed for the outlet's life. */
+int wp_outlet_open(struct wp_outlet **outlet, const struct wp_outlet_options *options, const struct wp_hello *hello,
     const struct wp_logger *logger, struct wp_error *err);
 void wp_outlet_close(struct wp_outlet *outlet);
+/* See wp_client_answer_probes. */
+void wp_outlet_answer_probes(struct wp_outlet *outlet, uint64_t (*clock_ns)(const void *context), const void *context);
 bool wp_outlet_is_ready(const struct wp_outlet *outlet);
 int wp_outlet_pump(struct wp_outlet *outlet, int timeout_ms, struct wp_error *err);
 int wp_outlet_batch(struct wp_outlet *outlet, const struct wp_batch *batch, struct wp_error *err);
 /* A batch that is a frame already. */
-int wp_outlet_frame(struct wp_outlet *outlet, uint64_t seq, const uint8_t *frame, size_t size, struct wp_error *err);
-/* The session is over: everything has arrived and is on disk when it returns 0. */
+int wp_outlet_frame(struct wp_outlet *outlet, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
+/* The session is over: everything has arrived and is on disk when it returns 0; or, with a log line, waits in the spool. */
 int wp_outlet_finish(struct wp_outlet *outlet, uint64_t events, uint64_t dropped, struct wp_error *err);
 /* Of the frames so far. */
 uint64_t wp_outlet_bytes(const struct wp_outlet *outlet);

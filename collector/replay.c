@@ -4,7 +4,6 @@
 #include "collector/capture_reader.h"
 #include "collector/outlet.h"
 #include "proto/batch.h"
-#include "proto/frame.h"
 
 #include <errno.h>
 #include <time.h>
@@ -14,8 +13,6 @@ struct replay {
     const struct wp_collector_options *options;
     struct wp_capture_reader *reader;
     struct wp_outlet *outlet;
-    struct wp_frame_reader *frames;
-    struct wp_batch batch;
     uint64_t first_mono_ns, started_ns; /* of the recording and of this run */
 };
 
@@ -27,19 +24,14 @@ static uint64_t now_ns(void)
 }
 
 /* At the recorded pace a batch leaves when its anchor is as far from the first one's as it was then. */
-static int keep_pace(struct replay *r, const uint8_t *bytes, size_t size, struct wp_error *err)
+static int keep_pace(struct replay *r, const struct wp_batch *batch, struct wp_error *err)
 {
-    struct wp_frame frame;
-    int rc = wp_frame_read(r->frames, bytes, size, &frame, err);
-    if (!rc)
-        rc = wp_batch_decode(&r->batch, frame.payload, frame.size, err);
-    if (rc)
-        return rc;
+    int rc = 0;
     if (!r->first_mono_ns) {
-        r->first_mono_ns = r->batch.anchor_mono_ns;
+        r->first_mono_ns = batch->anchor_mono_ns;
         r->started_ns = now_ns();
     }
-    uint64_t due = r->started_ns + (r->batch.anchor_mono_ns - r->first_mono_ns);
+    uint64_t due = r->started_ns + (batch->anchor_mono_ns - r->first_mono_ns);
     for (uint64_t now = now_ns(); !rc && now < due && !*r->options->stop; now = now_ns()) {
         rc = wp_outlet_pump(r->outlet, due - now < 20000000 ? 1 : 20, err);
         usleep(due - now < 1000000 ? (useconds_t)((due - now) / 1000) : 1000);
@@ -54,10 +46,11 @@ static int send_all(struct replay *r, struct wp_error *err)
     uint64_t seq;
     int rc = 0, got = 0;
     while (!rc && !*r->options->stop && (got = wp_capture_reader_next(r->reader, &frame, &size, &seq, err)) > 0) {
+        const struct wp_batch *batch = wp_capture_reader_batch(r->reader);
         if (!r->options->is_fast)
-            rc = keep_pace(r, frame, size, err);
+            rc = keep_pace(r, batch, err);
         if (!rc)
-            rc = wp_outlet_frame(r->outlet, seq, frame, size, err);
+            rc = wp_outlet_frame(r->outlet, batch, frame, size, err);
     }
     return rc ? rc : got < 0 ? got : *r->options->stop ? wp_error_set(err, -ECANCELED, "stopped before its end") : 0;
 }
@@ -67,10 +60,8 @@ static int run(struct replay *r, const struct wp_logger *logger, struct wp_error
     const struct wp_collector_options *o = r->options;
     int rc = wp_capture_reader_open(&r->reader, o->source_path, err);
     if (!rc)
-        rc = wp_outlet_open(&r->outlet, o->endpoint, o->output, wp_capture_reader_hello(r->reader), logger, err);
-    if (!rc && !(r->frames = wp_frame_reader_create()))
-        rc = wp_error_set(err, -ENOMEM, "out of memory");
-    while (!rc && !wp_outlet_is_ready(r->outlet) && !*o->stop)
+        rc = wp_outlet_open(&r->outlet, &o->outlet, wp_capture_reader_hello(r->reader), logger, err);
+    while (!rc && !o->outlet.spool && !wp_outlet_is_ready(r->outlet) && !*o->stop) /* into a spool it need not wait */
         rc = wp_outlet_pump(r->outlet, 20, err);
     if (rc)
         return rc;
@@ -98,7 +89,5 @@ int wp_replay_run(const struct wp_collector_options *options, const struct wp_lo
     int rc = run(&r, logger, err);
     wp_capture_reader_close(r.reader);
     wp_outlet_close(r.outlet);
-    wp_frame_reader_destroy(r.frames);
-    wp_batch_fini(&r.batch);
     return rc;
 }

@@ -147,6 +147,7 @@ static int deliver(const struct wp_record *r, const uint8_t *tail, size_t tail_s
     case WP_EVENT_SOCK_RECV:
     case WP_EVENT_SOCK_STATE:
     case WP_EVENT_SOCK_RETRANSMIT:
+    case WP_EVENT_SOCK_LEAVE:
         fact.socket.key = r->d;
         break;
     default:

@@ -2,6 +2,7 @@
 #include "collector/thread_table.h"
 
 #include "common/intmap.h"
+#include "common/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ENVIRONMENT 65536 /* bytes of it that are looked through */
 #define MATCHES (sizeof(((struct wp_thread_entry *)0)->cmdline_matches) / sizeof(uint32_t))
 
 struct slot {
@@ -30,6 +32,7 @@ struct wp_thread_table {
     uint32_t slot_count, slot_room;
     uint32_t *free_slots;
     uint32_t free_count, free_room;
+    char environment[ENVIRONMENT];
 };
 
 static int compile(struct wp_thread_table *t, struct wp_error *err)
@@ -167,6 +170,26 @@ static size_t read_proc(uint32_t id, const char *name, char *text, size_t room)
     return (size_t)size;
 }
 
+/* WAKEPATH_RELEASE of the process' environment as a string's id, 0 when it says none that could be a release. Unchanged when
+ * the environment cannot be read (the process may be gone already): what was inherited holds then. */
+static void read_release(struct wp_thread_table *t, uint32_t pid, uint32_t *release)
+{
+    static const char name[] = "WAKEPATH_RELEASE=";
+    char path[64], *text = t->environment;
+    snprintf(path, sizeof(path), "/proc/%u/environ", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? -1 : read(fd, text, ENVIRONMENT - 1);
+    if (fd >= 0)
+        close(fd);
+    if (size <= 0)
+        return;
+    text[size] = 0;
+    *release = 0;
+    for (const char *at = text; at < text + size; at += strlen(at) + 1)
+        if (!strncmp(at, name, sizeof(name) - 1))
+            *release = wp_id_valid(at + sizeof(name) - 1) ? wp_delta_string(t->options.delta, at + sizeof(name) - 1) : 0;
+}
+
 static uint32_t read_exe(struct wp_thread_table *t, uint32_t pid)
 {
     char path[64], target[PATH_MAX];
@@ -189,6 +212,7 @@ static void fill_process(struct wp_thread_table *t, struct wp_thread_entry *entr
         entry->flags |= WP_THREAD_SELF;
     if (leader) {
         entry->exe = leader->entry.exe;
+        entry->release = leader->entry.release;
         entry->flags |= leader->entry.flags & WP_THREAD_COMMAND;
         memcpy(entry->cmdline_matches, leader->entry.cmdline_matches, sizeof(entry->cmdline_matches));
         if (!entry->cgroup)
@@ -198,6 +222,7 @@ static void fill_process(struct wp_thread_table *t, struct wp_thread_entry *entr
     if (entry->flags & WP_THREAD_KERNEL || !t->options.reads_proc || !entry->pid)
         return;
     entry->exe = read_exe(t, entry->pid);
+    read_release(t, entry->pid, &entry->release);
     char cmdline[4096];
     if (t->compiled && read_proc(entry->pid, "cmdline", cmdline, sizeof(cmdline)))
         judge_cmdline(t, entry, cmdline);
@@ -257,6 +282,7 @@ uint32_t wp_thread_table_born(struct wp_thread_table *t, const struct wp_fact *f
     bool is_thread = fact->event.flags & WP_FORK_THREAD;
     if (parent) {
         entry.exe = parent->entry.exe;
+        entry.release = parent->entry.release;
         memcpy(entry.cmdline_matches, parent->entry.cmdline_matches, sizeof(entry.cmdline_matches));
         entry.flags |= parent->entry.flags & (is_thread ? WP_THREAD_COMMAND | WP_THREAD_SELF : 0);
         entry.cgroup = parent->entry.cgroup;
@@ -285,6 +311,8 @@ uint32_t wp_thread_table_exec(struct wp_thread_table *t, const struct wp_fact *f
     if (t->options.command_pid && fact->pid == t->options.command_pid)
         entry.flags |= WP_THREAD_COMMAND;
     judge_cmdline(t, &entry, fact->cmdline ? fact->cmdline : "");
+    if (t->options.reads_proc)
+        read_release(t, fact->pid, &entry.release);
     if (caller != fact->tid)
         wp_thread_table_dead(t, caller);
     return enter(t, &entry);

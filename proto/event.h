@@ -7,6 +7,7 @@
  * Ids of threads, strings, stacks, sockets, objects, frames start at 1; 0 means none (for a thread: the idle task).
  * Which fields a kind uses, and for what, is said at the kind; the others are 0 and do not travel.
  */
+#include <stdbool.h>
 #include <stdint.h>
 
 enum wp_event_kind {
@@ -44,6 +45,9 @@ enum wp_event_kind {
     WP_EVENT_SOCK_STATE = 14,
     WP_EVENT_SOCK_RETRANSMIT = 15, /* d = socket id; a = position behind the last byte; c = bytes */
     WP_EVENT_SAMPLE = 16,          /* thread; cpu; stack */
+    /* For the first time bytes up to there go to the network device (not of loopback); told of one in 10 ms a socket.
+     * d = socket id; a = stream position behind the last byte. */
+    WP_EVENT_SOCK_LEAVE = 17,
     WP_EVENT_KINDS
 };
 
@@ -103,6 +107,13 @@ struct wp_event {
 };
 
 _Static_assert(sizeof(struct wp_event) == 48, "an event is 48 bytes");
+
+/* True when d is a socket. */
+static inline bool wp_event_has_socket(const struct wp_event *event)
+{
+    return (event->kind >= WP_EVENT_SOCK_SEND && event->kind <= WP_EVENT_SOCK_RETRANSMIT) ||
+        event->kind == WP_EVENT_SOCK_LEAVE || (event->kind == WP_EVENT_WAKING && event->c == WP_CAUSE_MESSAGE);
+}
 
 /* "switch", "waking" ...; "unknown" out of range. */
 const char *wp_event_kind_name(unsigned kind);

@@ -4,11 +4,13 @@
 #include "proto/wakepath.pb-c.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TEXT_BYTES 256u
 #define MESSAGE_BYTES 65536u
+#define UPTIME_NS ((uint64_t)100 * 366 * 86400 * 1000000000)
 
 static int bad(struct wp_error *err, const char *message, const char *what)
 {
@@ -116,6 +118,34 @@ int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, s
     if (rc)
         wp_hello_fini(hello);
     return rc;
+}
+
+int wp_hello_copy(struct wp_hello *to, const struct wp_hello *from)
+{
+    *to = *from;
+    char **const texts[] = {&to->hostname, &to->kernel, &to->machine, &to->boot_id, &to->version, &to->source, &to->release};
+    const char *const old[] = {from->hostname, from->kernel, from->machine, from->boot_id, from->version, from->source,
+        from->release};
+    bool has_failed = false;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+        has_failed = !(*texts[i] = strdup(text_or_empty(old[i]))) || has_failed;
+    for (uint32_t i = 0; i < from->label_count; i++) {
+        to->labels[i].key = strdup(text_or_empty(from->labels[i].key));
+        to->labels[i].value = strdup(text_or_empty(from->labels[i].value));
+        has_failed = !to->labels[i].key || !to->labels[i].value || has_failed;
+    }
+    if (has_failed)
+        wp_hello_fini(to);
+    return has_failed ? -ENOMEM : 0;
+}
+
+int wp_hello_check_clock(const struct wp_hello *hello, uint64_t now_real_ns, struct wp_error *err)
+{
+    if (hello->start_mono_ns > UPTIME_NS)
+        return bad(err, "hello", "a host that has been up for more than a century");
+    if (hello->start_real_ns > now_real_ns && hello->start_real_ns - now_real_ns > WP_AHEAD_NS)
+        return bad(err, "hello", "the host's clock is more than a day ahead of the aggregator's; set one of them right");
+    return 0;
 }
 
 void wp_hello_fini(struct wp_hello *hello)

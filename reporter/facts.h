@@ -7,8 +7,8 @@
  */
 #include "reporter/flame_tree.h"
 #include "reporter/query.h"
+#include "reporter/stores.h"
 #include "reporter/text_pool.h"
-#include "storage/store.h"
 
 struct wp_process_fact {
     const char *host, *comm;
@@ -44,6 +44,14 @@ struct wp_limit_fact {
     uint64_t count, ns;
 };
 
+/* Waits on one host that messages from another one ended. */
+struct wp_edge_fact {
+    const char *from, *to;
+    uint64_t messages, waited_ns;
+    uint64_t transit_ns, transit_max_ns; /* the mean and the longest way of such a message */
+    uint64_t bound_ns;                   /* how well the two clocks were known, at worst */
+};
+
 /* A finding: a plain sentence, the time it speaks of and the view that shows it. */
 struct wp_finding {
     const char *kind;       /* "waiting", "running", "disk" ...: stable, for scripts */
@@ -67,10 +75,13 @@ struct wp_facts {
     struct wp_unexplained_fact *unexplained;
     struct wp_event_fact *events;
     struct wp_limit_fact *limits;
+    struct wp_edge_fact *edges;    /* longest waits first */
     struct wp_damage *damage;      /* owned */
     struct wp_finding findings[WP_FINDINGS];
-    size_t host_count, process_count, function_count, unexplained_count, event_count, limit_count, damage_count;
+    size_t host_count, process_count, function_count, unexplained_count, event_count, limit_count, edge_count, damage_count;
     size_t finding_count;
+    const char *change;            /* what changed since an older release, one sentence; NULL: not compared */
+    uint64_t recordings;           /* sessions behind the release, 0 not known */
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];
     uint64_t events_total, events_dropped;
     uint64_t first_ns, last_ns;    /* real time of the first and last activity, 0 none */
@@ -81,7 +92,7 @@ struct wp_facts {
 int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggregate, struct wp_report *report,
     struct wp_trace *trace, struct wp_error *err);
 /* Reads report and trace from the snapshot. Damaged values are left out and listed in `damage`. */
-int wp_facts_read(struct wp_facts *facts, struct wp_txn *txn, const char *release, const char *aggregate,
+int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_selection *selection, struct wp_error *err);
 void wp_facts_fini(struct wp_facts *facts);
 

@@ -109,6 +109,17 @@ static int compare_limits(const void *left, const void *right, void *context)
     return 0;
 }
 
+static int compare_edges(const void *left, const void *right, void *context)
+{
+    const struct sorter *sorter = context;
+    const uint32_t *rank = sorter->order->string_rank;
+    const struct wp_report_edge *edges = sorter->report->edges;
+    const struct wp_report_edge *a = &edges[*(const uint32_t *)left], *b = &edges[*(const uint32_t *)right];
+    COMPARE(rank[a->from], rank[b->from]);
+    COMPARE(rank[a->to], rank[b->to]);
+    return 0;
+}
+
 static int allocate(struct wp_report_order *order, const struct wp_report *report)
 {
     size_t strings = wp_intern_count(report->strings) + (size_t)1, frames = report->frame_count;
@@ -120,7 +131,8 @@ static int allocate(struct wp_report_order *order, const struct wp_report *repor
         {&order->frame_rank, frames}, {&order->nodes, nodes}, {&order->node_rank, nodes},
         {&order->cells, report->cell_count}, {&order->processes, report->process_count},
         {&order->unexplained, report->unexplained_count}, {&order->hosts, report->host_count},
-        {&order->events, report->event_count}, {&order->limits, report->limit_count}};
+        {&order->events, report->event_count}, {&order->limits, report->limit_count},
+        {&order->edges, report->edge_count}};
     size_t total = 0;
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
         total += parts[i].count;
@@ -163,6 +175,9 @@ static void choose_rows(struct wp_report_order *order, const struct wp_report *r
     for (uint32_t i = 0; i < report->limit_count; i++)
         if (report->limits[i].count || report->limits[i].ns)
             order->limits[order->limit_count++] = i;
+    for (uint32_t i = 0; i < report->edge_count; i++)
+        if (report->edges[i].messages)
+            order->edges[order->edge_count++] = i;
 }
 
 static void rank_strings(struct sorter *sorter)
@@ -183,6 +198,8 @@ static void rank_strings(struct sorter *sorter)
         rank[report->events[order->events[i]].kind] = 1;
     for (uint32_t i = 0; i < order->limit_count; i++)
         rank[report->limits[order->limits[i]].name] = 1;
+    for (uint32_t i = 0; i < order->edge_count; i++)
+        rank[report->edges[order->edges[i]].from] = rank[report->edges[order->edges[i]].to] = 1;
     for (uint32_t i = 1; i < wp_intern_count(report->strings); i++)
         if (rank[i])
             order->strings[++order->string_count] = i;
@@ -257,6 +274,7 @@ int wp_report_order_init(struct wp_report_order *order, const struct wp_report *
     qsort_r(order->hosts, order->host_count, sizeof(uint32_t), compare_hosts, &sorter);
     qsort_r(order->events, order->event_count, sizeof(uint32_t), compare_events, &sorter);
     qsort_r(order->limits, order->limit_count, sizeof(uint32_t), compare_limits, &sorter);
+    qsort_r(order->edges, order->edge_count, sizeof(uint32_t), compare_edges, &sorter);
     return 0;
 }
 

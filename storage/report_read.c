@@ -125,6 +125,12 @@ const struct wp_event_count *wp_report_event_counts(const struct wp_report *repo
     return report->events;
 }
 
+const struct wp_report_edge *wp_report_edges(const struct wp_report *report, uint32_t *count)
+{
+    *count = report->edge_count;
+    return report->edges;
+}
+
 const struct wp_limit_count *wp_report_limits(const struct wp_report *report, uint32_t *count)
 {
     *count = report->limit_count;

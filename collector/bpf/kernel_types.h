@@ -162,7 +162,12 @@ struct sk_buff {
     __be16 protocol;
     __u16 transport_header;
     __u16 network_header;
-    unsigned char *head;
+    unsigned char *head, *data;
+    struct net_device *dev;
+};
+
+struct net_device {
+    unsigned int flags;
 };
 
 struct seq_file;

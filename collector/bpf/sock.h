@@ -24,8 +24,10 @@
 
 struct socket {
     __u64 key;             /* 0: not used yet */
+    __u64 left_ns;         /* when the reader was last told of bytes that left */
     __u32 sent_end;        /* write_seq behind the last send */
-    __u8 has_sent_end, has_connecting, is_told, reserved;
+    __u32 left_end;        /* position behind the last byte that went to the device */
+    __u8 has_sent_end, has_connecting, is_told, has_left;
     struct wp_record_socket told; /* as the reader knows it */
 };
 
@@ -300,6 +302,35 @@ static __always_inline bool name_datagram(struct sk_buff *skb, struct headers *o
     return true;
 }
 
+#define LEAVE_INTERVAL_NS 10000000 /* clocks need no more */
+#define IFF_LOOPBACK 8
+
+/* Data goes to the network for the first time; a retransmission says nothing of when its bytes arrive. */
+static __always_inline void segment_out(struct sock *sk, struct sk_buff *skb)
+{
+    struct { __be16 source, destination; __be32 seq, ack; __u8 offset, flags; } tcp;
+    struct net_device *dev = skb->dev;
+    unsigned char *header = skb->head + skb->transport_header;
+    if (!dev || dev->flags & IFF_LOOPBACK || bpf_probe_read_kernel(&tcp, sizeof(tcp), header))
+        return;
+    __u32 headers = (__u32)(header - skb->data) + (tcp.offset >> 4) * 4;
+    if (headers >= skb->len)
+        return;
+    struct socket *s = known_socket(sk);
+    if (!s)
+        return;
+    __u32 end = bpf_ntohl(tcp.seq) + skb->len - headers;
+    if (s->has_left && (__s32)(end - s->left_end) <= 0)
+        return;
+    s->left_end = end;
+    s->has_left = 1;
+    __u64 now = bpf_ktime_get_ns();
+    if (now - s->left_ns < LEAVE_INTERVAL_NS)
+        return;
+    s->left_ns = now;
+    send_sock(KIND_SOCK_LEAVE, 0, s->key, end, 0, 0);
+}
+
 /* A packet leaves, usually in the sender's context: datagrams, and the first segment of a connection being made. */
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(wp_packet_out, struct sk_buff *skb)
@@ -321,6 +352,8 @@ int BPF_PROG(wp_packet_out, struct sk_buff *skb)
             s->has_connecting = 1;
             send_sock(KIND_SOCK_STATE, 0, s->key, 0, 7, TCP_SYN_SENT); /* from TCP_CLOSE */
         }
+    } else if (is_tcp(sk)) {
+        segment_out(sk, skb);
     }
     return 0;
 }

@@ -96,7 +96,7 @@ static void in_a_report(void **state)
     assert_int_equal(wp_selector_parse(&rule.selector, "command", NULL), 0);
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", &options, NULL, NULL), 0);
     assert_int_equal(wp_host_session_take(session, &batch, NULL), 0);
-    wp_host_session_resolve(session, true);
+    wp_host_session_close(session);
     assert_int_equal(wp_report_total(session->aggregates[0]->report), 10000000);
     assert_int_equal(wp_report_uncertain_ns(session->aggregates[0]->report), 500000);
     wp_host_session_destroy(session);

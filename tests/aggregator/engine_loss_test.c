@@ -87,7 +87,7 @@ static struct outcome run(const struct made_options *made)
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", &options, NULL, NULL), 0);
     struct wp_batch batch = made_trace_cut(&trace, 0, trace.whole.event_count, 1);
     assert_int_equal(wp_host_session_take(session, &batch, NULL), 0);
-    wp_host_session_resolve(session, true);
+    wp_host_session_close(session);
     wp_aggregate_close_delta(session->aggregates[0], session->drops, session->resolved_ns);
     collect(&outcome, session->aggregates[0]->report);
     wp_host_session_destroy(session);

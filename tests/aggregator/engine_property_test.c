@@ -74,11 +74,11 @@ static struct wp_host_session *run(const struct engine *engine, const struct mad
         struct wp_batch batch = made_trace_cut(trace, first, end, seq);
         if (wp_host_session_take(session, &batch, &err))
             fail_msg("%s", err.text);
-        wp_host_session_resolve(session, false);
+        wp_host_session_resolve(session);
         if (most && !(made_random(&seed) % 4))
             commit(session, sums);
     }
-    wp_host_session_resolve(session, true);
+    wp_host_session_close(session);
     commit(session, sums);
     return session;
 }

@@ -66,7 +66,7 @@ static char *run(struct scenario *scenario, struct wp_error *err)
         return NULL;
     char *text = NULL;
     if (!wp_host_session_take(session, &scenario->batch, err)) {
-        wp_host_session_resolve(session, true);
+        wp_host_session_close(session);
         text = describe(session->aggregates[0]->report);
     }
     wp_host_session_destroy(session);

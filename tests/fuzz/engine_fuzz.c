@@ -61,9 +61,7 @@ static void make_event(const uint8_t *b, uint64_t *time, struct wp_event *e)
     *time += (uint64_t)b[1] << (b[2] % 24); /* up to four seconds */
     *e = (struct wp_event){.time_ns = *time, .kind = (uint8_t)kind, .flags = b[3], .cpu = b[2] >> 6, .thread = b[4] % (THREADS + 1),
         .other = b[5] % (THREADS + 1), .stack = b[6] % (STACKS + 1), .a = b[7], .b = b[8] % 4, .c = b[9] % 16, .d = b[6] >> 4};
-    bool has_socket = (kind >= WP_EVENT_SOCK_SEND && kind <= WP_EVENT_SOCK_RETRANSMIT) ||
-        (kind == WP_EVENT_WAKING && e->c == WP_CAUSE_MESSAGE);
-    if (has_socket)
+    if (wp_event_has_socket(e))
         e->d %= SOCKETS + 1;
     if (kind == WP_EVENT_RENAME)
         e->c %= 4;
@@ -99,7 +97,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     batch.watermark_ns = time;
     if (wp_host_session_take(session, &batch, &err))
         abort();
-    wp_host_session_resolve(session, true);
+    wp_host_session_close(session);
     for (uint32_t i = 0; i < 2; i++) {
         wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
         check(session->aggregates[i]->report);

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/connections.h"
+
+#include "aggregator/crossings.h"
+#include "aggregator/socket_key.h"
+#include "common/intmap.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define NOBODY UINT32_MAX
+#define DATAGRAMS 262144u      /* remembered, of all hosts */
+#define AGREEMENT (1 << 26)    /* bytes on the way, or not yet told of: tcp_rmem allows far less than the protocol's 2^30 */
+#define ONE_WAY_AGREEMENT (1 << 20) /* when just one direction is there to go by */
+#define ONE_WAY_TRIES 32u
+#define LAST_TRY 1024u
+#define FIRST_TRIES 16u        /* of an unpaired socket: a look for its other end at each event, then at one in so many */
+#define LOOKS 64u              /* at candidates with the same addresses */
+#define TCP_ESTABLISHED 1      /* include/net/tcp_states.h */
+
+enum key_space { BY_SOCKET = 1, BY_SEQUENCE, BY_ADDRESS };
+
+/* One end; [0] is unused. */
+struct end {
+    uint64_t sequence;          /* own initial sequence number | the other's << 32; 0 unknown */
+    struct wp_intkey address;   /* how it is found by its own address */
+    struct wp_intkey mirror;    /* how its other end would be */
+    uint32_t host, socket;
+    uint32_t next_sequence, next_address; /* with the same key; older */
+    uint32_t peer;              /* index of the other end, 0 unknown */
+    uint32_t sent_end, arrived_end;
+    uint32_t crossing;          /* its number in crossings, 0 none */
+    uint16_t tries;
+    uint8_t has_sent, has_arrived, is_ambiguous, is_loopback;
+};
+
+struct wp_connections {
+    struct end *ends;           /* owned */
+    uint32_t count, room, free; /* free: list through `peer` */
+    struct wp_intmap index;     /* key_space in the top of b */
+    struct wp_intmap datagrams; /* key -> host */
+    struct host { uint32_t clock, group; } *hosts; /* owned; group: parent in the union-find forest */
+    uint32_t host_count;
+    struct wp_traffic *traffic; /* owned */
+    struct wp_intmap traffic_index;
+    uint32_t traffic_count, traffic_room;
+    struct wp_crossings crossings;
+};
+
+int wp_connections_create(struct wp_connections **out, struct wp_clocks *clocks)
+{
+    struct wp_connections *connections = calloc(1, sizeof(*connections));
+    if (!connections)
+        return -ENOMEM;
+    connections->count = 1;
+    wp_crossings_init(&connections->crossings, clocks);
+    *out = connections;
+    return 0;
+}
+
+void wp_connections_destroy(struct wp_connections *connections)
+{
+    if (!connections)
+        return;
+    wp_crossings_fini(&connections->crossings);
+    wp_intmap_fini(&connections->index);
+    wp_intmap_fini(&connections->datagrams);
+    wp_intmap_fini(&connections->traffic_index);
+    free(connections->ends);
+    free(connections->hosts);
+    free(connections->traffic);
+    free(connections);
+}
+
+/* --- hosts --- */
+
+int wp_connections_host(struct wp_connections *connections, uint32_t host, uint32_t clock)
+{
+    if (host >= connections->host_count) {
+        struct host *hosts = realloc(connections->hosts, (host + 1) * sizeof(*hosts));
+        if (!hosts)
+            return -ENOMEM;
+        for (uint32_t i = connections->host_count; i <= host; i++)
+            hosts[i] = (struct host){UINT32_MAX, i};
+        connections->hosts = hosts;
+        connections->host_count = host + 1;
+    }
+    connections->hosts[host].clock = clock;
+    return 0;
+}
+
+static uint32_t group_of(struct wp_connections *connections, uint32_t host)
+{
+    struct host *hosts = connections->hosts;
+    while (hosts[host].group != host) {
+        hosts[host].group = hosts[hosts[host].group].group;
+        host = hosts[host].group;
+    }
+    return host;
+}
+
+bool wp_connections_talk(struct wp_connections *connections, uint32_t one, uint32_t other)
+{
+    return one < connections->host_count && other < connections->host_count &&
+        group_of(connections, one) == group_of(connections, other);
+}
+
+/* --- the index --- */
+
+static struct wp_intkey in_space(enum key_space space, uint64_t a, uint64_t b)
+{
+    return (struct wp_intkey){a ^ (uint64_t)space << 61, b};
+}
+
+static struct wp_intkey socket_key(uint32_t host, uint32_t socket)
+{
+    return in_space(BY_SOCKET, (uint64_t)host << 32 | socket, 0);
+}
+
+static struct wp_intkey sequence_key(uint64_t sequence)
+{
+    return in_space(BY_SEQUENCE, 0, sequence);
+}
+
+static struct wp_intkey address_key(struct wp_intkey key)
+{
+    return (struct wp_intkey){key.a >> 3 | (uint64_t)BY_ADDRESS << 61, key.b};
+}
+
+static struct end *end_of(const struct wp_connections *connections, uint32_t host, uint32_t socket)
+{
+    uint32_t index;
+    return wp_intmap_get(&connections->index, socket_key(host, socket), &index) ? &connections->ends[index] : NULL;
+}
+
+static uint32_t head_of(const struct wp_connections *connections, struct wp_intkey key)
+{
+    uint32_t index;
+    return wp_intmap_get(&connections->index, key, &index) ? index : 0;
+}
+
+/* Takes end `index` off the chain at `key`, whose links are at this offset of struct end. */
+static void unchain(struct wp_connections *connections, struct wp_intkey key, uint32_t index, size_t link)
+{
+    struct end *ends = connections->ends;
+#define LINK(i) (*(uint32_t *)(void *)((char *)&ends[i] + link))
+    uint32_t at = head_of(connections, key);
+    if (at == index) {
+        if (LINK(index))
+            wp_intmap_put(&connections->index, key, LINK(index)); /* replaces: no memory is wanted */
+        else
+            wp_intmap_remove(&connections->index, key);
+        return;
+    }
+    for (; at; at = LINK(at))
+        if (LINK(at) == index) {
+            LINK(at) = LINK(index);
+            return;
+        }
+#undef LINK
+}
+
+/* --- pairs --- */
+
+static void pair(struct wp_connections *connections, uint32_t one, uint32_t other)
+{
+    struct end *a = &connections->ends[one], *b = &connections->ends[other];
+    a->peer = other;
+    b->peer = one;
+    a->is_ambiguous = b->is_ambiguous = 0;
+    if (a->host == b->host)
+        return;
+    connections->hosts[group_of(connections, a->host)].group = group_of(connections, b->host);
+    if (a->crossing && b->crossing)
+        wp_crossings_join(&connections->crossings, a->crossing, b->crossing);
+}
+
+static void part(struct wp_connections *connections, struct end *end)
+{
+    struct end *other = &connections->ends[end->peer];
+    if (!end->peer)
+        return;
+    if (end->crossing)
+        wp_crossings_part(&connections->crossings, end->crossing);
+    end->peer = other->peer = 0;
+}
+
+/* Both streams' positions are where they can be when these two are one connection. */
+static bool agree(const struct end *a, const struct end *b)
+{
+    if (a->sequence && b->sequence)
+        return a->sequence == (b->sequence >> 32 | b->sequence << 32);
+    bool forth = a->has_sent && b->has_arrived, back = b->has_sent && a->has_arrived;
+    int32_t limit = forth && back ? AGREEMENT : ONE_WAY_AGREEMENT;
+    if (!(forth && back) && a->tries < ONE_WAY_TRIES && b->tries < ONE_WAY_TRIES)
+        return false; /* too little to go by yet */
+    return (forth || back) && (!forth || abs((int32_t)(a->sent_end - b->arrived_end)) < limit) &&
+        (!back || abs((int32_t)(b->sent_end - a->arrived_end)) < limit);
+}
+
+static void look_by_sequence(struct wp_connections *connections, uint32_t index)
+{
+    const struct end *end = &connections->ends[index];
+    uint32_t found = 0;
+    struct wp_intkey key = sequence_key(end->sequence >> 32 | end->sequence << 32);
+    for (uint32_t at = head_of(connections, key); at; at = connections->ends[at].next_sequence) {
+        if (at == index || connections->ends[at].peer)
+            continue;
+        if (found) {
+            connections->ends[index].is_ambiguous = 1;
+            return;
+        }
+        found = at;
+    }
+    if (found)
+        pair(connections, index, found);
+}
+
+static void look_by_address(struct wp_connections *connections, uint32_t index)
+{
+    struct end *end = &connections->ends[index];
+    uint32_t found = 0, looks = 0;
+    end->is_ambiguous = 0;
+    for (uint32_t at = head_of(connections, address_key(end->mirror)); at && looks < LOOKS;
+         at = connections->ends[at].next_address, looks++) {
+        const struct end *other = &connections->ends[at];
+        if (at == index || other->peer || !agree(end, other))
+            continue;
+        if (found) {
+            end->is_ambiguous = 1;
+            return;
+        }
+        found = at;
+    }
+    if (found)
+        pair(connections, index, found);
+}
+
+/* --- life of an end --- */
+
+static void close_crossing(struct wp_connections *connections, struct end *end)
+{
+    if (end->crossing)
+        wp_crossings_close(&connections->crossings, end->crossing);
+    end->crossing = 0;
+}
+
+static uint32_t take_end(struct wp_connections *connections)
+{
+    if (connections->free) {
+        uint32_t index = connections->free;
+        connections->free = connections->ends[index].peer;
+        return index;
+    }
+    if (connections->count >= connections->room) {
+        uint32_t room = connections->room ? connections->room * 2 : 64;
+        struct end *ends = realloc(connections->ends, room * sizeof(*ends));
+        if (!ends)
+            return 0;
+        connections->ends = ends;
+        connections->room = room;
+    }
+    return connections->count++;
+}
+
+void wp_connections_add(struct wp_connections *connections, uint32_t host, uint32_t socket,
+    const struct wp_socket_entry *entry)
+{
+    if (!entry->remote_port || host >= connections->host_count || end_of(connections, host, socket))
+        return;
+    uint32_t index = take_end(connections);
+    if (!index)
+        return;
+    struct end *end = &connections->ends[index];
+    *end = (struct end){.host = host, .socket = socket, .address = wp_socket_key(entry, false, 0),
+        .mirror = wp_socket_key(entry, true, 0), .is_loopback = wp_socket_is_loopback(entry)};
+    end->next_address = head_of(connections, address_key(end->address));
+    if (wp_intmap_put(&connections->index, socket_key(host, socket), index) ||
+        wp_intmap_put(&connections->index, address_key(end->address), index)) {
+        wp_intmap_remove(&connections->index, socket_key(host, socket));
+        end->peer = connections->free;
+        connections->free = index;
+    } else if (!end->is_loopback) {
+        end->crossing = wp_crossings_open(&connections->crossings, connections->hosts[host].clock);
+    }
+}
+
+void wp_connections_remove(struct wp_connections *connections, uint32_t host, uint32_t socket)
+{
+    struct end *end = end_of(connections, host, socket);
+    if (!end)
+        return;
+    uint32_t index = (uint32_t)(end - connections->ends);
+    part(connections, end);
+    close_crossing(connections, end);
+    unchain(connections, address_key(end->address), index, offsetof(struct end, next_address));
+    if (end->sequence)
+        unchain(connections, sequence_key(end->sequence), index, offsetof(struct end, next_sequence));
+    wp_intmap_remove(&connections->index, socket_key(host, socket));
+    *end = (struct end){.host = NOBODY, .peer = connections->free};
+    connections->free = index;
+}
+
+void wp_connections_remove_host(struct wp_connections *connections, uint32_t host)
+{
+    for (uint32_t i = 1; i < connections->count; i++)
+        if (connections->ends[i].host == host)
+            wp_connections_remove(connections, host, connections->ends[i].socket);
+}
+
+/* --- events --- */
+
+static void learn_sequence(struct wp_connections *connections, uint32_t index, uint64_t sequence)
+{
+    struct end *end = &connections->ends[index];
+    if (end->sequence == sequence || !sequence)
+        return;
+    if (end->sequence)
+        unchain(connections, sequence_key(end->sequence), index, offsetof(struct end, next_sequence));
+    part(connections, end); /* what was thought before rests on less */
+    end->sequence = sequence;
+    end->next_sequence = head_of(connections, sequence_key(sequence));
+    if (wp_intmap_put(&connections->index, sequence_key(sequence), index)) {
+        end->sequence = 0;
+        return;
+    }
+    look_by_sequence(connections, index);
+}
+
+static void count_read(struct wp_connections *connections, const struct end *end, uint32_t bytes)
+{
+    uint32_t from = end->peer ? connections->ends[end->peer].host : NOBODY, row;
+    if (end->is_loopback || from == end->host)
+        return;
+    struct wp_intkey key = {(uint64_t)end->host << 32 | from, 0};
+    if (!wp_intmap_get(&connections->traffic_index, key, &row)) {
+        row = connections->traffic_count;
+        if (row == connections->traffic_room) {
+            uint32_t room = row ? row * 2 : 16;
+            struct wp_traffic *traffic = realloc(connections->traffic, room * sizeof(*traffic));
+            if (!traffic)
+                return;
+            connections->traffic = traffic;
+            connections->traffic_room = room;
+        }
+        if (wp_intmap_put(&connections->traffic_index, key, row))
+            return;
+        connections->traffic[connections->traffic_count++] = (struct wp_traffic){.to = end->host, .from = from};
+    }
+    struct wp_traffic *traffic = &connections->traffic[row];
+    traffic->messages++;
+    traffic->bytes += bytes;
+    traffic->ambiguous += end->is_ambiguous;
+    traffic->ambiguous_bytes += end->is_ambiguous ? bytes : 0;
+}
+
+void wp_connections_event(struct wp_connections *connections, uint32_t host, const struct wp_event *event)
+{
+    struct end *end = end_of(connections, host, event->d);
+    if (!end)
+        return;
+    uint32_t index = (uint32_t)(end - connections->ends);
+    switch (event->kind) {
+    case WP_EVENT_SOCK_SEND:
+        end->sent_end = (uint32_t)event->a;
+        end->has_sent = 1;
+        break;
+    case WP_EVENT_SOCK_ARRIVE:
+        end->arrived_end = (uint32_t)event->a;
+        end->has_arrived = 1;
+        if (end->crossing)
+            wp_crossings_arrived(&connections->crossings, end->crossing, (uint32_t)event->a, event->time_ns);
+        break;
+    case WP_EVENT_SOCK_LEAVE:
+        if (end->crossing)
+            wp_crossings_left(&connections->crossings, end->crossing, (uint32_t)event->a, event->time_ns);
+        break;
+    case WP_EVENT_SOCK_STATE:
+        if (event->c == TCP_ESTABLISHED)
+            learn_sequence(connections, index, event->a);
+        break;
+    case WP_EVENT_SOCK_RECV:
+        count_read(connections, end, event->c);
+        break;
+    default:
+        break;
+    }
+    if (end->peer || end->is_loopback)
+        return;
+    end->tries++;
+    if (end->tries == LAST_TRY) /* a peer that nobody records */
+        close_crossing(connections, end);
+    if (end->tries < FIRST_TRIES || end->tries % FIRST_TRIES == 0) {
+        if (end->sequence)
+            look_by_sequence(connections, index);
+        if (!end->peer)
+            look_by_address(connections, index);
+    }
+}
+
+/* --- questions --- */
+
+enum wp_pairing wp_connections_peer(const struct wp_connections *connections, uint32_t host, uint32_t socket,
+    struct wp_far_end *peer)
+{
+    const struct end *end = end_of(connections, host, socket);
+    if (!end || !end->peer)
+        return end && end->is_ambiguous ? WP_PAIR_AMBIGUOUS : WP_PAIR_NONE;
+    const struct end *other = &connections->ends[end->peer];
+    *peer = (struct wp_far_end){other->host, other->socket};
+    return WP_PAIR_FOUND;
+}
+
+const struct wp_traffic *wp_connections_traffic(const struct wp_connections *connections, uint32_t *count)
+{
+    *count = connections->traffic_count;
+    return connections->traffic;
+}
+
+/* --- datagrams --- */
+
+void wp_connections_datagram(struct wp_connections *connections, uint64_t key, uint32_t host)
+{
+    if (connections->datagrams.count >= DATAGRAMS)
+        wp_intmap_clear(&connections->datagrams);
+    wp_intmap_put(&connections->datagrams, (struct wp_intkey){key, 0}, host);
+}
+
+bool wp_connections_datagram_host(const struct wp_connections *connections, uint64_t key, uint32_t *host)
+{
+    return wp_intmap_get(&connections->datagrams, (struct wp_intkey){key, 0}, host);
+}

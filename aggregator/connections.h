@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_CONNECTIONS_H
+#define WP_AGGREGATOR_CONNECTIONS_H
+/*
+ * The TCP connections of all hosts: which two sockets are the ends of one stream. Ends are known by their pair of initial
+ * sequence numbers, which no address translation changes (RFC 9293, section 3.4.1: 32 unguessable bits each), and where a
+ * connection is older than the recording, by their addresses if just one other end has them and the stream positions of
+ * both agree. A wrong pair is worse than none: what fits two others is ambiguous, stays unpaired and is counted.
+ * A pair on two hosts is also what tells their clocks apart: what left one was at the other no earlier.
+ * Hosts are dense numbers, sockets their session's dictionary ids. Not thread safe.
+ */
+#include "aggregator/clocks.h"
+#include "proto/dictionary.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wp_connections;
+
+/* `clocks` is borrowed; a host's node there is what wp_connections_host says. */
+int wp_connections_create(struct wp_connections **connections, struct wp_clocks *clocks);
+void wp_connections_destroy(struct wp_connections *connections);
+int wp_connections_host(struct wp_connections *connections, uint32_t host, uint32_t clock);
+/* A socket and its addresses; told once. */
+void wp_connections_add(struct wp_connections *connections, uint32_t host, uint32_t socket,
+    const struct wp_socket_entry *entry);
+/* A socket event of it (wp_event's SOCK kinds of TCP). */
+void wp_connections_event(struct wp_connections *connections, uint32_t host, const struct wp_event *event);
+/* It has closed, and nobody will ask for it again. */
+void wp_connections_remove(struct wp_connections *connections, uint32_t host, uint32_t socket);
+void wp_connections_remove_host(struct wp_connections *connections, uint32_t host);
+
+/* A datagram was sent from that host; who sent the last one with that key. */
+void wp_connections_datagram(struct wp_connections *connections, uint64_t key, uint32_t host);
+bool wp_connections_datagram_host(const struct wp_connections *connections, uint64_t key, uint32_t *host);
+
+struct wp_far_end {
+    uint32_t host, socket;
+};
+
+enum wp_pairing { WP_PAIR_FOUND, WP_PAIR_NONE /* the other end is not recorded */, WP_PAIR_AMBIGUOUS };
+enum wp_pairing wp_connections_peer(const struct wp_connections *connections, uint32_t host, uint32_t socket,
+    struct wp_far_end *peer);
+/* True when what happens on one can matter to the other: a chain of pairs connects them. */
+bool wp_connections_talk(struct wp_connections *connections, uint32_t one, uint32_t other);
+
+/* What was received on one host from another (UINT32_MAX: from nobody known), loopback left out. */
+struct wp_traffic {
+    uint32_t to, from;
+    uint64_t messages, bytes;           /* reads of paired sockets, or of unpaired ones where `from` is UINT32_MAX */
+    uint64_t ambiguous, ambiguous_bytes; /* of those, unpaired because two fitted */
+};
+
+/* Rows in no order; valid until the next call that changes something. */
+const struct wp_traffic *wp_connections_traffic(const struct wp_connections *connections, uint32_t *count);
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A sleep that a message ended: the message's transit, then the sender's time back to the request that it answers, on this
+ * host or on another one. Times of another host are translated at once by the clocks as they stand at the arrival; what
+ * lies within their bound of an end (and the fit) is taken to be at that end.
+ */
+#include "aggregator/explain_wait.h"
+#include "aggregator/names.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SYSCALL_CONNECT 42
+
+/* The other end of a socket: where, and what to add to a time here to get the time there. */
+struct far {
+    uint32_t host, socket;   /* socket 0: a datagram's sender */
+    uint64_t datagram;       /* its number there */
+    struct wp_offset clock;
+    const struct wp_timeline *timeline;
+    const char *missing;     /* why there is none */
+};
+
+static bool is_sending(const struct wp_slice *slice)
+{
+    switch (slice->syscall - 1) { /* write, writev, sendfile, sendto, sendmsg, splice, sendmmsg */
+    case 1: case 20: case 40: case 44: case 46: case 275: case 307:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool find_datagram(const struct wp_explainer *x, uint64_t number_or_key, struct far *far)
+{
+    uint64_t key = number_or_key & ~WP_DATAGRAM_ELSEWHERE;
+    *far = (struct far){.host = x->host, .datagram = number_or_key};
+    if (!(number_or_key & WP_DATAGRAM_ELSEWHERE))
+        return true;
+    if (!wp_connections_datagram_host(x->fleet->connections, key, &far->host) || !x->fleet->hosts[far->host].timeline)
+        return false;
+    far->datagram = wp_messages_datagram_number(&x->fleet->hosts[far->host].timeline->messages, key);
+    return far->datagram;
+}
+
+static bool find_stream(const struct wp_explainer *x, uint32_t socket, struct far *far)
+{
+    struct wp_far_end end;
+    *far = (struct far){.host = x->host};
+    enum wp_pairing pairing = wp_connections_peer(x->fleet->connections, x->host, socket, &end);
+    if (pairing == WP_PAIR_FOUND) {
+        far->host = end.host;
+        far->socket = end.socket;
+    } else {
+        far->socket = wp_messages_peer(&x->timeline->messages, socket);
+        far->missing = pairing == WP_PAIR_AMBIGUOUS ? "ambiguous" : "not traced";
+    }
+    return far->socket;
+}
+
+static bool find_far(struct wp_explainer *x, uint32_t socket, uint64_t position, uint64_t arrival_ns, struct far *far)
+{
+    const struct wp_socket_entry *entry = wp_dictionary_socket(x->timeline->dictionary, socket);
+    bool is_datagram = entry && entry->protocol == IPPROTO_UDP;
+    if (!(is_datagram ? find_datagram(x, position, far) : find_stream(x, socket, far))) {
+        if (!far->missing)
+            far->missing = "not traced";
+        return false;
+    }
+    far->timeline = x->fleet->hosts[far->host].timeline;
+    far->missing = NULL;
+    if (!wp_fleet_offset(x->fleet, x->host, arrival_ns, far->host, &far->clock))
+        far->missing = "clock not known";
+    else if (far->host != x->host && far->timeline->now_ns < arrival_ns + (uint64_t)far->clock.offset_ns)
+        far->missing = "not told in time";
+    return !far->missing;
+}
+
+/* Two times of different hosts that are so close are taken to be one. */
+static uint64_t slack(const struct wp_explainer *x, const struct far *far)
+{
+    return far->clock.bound_ns < x->options.fit_ns ? far->clock.bound_ns : x->options.fit_ns;
+}
+
+static uint64_t there(const struct far *far, uint64_t time_ns)
+{
+    return time_ns + (uint64_t)far->clock.offset_ns;
+}
+
+static uint64_t here(const struct far *far, uint64_t time_ns)
+{
+    return time_ns - (uint64_t)far->clock.offset_ns;
+}
+
+static bool find_send(const struct wp_wait *wait, const struct far *far, struct wp_send *send)
+{
+    const struct wp_messages *messages = &far->timeline->messages;
+    uint64_t arrival = there(far, wait->slice->wake_ns) + far->clock.bound_ns;
+    if (!far->socket)
+        return wp_messages_datagram(messages, far->datagram, send);
+    if (is_sending(wait->slice))
+        return wp_messages_drained(messages, far->socket, arrival, send);
+    return wp_messages_sent(messages, far->socket, (uint32_t)wait->slice->cause_a, arrival, send);
+}
+
+/* --- the sender's time --- */
+
+/* [from, to) of a thread of the far host, in the clock here. */
+static void on_far_thread(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
+    uint32_t thread, uint64_t from, uint64_t to, bool on_behalf)
+{
+    if (far->host == x->host) {
+        wp_wait_on_thread(x, wait, node, thread, from, to, on_behalf);
+        return;
+    }
+    struct wp_wait there_wait = *wait;
+    there_wait.is_far = true;
+    there_wait.thread = thread;
+    there_wait.start_ns = there(far, wait->start_ns);
+    there_wait.bound_ns = wait->bound_ns + far->clock.bound_ns;
+    struct wp_explain_place place = wp_explain_enter(x, far->host, far->clock.offset_ns);
+    wp_wait_on_thread(x, &there_wait, node, thread, there(far, from), there(far, to), on_behalf);
+    wp_explain_leave(x, &place);
+}
+
+static void on_far_path(struct wp_explainer *x, const struct far *far, uint32_t node, uint32_t thread, uint64_t from,
+    uint64_t to)
+{
+    struct wp_explain_place place = wp_explain_enter(x, far->host, far->clock.offset_ns);
+    wp_explain_on_path(x, node, thread, there(far, from), there(far, to));
+    wp_explain_leave(x, &place);
+}
+
+/*
+ * The request was sent and not yet read: up to what its reader last did on another connection it was busy with others,
+ * however many sleeps part that from this; since then it was on its way to the request.
+ */
+static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
+    const struct wp_receive *read, uint64_t from, uint64_t to)
+{
+    uint64_t others = read->others_ns ? here(far, read->others_ns) : 0;
+    if (others > to)
+        others = to;
+    if (read->thread && others > from) {
+        if (others < to)
+            on_far_thread(x, wait, far, node, read->thread, others, to, true);
+        on_far_path(x, far, node, read->thread, from, others);
+    } else if (read->thread && from < to) {
+        on_far_thread(x, wait, far, node, read->thread, from, to, false);
+    } else if (from < to) {
+        wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, from, to, NULL);
+    }
+}
+
+/* The sender's time back to the request that it answers (read there at some time), or back to `from`. */
+static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
+    uint32_t socket, uint32_t sender, uint64_t from, uint64_t to)
+{
+    struct wp_send request;
+    struct wp_receive read;
+    if (from >= to)
+        return;
+    if (!sender) {
+        wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "the sender is not known");
+        return;
+    }
+    bool is_answer = far->socket &&
+        wp_messages_last_send(&x->timeline->messages, socket, wait->start_ns + x->options.fit_ns, &request) &&
+        wp_messages_taken(&far->timeline->messages, far->socket, (uint32_t)request.end, there(far, request.time_ns), &read) &&
+        here(far, read.time_ns) < to;
+    if (!is_answer) {
+        on_far_thread(x, wait, far, node, sender, from, to, false);
+        return;
+    }
+    uint64_t taken = here(far, read.time_ns);
+    if (taken < from + slack(x, far))
+        taken = from;
+    on_far_thread(x, wait, far, node, sender, taken, to, true);
+    in_queue(x, wait, far, node, &read, from, taken);
+}
+
+/* When it went out, in the clock there: the call may have returned after the data arrived, and slept before that. */
+static uint64_t went_out(const struct far *far, const struct wp_send *send, uint64_t arrival)
+{
+    const struct wp_thread *sender = &far->timeline->threads[send->thread];
+    /* Within the bound the call's end stands for itself: an arrival that seems a little earlier could fall into a sleep before
+     * the call. */
+    uint64_t sent = send->time_ns <= arrival + far->clock.bound_ns ? send->time_ns : arrival;
+    uint64_t ordinal = send->thread && sent ? wp_thread_find(sender, sent - 1) : sender->slice_end;
+    if (!send->thread || ordinal == sender->slice_end)
+        return sent;
+    const struct wp_slice *slice = wp_thread_slice(sender, ordinal);
+    return !slice->in_ns || slice->in_ns >= sent ? slice->out_ns : sent; /* still in the call, asleep: it sent before that */
+}
+
+void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+{
+    uint32_t socket = wait->slice->cause_d;
+    uint64_t arrival = wait->slice->wake_ns;
+    struct far far;
+    char name[160];
+    wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket), name, sizeof(name) - 32);
+    if (!find_far(x, socket, wait->slice->cause_a, arrival, &far)) {
+        size_t length = strlen(name);
+        snprintf(name + length, sizeof(name) - length, " (%s)", far.missing);
+        wp_wait_label(x, wait, WP_STYLE_NET, name, WP_REMOTE_NOT_TRACED, from, to);
+        return;
+    }
+    uint32_t node = wp_explain_label(x, wait->node, WP_STYLE_NET, name);
+    struct wp_send send = {0};
+    bool is_connecting = wait->slice->syscall == SYSCALL_CONNECT + 1; /* the other kernel answers, nobody there need run */
+    if (!is_connecting && !find_send(wait, &far, &send)) {
+        wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "nothing sent matches what arrived");
+        return;
+    }
+    struct wp_crossed crossed = {.from = far.host, .to = x->host, .waited_ns = to - from, .bound_ns = far.clock.bound_ns};
+    uint64_t sent = is_connecting ? from : here(&far, went_out(&far, &send, there(&far, arrival)));
+    if (sent < from + slack(x, &far))
+        sent = from;
+    if (sent > arrival)
+        sent = arrival;
+    if (sent < to) {
+        uint64_t low = sent > from ? sent : from;
+        wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, low, to, NULL);
+        crossed.transit_ns = to - low;
+        to = low;
+    }
+    if (far.host != x->host && x->crossed)
+        x->crossed(x->context, &crossed);
+    on_sender(x, wait, &far, node, socket, send.thread, from, to);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_FLEET_H
+#define WP_AGGREGATOR_FLEET_H
+/*
+ * What the sessions of an aggregator have in common: their hosts' timelines, how the clocks of the hosts stand to each
+ * other, which sockets are connected, the names of the aggregates, and the other paths that have been followed. A host here
+ * is a session: a dense number, given again after it left (`generation` tells). Not thread safe.
+ */
+#include "aggregator/clocks.h"
+#include "aggregator/connections.h"
+#include "aggregator/timeline.h"
+
+#define WP_AGGREGATES 64u /* of a fleet: one bit each */
+#define WP_FLEET_HOSTS 32767u
+
+struct wp_stretch {
+    uint32_t host, thread;
+    uint64_t start_ns, end_ns; /* the host's own clock */
+};
+
+struct wp_stretches {
+    struct wp_stretch *rows; /* owned */
+    uint32_t count, room;
+};
+
+struct wp_fleet_host {
+    struct wp_timeline *timeline; /* borrowed; NULL: it left */
+    const char *hostname;         /* borrowed */
+    uint32_t clock;               /* its node in clocks */
+    uint32_t generation;
+    int64_t real_offset_ns;       /* its realtime - its time, as it says */
+    uint64_t horizon_ns;          /* facts after this are not looked at: whether they are there yet must not matter */
+    uint64_t known_ns;            /* facts before this are all there */
+    uint64_t resolved_ns;
+    uint64_t heard_ns;            /* when its collector last said something, aggregator's clock */
+    int64_t align_ns;             /* its time + align = about the time of the others that it talks to; for pacing alone */
+    bool is_aligned;
+    bool is_over;                 /* nothing more will come */
+    bool is_resolved;             /* and all of it has been accounted for */
+};
+
+struct wp_fleet {
+    struct wp_fleet_host *hosts;  /* owned */
+    uint32_t count, room;
+    uint32_t leaves;              /* how often a host left */
+    uint32_t reference;           /* the aggregator's own clock in clocks */
+    uint32_t joined;              /* hosts that ever joined */
+    uint32_t expected;            /* nothing is resolved before so many have joined */
+    uint64_t now_ns;              /* the aggregator's clock; a host not heard for give_up_ns is not waited for */
+    uint64_t give_up_ns;
+    struct wp_clocks *clocks;     /* owned */
+    struct wp_connections *connections; /* owned */
+    char names[WP_AGGREGATES][129], releases[WP_AGGREGATES][129];
+    uint32_t name_count;
+    struct wp_stretches followed[WP_AGGREGATES]; /* of the recent past, by aggregate: never counted twice */
+};
+
+int wp_fleet_create(struct wp_fleet **fleet);
+void wp_fleet_destroy(struct wp_fleet *fleet);
+/* Gives the timeline its host number. -ENOSPC: too many hosts. */
+int wp_fleet_join(struct wp_fleet *fleet, struct wp_timeline *timeline, const char *hostname, int64_t real_offset_ns,
+    uint32_t *host);
+void wp_fleet_leave(struct wp_fleet *fleet, uint32_t host);
+/* The bit number of the aggregate in that release, made when new; -ENOSPC: there are 64 others. */
+int wp_fleet_aggregate(struct wp_fleet *fleet, const char *name, const char *release);
+/* What to add to a time of one host to get the other's; false: their clocks have not been compared. */
+bool wp_fleet_offset(struct wp_fleet *fleet, uint32_t from, uint64_t at_ns, uint32_t to, struct wp_offset *offset);
+
+/* --- pacing: an explanation needs what the others did --- */
+
+/* True when all facts that the time of `host` up to until_ns can rest on are there, or their hosts have been given up; sets
+ * the horizons of them all. */
+bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_ns, uint64_t lateness_ns);
+/* What of the host's own time others may still ask for: from here on. */
+uint64_t wp_fleet_needed_since(const struct wp_fleet *fleet, uint32_t host, uint64_t resolved_ns);
+/* True when a host that is resolved is of no use to any other any more. */
+bool wp_fleet_may_leave(const struct wp_fleet *fleet, uint32_t host);
+
+/* 0 or -ENOMEM. */
+int wp_stretches_add(struct wp_stretches *stretches, const struct wp_stretch *stretch);
+void wp_stretches_sort(struct wp_stretches *stretches);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/membership.h"
+
+#include "aggregator/services.h"
+#include "common/path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct match_context {
+    const struct wp_host_session *session;
+    const struct wp_thread_entry *entry;
+};
+
+static bool cmdline_matches(const void *context, const char *pattern)
+{
+    const struct match_context *match = context;
+    for (unsigned i = 0; i < sizeof(match->entry->cmdline_matches) / sizeof(match->entry->cmdline_matches[0]); i++) {
+        uint32_t id = match->entry->cmdline_matches[i];
+        if (id && !strcmp(wp_dictionary_string(match->session->dictionary, id), pattern))
+            return true;
+    }
+    return false;
+}
+
+/* What selectors are held against; `match` must outlive it. */
+static struct wp_selector_subject subject_of(const struct match_context *match, const struct wp_identity *identity)
+{
+    const struct wp_dictionary *dictionary = match->session->dictionary;
+    const struct wp_thread_entry *entry = match->entry;
+    return (struct wp_selector_subject){
+        .comm = wp_dictionary_string(dictionary, identity->comm),
+        .exe = wp_dictionary_string(dictionary, entry->exe),
+        .cgroup = wp_dictionary_string(dictionary, entry->cgroup),
+        .pid = entry->pid,
+        .is_command = entry->flags & WP_THREAD_COMMAND,
+        .cmdline_matches = cmdline_matches,
+        .context = match,
+    };
+}
+
+static const char *release_of(const struct wp_host_session *session, const struct wp_thread_entry *entry,
+    const struct wp_selector_subject *subject, char said[129])
+{
+    const struct wp_host_session_options *options = session->options;
+    if (entry->release) {
+        wp_id_from(wp_dictionary_string(session->dictionary, entry->release), said, 129);
+        return said;
+    }
+    for (uint32_t i = 0; i < options->release_rule_count; i++)
+        if (wp_selector_matches(&options->release_rules[i].selector, subject))
+            return options->release_rules[i].release;
+    return session->release;
+}
+
+static bool is_chosen(const struct wp_host_session *session, const char *service)
+{
+    for (uint32_t i = 0; i < session->service_count; i++)
+        if (!strcmp(session->services[i], service))
+            return true;
+    return false;
+}
+
+static void choose(struct wp_host_session *session, const char *service)
+{
+    char **services = realloc(session->services, (session->service_count + 1) * sizeof(*services));
+    if (!services)
+        return;
+    session->services = services;
+    services[session->service_count] = strdup(service);
+    session->service_count += services[session->service_count] != NULL;
+}
+
+static uint64_t bit_of(struct wp_host_session *session, const char *name, const char *release)
+{
+    struct wp_aggregate *aggregate = wp_host_session_aggregate(session, name, release);
+    return aggregate ? aggregate->bit : 0;
+}
+
+static void add(struct wp_host_session *session, uint32_t identity, uint64_t bits)
+{
+    struct wp_identity *who = &session->timeline.identities[identity];
+    who->aggregates |= bits;
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        if (bits & session->aggregates[i]->bit)
+            wp_aggregate_add_base(session->aggregates[i], who->thread);
+}
+
+/* Its service's aggregate; a service that is new becomes one while there is room. */
+static uint64_t by_service(struct wp_host_session *session, uint32_t identity, const char *release)
+{
+    char name[129];
+    if (!session->is_auto_chosen || !wp_service_name(&session->timeline, identity, name, sizeof(name)))
+        return 0;
+    if (!is_chosen(session, name) && session->service_count < session->options->auto_aggregates)
+        choose(session, name);
+    return is_chosen(session, name) ? bit_of(session, name, release) : 0;
+}
+
+void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t identity)
+{
+    struct wp_host_session *session = context;
+    struct match_context match = {session, wp_dictionary_thread(session->dictionary, timeline->identities[identity].entry)};
+    if (!match.entry)
+        return;
+    struct wp_selector_subject subject = subject_of(&match, &timeline->identities[identity]);
+    char said[129];
+    const char *release = release_of(session, match.entry, &subject, said);
+    uint64_t bits = by_service(session, identity, release);
+    for (uint32_t i = 0; i < session->options->rule_count; i++)
+        if (wp_selector_matches(&session->options->rules[i].selector, &subject))
+            bits |= bit_of(session, session->options->rules[i].name, release);
+    if (bits)
+        add(session, identity, bits);
+}
+
+void wp_membership_choose(struct wp_host_session *session)
+{
+    struct wp_service *services;
+    uint32_t count = wp_services_busiest(&session->timeline, session->options->auto_aggregates, &services);
+    for (uint32_t i = 0; i < count; i++)
+        choose(session, services[i].name);
+    free(services);
+    session->is_auto_chosen = true;
+    for (uint32_t i = 0; i < session->service_count; i++) /* in this order: the busiest ones have room for sure */
+        bit_of(session, session->services[i], session->release);
+    uint32_t limit = session->timeline.identity_count;
+    for (uint32_t identity = 1; identity < limit; identity++) {
+        char name[129];
+        if (wp_service_name(&session->timeline, identity, name, sizeof(name)) && is_chosen(session, name))
+            wp_membership_of(session, &session->timeline, identity);
+    }
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_MEMBERSHIP_H
+#define WP_AGGREGATOR_MEMBERSHIP_H
+/*
+ * Which aggregates a process is of interest to, and in which release. A process' release is what it says itself
+ * (WAKEPATH_RELEASE in its environment), else what a rule says of it, else the host's.
+ */
+#include "aggregator/host_session.h"
+
+/* Sets the memberships of a new identity; `context` is the session. */
+void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t identity);
+/* Makes aggregates of the services that were busiest so far. */
+void wp_membership_choose(struct wp_host_session *session);
+
+#endif
