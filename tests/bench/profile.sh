@@ -37,10 +37,10 @@ events=$(printf '%s' "$stats" | sed 's/.*"events":\([0-9]*\).*/\1/')
 
 # "1,234 (5.6%)  file:function [object]" to "5.6 1234 function"
 rows() {
-  callgrind_annotate --threshold=100 "$@" "$folder/callgrind" | tr -d , |
+  callgrind_annotate --auto=no --threshold=100 "$@" "$folder/callgrind" | tr -d , |
     sed -n 's/^ *\([0-9][0-9]*\) (\([0-9. ]*\)%)  *\([^ ]*\).*/\2 \1 \3/p' |
     awk '{ sub(/.*:/, "", $3); share[$3] = share[$3] > $1 + 0 ? share[$3] : $1 + 0; sum[$3] += $2 } END {
-      for (name in sum) printf "%s %s %s\n", share[name], sum[name], name }'
+      for (name in sum) printf "%s %.0f %s\n", share[name], sum[name], name }'
 }
 
 rows --inclusive=yes >"$folder/inclusive"

@@ -23,7 +23,7 @@ SLEEPS = ("sleep:nanosleep", "sleep:clock_nanosleep")
 
 def known_parts(request):
     """A request of the truth by parts."""
-    written, taken = request["written"], request["taken"]
+    taken, written = request["taken"], min(request["written"], request["taken"])  # it may be taken within the write
     done, free = (min(max(request[name], written), taken) for name in ("done", "free"))
     return {"queue": done - written, "busy": request.get("cpu", 0) + request.get("preempted", 0),
             "preempted": request.get("preempted", 0), "sleep": request.get("sleep", 0),
