@@ -170,7 +170,8 @@ def run(name, keep):
     return truth, Report(folded, truth["base"], set(";".join(truth["chains"]).split(";"))), summary, bound
 
 
-def tell(name, truth, report, summary, bound, is_verbose):
+def tell(name, truth, report, summary, options, bound):
+    is_verbose, bound = options.verbose, options.bound or bound
     wrong, missing, places = judge(truth, report, summary["categories"]["unaccounted"])
     total = truth["total_ns"]
     percent = 100 * wrong / total
@@ -185,7 +186,7 @@ def tell(name, truth, report, summary, bound, is_verbose):
         for text in places + [f"{chain}: not found" for chain in missing]:
             print(f"    {text}")
     if truth["trace"]:
-        good &= tell_requests(truth, Trace(truth["trace"], truth["base"]), bound)
+        good &= tell_requests(truth, Trace(truth["trace"], truth["base"]), bound, 1 if options.bound else 0)
     return good
 
 
@@ -205,7 +206,7 @@ def main():
     good = True
     for name in names:
         truth, report, summary, bound = run(name, options.keep)
-        good &= tell(name, truth, report, summary, options.bound or bound, options.verbose)
+        good &= tell(name, truth, report, summary, options, bound)
     return 0 if good else 1
 
 
