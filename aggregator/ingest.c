@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/ingest.h"
 
+#include "common/service.h"
+
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
@@ -105,6 +107,7 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
 {
     for (;;) {
         struct wp_server_message message;
+        wp_service_tick(options->service);
         int got = wp_server_poll(ingest->server, WAIT_MS, &message, err);
         if (got < 0 && got != -EINTR)
             return got;
@@ -143,6 +146,7 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
         close(options->ready_fd);
     }
     if (!rc) {
+        wp_service_ready(options->service);
         wp_log(logger, WP_LOG_INFO, "listening endpoint=%s store=%s", options->endpoint, engine->store);
         rc = run(&ingest, options, err);
     }

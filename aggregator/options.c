@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/options.h"
 
+#include "common/config.h"
 #include "common/path.h"
 #include "common/version.h"
 
@@ -144,13 +145,15 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc, char **argv)
 {
+    static const char *const flags_only[] = {"ready-fd", NULL};
+    static const struct wp_config_spec spec = {"aggregator", "/etc/wakepath/aggregator.conf", flags_only};
     static const struct argp argp = {option_table, parse_option, NULL,
         "Receives the events of collectors, rebuilds who waited for whom, and files reports in a store.", NULL, NULL, NULL};
     *options = (struct wp_aggregator_options){.engine = WP_ENGINE_DEFAULTS, .ingest = {.ready_fd = -1},
         .log_level = WP_LOG_INFO};
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version = "wakepath-aggregator " WP_VERSION;
-    argp_parse(&argp, argc, argv, 0, NULL, options);
+    wp_config_parse(&options->config, &spec, &argp, argc, argv, options);
 }
 
 void wp_aggregator_options_fini(struct wp_aggregator_options *options)
@@ -161,4 +164,5 @@ void wp_aggregator_options_fini(struct wp_aggregator_options *options)
         wp_selector_fini(&options->release_rules[i].selector);
     free(options->release_rules);
     free(options->rules);
+    wp_config_destroy(options->config);
 }

@@ -11,6 +11,8 @@
 #include <signal.h>
 #include <stdio.h>
 
+struct wp_service;
+
 #define WP_COLLECTOR_LIST 64u
 
 enum wp_collector_source { WP_FROM_BPF, WP_FROM_PERF_SCRIPT, WP_FROM_CAPTURE };
@@ -29,8 +31,10 @@ struct wp_collector_options {
     uint64_t duration_ns;           /* 0: until stopped or the source ends */
     bool is_fast;                   /* a capture is sent as fast as it is taken, not at its own pace */
     bool says_stats;
+    bool is_unfiltered;             /* any system call may be made */
     int ready_fd;                   /* -1: none */
     volatile sig_atomic_t *stop;    /* borrowed */
+    struct wp_service *service;     /* borrowed; NULL: no supervisor */
 };
 
 /* 0 when the source has ended or was stopped and everything has arrived. */

@@ -40,7 +40,9 @@ int wp_endpoint_bind(void *socket, const char *endpoint, struct wp_error *err)
 {
     if (is_taken(endpoint))
         return wp_error_set(err, -EADDRINUSE, "'%s' is in use: another aggregator listens there; stop it or choose another", endpoint);
-    mode_t before = umask(0177); /* an ipc file is for its owner alone */
+    mode_t before = umask(0177); /* an ipc file is for its owner alone, */
+    if (!(before & 060))
+        umask(0117);             /* or for its group too, where the umask leaves files to that: a service's UMask=0007 */
     int rc = zmq_bind(socket, endpoint);
     int code = zmq_errno();
     umask(before);

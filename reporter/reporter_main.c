@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-reporter: a store in, pages or one printed report out. */
+#include "common/config.h"
 #include "common/log.h"
 #include "common/version.h"
 #include "reporter/check.h"
@@ -51,7 +52,9 @@ static int report(const struct wp_logger *logger, int argc, char **argv, struct 
 {
     struct wp_reporter_options options;
     wp_reporter_options_parse(&options, argc, argv);
-    return options.out ? write_site(&options, logger, err) : print_report(&options, err);
+    int rc = options.out ? write_site(&options, logger, err) : print_report(&options, err);
+    wp_config_destroy(options.config);
+    return rc;
 }
 
 /* *code: 0, or WP_EXIT_DEGRADED. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/reporter_options.h"
 
+#include "common/config.h"
 #include "common/path.h"
 #include "reporter/side.h"
 
@@ -93,6 +94,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, char **argv)
 {
     static const struct argp_child children[] = {{&wp_common_argp, 0, NULL, 0}, {0}};
+    /* No file by itself: a person who prints a report does not mean the timer's site. The timer names its file. */
+    static const struct wp_config_spec spec = {"reporter", NULL, NULL};
     static const struct argp argp = {option_table, parse, NULL,
         "Makes pages from a store: where the time went, and who was being waited for.\v"
         "`wakepath-reporter check OLD NEW` compares two releases for a script.\n"
@@ -100,5 +103,5 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
         children, NULL, NULL};
     memset(options, 0, sizeof(*options));
     options->common.compare = WP_COMPARE_DEFAULTS;
-    argp_parse(&argp, argc, argv, 0, NULL, options);
+    wp_config_parse(&options->config, &spec, &argp, argc, argv, options);
 }

@@ -8,6 +8,7 @@
 #include <argp.h>
 #include <stdbool.h>
 
+struct wp_config;
 /* What reporting and checking have in common: which stores, how releases stand, how two are compared. */
 struct wp_common_options {
     const char *stores[WP_STORES_LIMIT]; /* borrowed from argv */
@@ -25,6 +26,7 @@ struct wp_reporter_options {
     enum wp_format format;
     bool format_given, quiet, no_wait;
     struct wp_selection selection;
+    struct wp_config *config;                       /* owned by main; strings point into it */
 };
 
 /* Prints help or a usage error and ends the program where the command line asks for that (argp). */
