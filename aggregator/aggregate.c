@@ -112,9 +112,11 @@ static void take_piece(void *context, const struct wp_piece *piece)
     count_processes(aggregate, piece, ns);
     if (piece->reason)
         wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1);
-    if (piece->is_uncertain || (aggregate->uncertain &&
-            aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns)))
-        wp_report_uncertain(aggregate->report, ns);
+    uint64_t uncertain = piece->is_uncertain ? ns : 0;
+    if (!uncertain && aggregate->uncertain)
+        uncertain = aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns);
+    if (uncertain)
+        wp_report_uncertain(aggregate->report, uncertain);
     wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, piece);
 }
 

@@ -48,7 +48,7 @@ struct wp_aggregate {
     uint64_t counted_limit[WP_LIMITS], counted_limit_ns[WP_LIMITS];
     bool has_news;                   /* the delta holds time */
     uint64_t skip_until_ns, skip_seq; /* what is resolved up to here, counted up to that batch, is in the store; 0: nothing */
-    bool (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* drops in that stretch? */
+    uint64_t (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* how much of it drops touch */
     const void *uncertain_context;
 };
 

@@ -154,7 +154,7 @@ static bool put_session(const struct wp_host_session *session, message_type *m)
     m->services = calloc(session->service_count + 1, sizeof(*m->services));
     m->events = calloc(WP_EVENT_KINDS, sizeof(*m->events));
     m->drops = calloc(WP_EVENT_KINDS, sizeof(*m->drops));
-    m->drop_spans = calloc(session->drop_span_count + 1, sizeof(*m->drop_spans));
+    m->drop_spans = calloc(session->drop_spans.count + 1, sizeof(*m->drop_spans));
     if (!m->session.data || !m->services || !m->events || !m->drops || !m->drop_spans)
         return false;
     memcpy(m->session.data, session->id, 16);
@@ -168,15 +168,16 @@ static bool put_session(const struct wp_host_session *session, message_type *m)
         m->drops[i] = session->drops[i] - later_drops[i];
     }
     m->n_events = m->n_drops = WP_EVENT_KINDS;
-    for (uint32_t i = 0; i < session->drop_span_count; i++) {
-        if (session->drop_spans[i].to_ns >= m->horizon_ns)
-            continue; /* comes again */
+    for (uint32_t i = 0; i < session->drop_spans.count; i++) { /* what is behind the horizon comes again */
+        const struct wp_drop_span *from = &session->drop_spans.rows[i];
+        if (from->from_ns >= m->horizon_ns)
+            continue;
         Wakepath__Resume__Span *span = calloc(1, sizeof(*span));
         if (!span)
             return false;
         wakepath__resume__span__init(span);
-        span->from_ns = session->drop_spans[i].from_ns;
-        span->to_ns = session->drop_spans[i].to_ns;
+        span->from_ns = from->from_ns;
+        span->to_ns = (from->to_ns < m->horizon_ns ? from->to_ns : m->horizon_ns) - 1;
         m->drop_spans[m->n_drop_spans++] = span;
     }
     return true;
@@ -315,7 +316,7 @@ static int take_message(struct wp_host_session *session, const message_type *m)
         session->drops[i] = i < m->n_drops ? m->drops[i] : 0;
     }
     for (size_t i = 0; i < m->n_drop_spans; i++)
-        wp_host_session_drop_span(session, m->drop_spans[i]->from_ns, m->drop_spans[i]->to_ns);
+        wp_drop_spans_add(&session->drop_spans, m->drop_spans[i]->from_ns, m->drop_spans[i]->to_ns);
     session->next_seq = m->seq + 1;
     session->last_seq = session->acked_seq = m->seq;
     session->resolved_ns = session->checkpoint_ns = m->resolved_ns;

@@ -9,36 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DROP_SPANS 4096u
 #define AUTO_CHOICE_NS 5000000000u /* services are picked after this much of the recording */
 #define GAP_EPOCHS 3600u           /* without an event: taken in one step */
 #define SESSION_NS ((uint64_t)10 * 366 * 86400 * 1000000000) /* from its anchor; a trace may be of a host that was up for years */
 
 /* --- drops --- */
 
-static bool has_drops(const void *context, uint64_t start_ns, uint64_t end_ns)
+static uint64_t dropped_in(const void *context, uint64_t start_ns, uint64_t end_ns)
 {
     const struct wp_host_session *session = context;
-    for (uint32_t i = 0; i < session->drop_span_count; i++)
-        if (session->drop_spans[i].from_ns < end_ns && session->drop_spans[i].to_ns >= start_ns)
-            return true;
-    return false;
-}
-
-void wp_host_session_drop_span(struct wp_host_session *session, uint64_t from_ns, uint64_t to_ns)
-{
-    if (session->drop_span_count == session->drop_span_room && session->drop_span_room < DROP_SPANS) {
-        uint32_t room = session->drop_span_room ? session->drop_span_room * 2 : 16;
-        struct wp_drop_span *spans = realloc(session->drop_spans, room * sizeof(*spans));
-        if (!spans)
-            return;
-        session->drop_spans = spans;
-        session->drop_span_room = room;
-    }
-    if (session->drop_span_count < session->drop_span_room)
-        session->drop_spans[session->drop_span_count++] = (struct wp_drop_span){from_ns, to_ns};
-    else if (session->drop_span_count) /* out of room: the last one grows, too much is uncertain rather than too little */
-        session->drop_spans[session->drop_span_count - 1].to_ns = to_ns;
+    return wp_drop_spans_overlap(&session->drop_spans, start_ns, end_ns);
 }
 
 static void take_drops(struct wp_host_session *session, const struct wp_batch *batch)
@@ -46,17 +26,8 @@ static void take_drops(struct wp_host_session *session, const struct wp_batch *b
     for (uint32_t i = 0; i < batch->drop_count; i++) {
         const struct wp_drop *drop = &batch->drops[i];
         session->drops[drop->kind < WP_EVENT_KINDS ? drop->kind : 0] += drop->count;
-        wp_host_session_drop_span(session, drop->from_ns, drop->to_ns);
+        wp_drop_spans_add(&session->drop_spans, drop->from_ns, drop->to_ns);
     }
-}
-
-static void forget_drops(struct wp_host_session *session, uint64_t horizon_ns)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < session->drop_span_count; i++)
-        if (session->drop_spans[i].to_ns >= horizon_ns)
-            session->drop_spans[kept++] = session->drop_spans[i];
-    session->drop_span_count = kept;
 }
 
 /* --- life --- */
@@ -89,7 +60,7 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
         explain->depth = session->options->depth;
     if (session->options->width)
         explain->width = session->options->width;
-    aggregate->uncertain = has_drops;
+    aggregate->uncertain = dropped_in;
     aggregate->uncertain_context = session;
     session->aggregates[session->aggregate_count++] = aggregate;
     if (session->options->stored && session->options->stored(session->options->stored_context, session->id, release,
@@ -171,7 +142,7 @@ void wp_host_session_destroy(struct wp_host_session *session)
     for (uint32_t i = 0; i < session->service_count; i++)
         free(session->services[i]);
     free(session->services);
-    free(session->drop_spans);
+    wp_drop_spans_fini(&session->drop_spans);
     free(session->marks);
     free(session);
 }
@@ -201,7 +172,7 @@ static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
     uint64_t needed_ns = wp_fleet_needed_since(session->fleet, session->home, until_ns);
     if (needed_ns > session->options->history_ns) {
         wp_timeline_forget(&session->timeline, needed_ns - session->options->history_ns);
-        forget_drops(session, needed_ns - session->options->history_ns);
+        wp_drop_spans_forget(&session->drop_spans, needed_ns - session->options->history_ns);
     }
 }
 

@@ -7,6 +7,7 @@
  * what a commit then writes is one transaction (see commit.h).
  */
 #include "aggregator/aggregate.h"
+#include "aggregator/drop_spans.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/selector.h"
@@ -39,10 +40,6 @@ struct wp_host_session_options {
     uint64_t epoch_ns, lateness_ns, history_ns;
     uint64_t fit_ns;            /* of the explanation, as depth and width; 0: WP_EXPLAIN_DEFAULTS */
     uint32_t depth, width;
-};
-
-struct wp_drop_span {
-    uint64_t from_ns, to_ns;
 };
 
 struct wp_batch_mark {          /* a batch that is in memory and not yet durable */
@@ -82,8 +79,7 @@ struct wp_host_session {
     uint64_t last_seq;          /* the last batch taken */
     uint64_t watermark_ns, resolved_ns, committed_ns;
     uint64_t drops[WP_EVENT_KINDS];
-    struct wp_drop_span *drop_spans; /* owned */
-    uint32_t drop_span_count, drop_span_room;
+    struct wp_drop_spans drop_spans;
     struct wp_batch_mark *marks;     /* ring by arrival, owned */
     uint32_t mark_count, mark_room;
     uint64_t acked_seq;
@@ -120,7 +116,6 @@ void wp_host_session_close(struct wp_host_session *session);
 void wp_host_session_acknowledge(struct wp_host_session *session, uint64_t seq);
 /* What batches up to `seq` defined has been written. */
 void wp_host_session_forget_pending(struct wp_host_session *session, uint64_t seq);
-void wp_host_session_drop_span(struct wp_host_session *session, uint64_t from_ns, uint64_t to_ns);
 /* The service is one that has an aggregate. */
 void wp_host_session_serve(struct wp_host_session *session, const char *service);
 

@@ -388,6 +388,10 @@ static void split_run(struct wp_timeline *timeline, struct wp_thread *thread, ui
     struct wp_slice *slice = last_slice(thread);
     if (!slice)
         return;
+    /* Only who runs calls exec, and who was woken most likely took the name itself: its switch-in was lost, and its sleep is
+     * the old one's. */
+    if (!slice->in_ns && (flag == WP_SLICE_EXEC || slice->wake_ns))
+        heal_in(timeline, thread, at_ns);
     if (!slice->in_ns || slice->end_ns) { /* renamed in its sleep: it wakes as the new one */
         slice->identity = thread->identity;
         return;

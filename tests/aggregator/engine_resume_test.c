@@ -96,6 +96,7 @@ static void stored(struct place *place, struct wp_buffer *bytes)
 /* The whole session; killed with a chance of one in `odds` at each batch, 0: never. */
 static void play(struct place *place, const struct cut *cuts, uint64_t count, uint64_t odds, struct wp_buffer *bytes)
 {
+    unsigned before = place->kills;
     open_engine(place);
     place->acked = 0;
     uint64_t seq = say_hello(place);
@@ -105,7 +106,7 @@ static void play(struct place *place, const struct cut *cuts, uint64_t count, ui
         seq++;
         if (made_random(&place->seed) % 3 == 0)
             commit(place);
-        if (!odds || made_random(&place->seed) % odds)
+        if (!odds || place->kills - before >= 20 || made_random(&place->seed) % odds)
             continue;
         wp_engine_destroy(place->engine); /* nothing is written by that */
         open_engine(place);
@@ -136,8 +137,8 @@ static int one_case(uint64_t seed, unsigned *kills, unsigned *resumes)
     place.options = WP_ENGINE_DEFAULTS;
     place.options.store = place.root;
     place.options.resume = place.resume;
-    place.options.session = (struct wp_host_session_options){.rules = &place.rule, .rule_count = 1, .epoch_ns = 5000000,
-        .lateness_ns = 10000000, .history_ns = 50000000, .checkpoint_ns = 10000000};
+    place.options.session = (struct wp_host_session_options){.rules = &place.rule, .rule_count = 1, .epoch_ns = 1000000,
+        .lateness_ns = 2000000, .history_ns = 10000000, .checkpoint_ns = 1000000};
     made_trace_init(&place.trace, &(struct made_options){.seed = seed, .events = 3000 + (uint32_t)(seed % 5) * 1000, .cpus = 1 + seed % 4,
         .threads = 5 + (uint32_t)(seed % 20), .drop_per_mille = seed % 3 == 2 ? 5 : 0});
     uint32_t events = place.trace.whole.event_count;
