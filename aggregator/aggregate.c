@@ -245,6 +245,19 @@ static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, u
     return from;
 }
 
+/* Threads that are gone, and gone for longer than a checkpoint reaches back. */
+static void forget_base(struct wp_aggregate *aggregate, uint64_t horizon_ns)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < aggregate->base_count; i++) {
+        const struct wp_thread *thread = &aggregate->timeline->threads[aggregate->base[i].thread];
+        bool is_gone = thread->is_dead && !thread->slices && aggregate->base[i].until_ns < horizon_ns;
+        if (!is_gone)
+            aggregate->base[kept++] = aggregate->base[i];
+    }
+    aggregate->base_count = kept;
+}
+
 void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
     if (is_final && until_ns > aggregate->timeline->now_ns)
@@ -258,6 +271,8 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     wp_exemplar_extend(&aggregate->exemplar, until_ns);
     if (until_ns > aggregate->history_ns)
         forget_followed(aggregate, until_ns - aggregate->history_ns);
+    if (until_ns > 4 * aggregate->history_ns)
+        forget_base(aggregate, until_ns - 4 * aggregate->history_ns);
 }
 
 void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread)

@@ -102,6 +102,74 @@ static int append_dictionary(struct wp_checkpoints *c, struct wp_host_session *s
     return rc ? wp_error_errno(err, rc, "cannot write '%s'", path) : 0;
 }
 
+/* A row for each name that the thread has had: by one of them it comes up again. */
+static bool put_late(const struct wp_host_session *session, Wakepath__Resume__Aggregate *to, uint32_t thread, uint64_t start_ns,
+    uint64_t end_ns)
+{
+    const struct wp_timeline *timeline = &session->timeline;
+    for (uint32_t i = 1; i < timeline->identity_count; i++) {
+        if (timeline->identities[i].thread != thread)
+            continue;
+        Wakepath__Resume__Late **rows = realloc(to->late, (to->n_late + 1) * sizeof(*rows));
+        Wakepath__Resume__Late *row = rows ? calloc(1, sizeof(*row)) : NULL;
+        to->late = rows ? rows : to->late;
+        if (!row)
+            return false;
+        wakepath__resume__late__init(row);
+        row->entry = timeline->identities[i].entry;
+        row->start_ns = start_ns;
+        row->end_ns = end_ns;
+        to->late[to->n_late++] = row;
+    }
+    return true;
+}
+
+static bool put_base(const struct wp_host_session *session, const struct wp_aggregate *from, const uint32_t *rows,
+    uint64_t horizon_ns, Wakepath__Resume__Aggregate *to)
+{
+    to->base_thread = calloc(from->base_count + 1, sizeof(*to->base_thread));
+    to->base_until_ns = calloc(from->base_count + 1, sizeof(*to->base_until_ns));
+    if (!to->base_thread || !to->base_until_ns)
+        return false;
+    for (uint32_t i = 0; i < from->base_count; i++) {
+        uint32_t thread = from->base[i].thread;
+        if (rows[thread]) {
+            to->base_thread[to->n_base_thread++] = rows[thread] - 1;
+            to->base_until_ns[to->n_base_until_ns++] = from->base[i].until_ns;
+        } else if (from->base[i].until_ns >= horizon_ns && !put_late(session, to, thread, 0, from->base[i].until_ns)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool put_followed(const struct wp_host_session *session, const struct wp_aggregate *from, const uint32_t *rows,
+    Wakepath__Resume__Aggregate *to)
+{
+    to->followed = calloc(from->followed->count + 1, sizeof(*to->followed));
+    if (!to->followed)
+        return false;
+    for (uint32_t i = 0; i < from->followed->count; i++) {
+        const struct wp_stretch *stretch = &from->followed->rows[i];
+        if (stretch->host != session->home)
+            continue;
+        if (!rows[stretch->thread]) {
+            if (!put_late(session, to, stretch->thread, stretch->start_ns, stretch->end_ns))
+                return false;
+            continue;
+        }
+        Wakepath__Resume__Followed *row = calloc(1, sizeof(*row));
+        if (!row)
+            return false;
+        wakepath__resume__followed__init(row);
+        row->thread = rows[stretch->thread] - 1;
+        row->start_ns = stretch->start_ns;
+        row->end_ns = stretch->end_ns;
+        to->followed[to->n_followed++] = row;
+    }
+    return true;
+}
+
 static bool put_aggregates(const struct wp_host_session *session, const uint32_t *rows, message_type *m)
 {
     m->aggregates = calloc(session->aggregate_count + 1, sizeof(*m->aggregates));
@@ -114,30 +182,8 @@ static bool put_aggregates(const struct wp_host_session *session, const uint32_t
         m->aggregates[m->n_aggregates++] = to;
         to->name = strdup(from->name);
         to->release = strdup(from->release);
-        to->base_thread = calloc(from->base_count + 1, sizeof(*to->base_thread));
-        to->base_until_ns = calloc(from->base_count + 1, sizeof(*to->base_until_ns));
-        to->followed = calloc(from->followed->count + 1, sizeof(*to->followed));
-        if (!to->name || !to->release || !to->base_thread || !to->base_until_ns || !to->followed)
+        if (!to->name || !to->release || !put_base(session, from, rows, m->horizon_ns, to) || !put_followed(session, from, rows, to))
             return false;
-        for (uint32_t j = 0; j < from->base_count; j++) {
-            if (!rows[from->base[j].thread])
-                continue;
-            to->base_thread[to->n_base_thread++] = rows[from->base[j].thread] - 1;
-            to->base_until_ns[to->n_base_until_ns++] = from->base[j].until_ns;
-        }
-        for (uint32_t j = 0; j < from->followed->count; j++) {
-            const struct wp_stretch *stretch = &from->followed->rows[j];
-            Wakepath__Resume__Followed *row = NULL;
-            if (stretch->host != session->home || !rows[stretch->thread])
-                continue;
-            if (!(row = calloc(1, sizeof(*row))))
-                return false;
-            wakepath__resume__followed__init(row);
-            row->thread = rows[stretch->thread] - 1;
-            row->start_ns = stretch->start_ns;
-            row->end_ns = stretch->end_ns;
-            to->followed[to->n_followed++] = row;
-        }
     }
     return m->aggregates;
 }
@@ -295,6 +341,10 @@ static int take_aggregates(struct wp_host_session *session, const message_type *
                 wp_stretches_add(aggregate->followed, &(struct wp_stretch){session->home, threads[followed->thread],
                     followed->start_ns, followed->end_ns});
         }
+        for (size_t j = 0; j < row->n_late; j++)
+            if (wp_host_session_add_late(session, &(struct wp_late_thread){aggregate, row->late[j]->entry, row->late[j]->start_ns,
+                    row->late[j]->end_ns}))
+                return -ENOMEM;
     }
     return 0;
 }
@@ -320,6 +370,12 @@ static int take_message(struct wp_host_session *session, const message_type *m)
     session->next_seq = m->seq + 1;
     session->last_seq = session->acked_seq = m->seq;
     session->resolved_ns = session->checkpoint_ns = m->resolved_ns;
+    session->is_catching_up = m->resolved_ns < session->committed_ns;
+    for (uint32_t i = 0; i < session->aggregate_count; i++) {
+        uint64_t closed_ns = session->aggregates[i]->skip_until_ns; /* epochs without news are not in the store yet */
+        session->aggregates[i]->window_until_ns = closed_ns < m->resolved_ns ? closed_ns : m->resolved_ns;
+        session->is_catching_up |= m->resolved_ns < session->aggregates[i]->skip_until_ns;
+    }
     return rc;
 }
 

@@ -110,6 +110,8 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     if (options->stored && options->stored(options->stored_context, session->id, session->release, &session->skip_seq,
             &session->committed_ns))
         session->is_catching_up = true;
+    session->counted_seq = session->skip_seq;
+    session->closed_ns = session->committed_ns;
     session->is_resumable = options->is_resumable;
     if (session->is_resumable && !(session->writer = wp_frame_writer_create(1)))
         goto fail;
@@ -139,6 +141,7 @@ void wp_host_session_destroy(struct wp_host_session *session)
     wp_buffer_fini(&session->scratch);
     wp_buffer_fini(&session->pending_bytes);
     free(session->pending);
+    free(session->late);
     for (uint32_t i = 0; i < session->service_count; i++)
         free(session->services[i]);
     free(session->services);
@@ -267,6 +270,36 @@ void wp_host_session_forget_pending(struct wp_host_session *session, uint64_t se
     for (uint32_t i = 0; i < session->pending_count; i++)
         session->pending[i].end -= size;
     session->dictionary_bytes += size;
+}
+
+int wp_host_session_add_late(struct wp_host_session *session, const struct wp_late_thread *late)
+{
+    if (session->late_count == session->late_room) {
+        uint32_t room = session->late_room ? session->late_room * 2 : 64;
+        struct wp_late_thread *rows = realloc(session->late, room * sizeof(*rows));
+        if (!rows)
+            return -ENOMEM;
+        session->late = rows;
+        session->late_room = room;
+    }
+    session->late[session->late_count++] = *late;
+    return 0;
+}
+
+void wp_host_session_take_late(struct wp_host_session *session, uint32_t identity)
+{
+    const struct wp_identity *who = &session->timeline.identities[identity];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < session->late_count; i++) {
+        const struct wp_late_thread *late = &session->late[i];
+        if (late->entry != who->entry)
+            session->late[kept++] = *late;
+        else if (late->start_ns)
+            wp_stretches_add(late->aggregate->followed, &(struct wp_stretch){session->home, who->thread, late->start_ns, late->end_ns});
+        else
+            wp_aggregate_set_base(late->aggregate, who->thread, late->end_ns);
+    }
+    session->late_count = kept;
 }
 
 static void forget_marks(struct wp_host_session *session, uint32_t done)

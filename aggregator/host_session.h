@@ -53,6 +53,13 @@ struct wp_pending_entries {     /* what a batch defined, not yet in a checkpoint
     size_t end;                 /* behind it in pending_bytes */
 };
 
+/* What a checkpoint says of a thread that comes up again in later batches. */
+struct wp_late_thread {
+    struct wp_aggregate *aggregate;
+    uint32_t entry;             /* dictionary id */
+    uint64_t start_ns, end_ns;  /* followed in [start, end); start 0: a base thread, accounted for up to end */
+};
+
 struct wp_host_session {
     uint8_t id[16], host[16];
     struct wp_hello hello;                    /* a copy; owned */
@@ -84,6 +91,9 @@ struct wp_host_session {
     uint32_t mark_count, mark_room;
     uint64_t acked_seq;
     uint64_t bound_ns;          /* no event so far is later */
+    struct wp_late_thread *late; /* owned */
+    uint32_t late_count, late_room;
+    uint64_t counted_seq, closed_ns; /* the store has counted the events of all batches, the time of all epochs up to there */
     uint64_t skip_seq;          /* the store has counted all batches up to it; 0: begun here */
     bool is_resumable;          /* acknowledged is what a checkpoint holds; else what is resolved */
     bool is_catching_up;        /* what is resolved now is in the store already */
@@ -116,6 +126,9 @@ void wp_host_session_close(struct wp_host_session *session);
 void wp_host_session_acknowledge(struct wp_host_session *session, uint64_t seq);
 /* What batches up to `seq` defined has been written. */
 void wp_host_session_forget_pending(struct wp_host_session *session, uint64_t seq);
+int wp_host_session_add_late(struct wp_host_session *session, const struct wp_late_thread *late);
+/* The identity has come up. */
+void wp_host_session_take_late(struct wp_host_session *session, uint32_t identity);
 /* The service is one that has an aggregate. */
 void wp_host_session_serve(struct wp_host_session *session, const char *service);
 

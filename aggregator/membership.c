@@ -112,6 +112,8 @@ void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t iden
             bits |= bit_of(session, session->options->rules[i].name, release);
     if (bits)
         add(session, identity, bits);
+    if (session->late_count)
+        wp_host_session_take_late(session, identity);
 }
 
 void wp_membership_choose(struct wp_host_session *session)

@@ -36,7 +36,7 @@ static const struct argp_option option_table[] = {
     {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
     {"expect-hosts", KEY_EXPECT, "N", 0, "explain nothing before so many hosts have come (for replays; default 0)", 0},
     {"give-up", KEY_GIVE_UP, "MS", 0, "a host that says nothing for so long is not waited for (default 5000)", 0},
-    {"resume", KEY_RESUME, "DIR", 0, "keep there what live sessions need to go on after a restart (default: __resume__ in the store)", 0},
+    {"resume", KEY_RESUME, "DIR", 0, "keep there what live sessions need to go on after a restart (default: STORE.resume, beside the store)", 0},
     {"no-resume", KEY_NO_RESUME, 0, 0, "keep nothing: after a restart sessions begin anew", 0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {0},
@@ -96,6 +96,14 @@ static void add_release_rule(struct wp_aggregator_options *options, struct argp_
     options->engine.session.release_rule_count = count + 1;
 }
 
+static size_t strlen_without_slashes(const char *path)
+{
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    return size;
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct wp_aggregator_options *options = state->input;
@@ -141,7 +149,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "--bind and --store are needed");
         if (options->is_resumed && options->resume)
             options->resume_owned = strdup(options->resume);
-        else if (options->is_resumed && asprintf(&options->resume_owned, "%s/__resume__", engine->store) < 0)
+        else if (options->is_resumed && asprintf(&options->resume_owned, "%.*s.resume", (int)strlen_without_slashes(engine->store), engine->store) < 0)
             options->resume_owned = NULL;
         engine->resume = options->resume_owned;
         if (!engine->session.rule_count && !engine->session.auto_aggregates)

@@ -127,7 +127,8 @@ static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_
     if (!TRY_GROW(timeline, processes, process_room, process))
         return 0;
     timeline->process_count++;
-    timeline->processes[process] = (struct wp_process){.pid = entry->pid, .comm = entry->comm, .start_ns = entry->start_ns};
+    timeline->processes[process] = (struct wp_process){.pid = entry->pid, .comm = entry->comm, .start_ns = entry->start_ns,
+        .made_ns = timeline->now_ns};
     wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, process);
     return process;
 }
@@ -138,7 +139,7 @@ static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, u
     if (!TRY_GROW(timeline, identities, identity_room, identity))
         return 0;
     timeline->identity_count++;
-    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0};
+    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0, timeline->now_ns};
     if (timeline->identity_made)
         timeline->identity_made(timeline->context, timeline, identity);
     return identity;

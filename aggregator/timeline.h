@@ -54,6 +54,7 @@ struct wp_identity {
     uint32_t process;           /* index of the process */
     uint32_t thread;
     uint64_t aggregates;        /* bit i: base of aggregate i; set by the session */
+    uint64_t made_ns;           /* when it came up */
 };
 
 /* A thread group between two execs. */
@@ -62,6 +63,7 @@ struct wp_process {
     uint32_t comm;              /* dictionary string id of its leader (or of the first thread seen) */
     uint64_t start_ns;
     uint64_t running_ns;        /* time on a CPU so far, for "busiest" */
+    uint64_t made_ns;           /* when it came up */
 };
 
 struct wp_thread {

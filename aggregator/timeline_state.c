@@ -19,6 +19,7 @@ struct save {
     uint64_t horizon_ns;
     Wakepath__Resume__Checkpoint *out;
     uint32_t *rows;
+    uint32_t *names;          /* thread index -> its identity at the horizon (a later one may stand in a sleep's slice already) */
     struct wp_event *facts;
     size_t fact_count, fact_room;
     bool has_failed;
@@ -81,9 +82,13 @@ static void save_threads(struct save *save)
     uint32_t count = 0;
     save->rows = made(save, timeline->thread_count, sizeof(*save->rows));
     save->out->threads = made(save, timeline->thread_count, sizeof(*save->out->threads));
+    save->names = made(save, timeline->thread_count, sizeof(*save->names));
+    for (uint32_t i = 1; !save->has_failed && i < timeline->identity_count; i++)
+        if (timeline->identities[i].made_ns < save->horizon_ns)
+            save->names[timeline->identities[i].thread] = i;
     for (uint32_t i = 1; !save->has_failed && i < timeline->thread_count; i++) {
         const struct wp_slice *slice = slice_at(save, &timeline->threads[i]);
-        if (slice && !is_gone(save, slice))
+        if (save->names[i] && !(slice && is_gone(save, slice))) /* also one that was only spoken of */
             save->rows[i] = ++count;
     }
     for (uint32_t i = 1; !save->has_failed && i < timeline->thread_count; i++) {
@@ -94,14 +99,15 @@ static void save_threads(struct save *save)
         wakepath__resume__thread__init(row);
         save->out->threads[save->out->n_threads++] = row;
         const struct wp_slice *slice = slice_at(save, thread);
-        const struct wp_identity *identity = &timeline->identities[slice->identity];
+        const struct wp_identity *identity = &timeline->identities[save->names[i]];
         row->entry = identity->entry;
         row->comm = identity->comm;
         row->process = identity->process;
         row->creator = thread->creator ? save->rows[thread->creator] : 0;
         row->birth_ns = thread->birth_ns;
         row->cpu = thread->cpu;
-        save_slice(save, slice, row);
+        if (slice)
+            save_slice(save, slice, row);
         save_sample(save, thread, row);
     }
 }
@@ -110,23 +116,25 @@ static void save_processes(struct save *save)
 {
     const struct wp_timeline *timeline = save->timeline;
     save->out->processes = made(save, timeline->process_count, sizeof(*save->out->processes));
-    for (uint32_t i = 0; !save->has_failed && i < timeline->process_count; i++) { /* all: rows are indices */
+    for (uint32_t i = 0; !save->has_failed && i < timeline->process_count; i++) { /* rows are indices */
+        const struct wp_process *process = &timeline->processes[i];
+        if (i && process->made_ns >= save->horizon_ns)
+            break; /* this one and those behind it come up again */
         Wakepath__Resume__Process *row = made(save, 1, sizeof(*row));
         if (!row)
             return;
         wakepath__resume__process__init(row);
-        const struct wp_process *process = &timeline->processes[i];
         row->pid = process->pid;
         row->comm = process->comm;
         row->start_ns = process->start_ns;
         row->running_ns = process->running_ns;
         save->out->processes[save->out->n_processes++] = row;
     }
-    for (size_t i = 0; i < save->out->n_threads; i++) { /* a later renaming comes again */
-        const Wakepath__Resume__Thread *row = save->out->threads[i];
-        const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, row->entry);
-        if (entry && entry->tid == entry->pid)
-            save->out->processes[row->process]->comm = row->comm;
+    for (uint32_t i = 1; !save->has_failed && i < timeline->identity_count; i++) { /* a later renaming comes again */
+        const struct wp_identity *identity = &timeline->identities[i];
+        const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, identity->entry);
+        if (identity->made_ns < save->horizon_ns && identity->process < save->out->n_processes && entry && entry->tid == entry->pid)
+            save->out->processes[identity->process]->comm = identity->comm;
     }
 }
 
@@ -265,6 +273,7 @@ int wp_timeline_save(const struct wp_timeline *timeline, uint64_t horizon_ns, Wa
     save_processes(&save);
     save_facts(&save);
     free(save.facts);
+    free(save.names);
     if (save.has_failed) {
         free(save.rows);
         return -ENOMEM;

@@ -106,7 +106,7 @@ static void play(struct place *place, const struct cut *cuts, uint64_t count, ui
         seq++;
         if (made_random(&place->seed) % 3 == 0)
             commit(place);
-        if (!odds || place->kills - before >= 20 || made_random(&place->seed) % odds)
+        if (!odds || place->kills - before >= (getenv("WP_KILLS") ? strtoull(getenv("WP_KILLS"), NULL, 10) : 20) || made_random(&place->seed) % odds)
             continue;
         wp_engine_destroy(place->engine); /* nothing is written by that */
         open_engine(place);
@@ -125,6 +125,52 @@ static void play(struct place *place, const struct cut *cuts, uint64_t count, ui
     assert_int_equal(wp_path_remove(place->root, NULL), 0);
 }
 
+/* What differs, for who looks for the reason. */
+static void tell(const struct wp_buffer *whole, const struct wp_buffer *killed)
+{
+    const struct wp_buffer *bytes[2] = {whole, killed};
+    for (int i = 0; i < 2; i++) {
+        struct wp_report *report;
+        uint32_t count;
+        if (wp_report_decode(&report, bytes[i]->data, bytes[i]->size, NULL))
+            continue;
+        print_message("  %s: total %llu wall %llu uncertain %llu", i ? "killed" : "whole", (unsigned long long)wp_report_total(report),
+            (unsigned long long)wp_report_wall(report), (unsigned long long)wp_report_uncertain_ns(report));
+        for (int category = 0; category < WP_CATEGORIES; category++)
+            print_message(" %llu", (unsigned long long)wp_report_category(report, (enum wp_category)category));
+        const struct wp_event_count *events = wp_report_event_counts(report, &count);
+        uint64_t total = 0, dropped = 0;
+        for (uint32_t j = 0; j < count; j++) {
+            total += events[j].total;
+            dropped += events[j].dropped;
+        }
+        const struct wp_limit_count *limits = wp_report_limits(report, &count);
+        print_message(" events %llu dropped %llu", (unsigned long long)total, (unsigned long long)dropped);
+        for (uint32_t j = 0; j < count; j++)
+            print_message(" %s %llu/%llu", wp_report_text(report, limits[j].name), (unsigned long long)limits[j].count,
+                (unsigned long long)limits[j].ns);
+        const struct wp_cell *cells = wp_report_cells(report, &count);
+        uint64_t pieces = 0;
+        for (uint32_t j = 0; j < count; j++)
+            pieces += cells[j].count;
+        print_message(" cells %u pieces %llu", count, (unsigned long long)pieces);
+        const struct wp_report_process *processes = wp_report_processes(report, &count);
+        uint64_t sums[2] = {0, 0};
+        for (uint32_t j = 0; j < count; j++) {
+            sums[0] += processes[j].total_ns;
+            sums[1] += processes[j].running_ns;
+        }
+        print_message(" processes %u %llu %llu", count, (unsigned long long)sums[0], (unsigned long long)sums[1]);
+        for (uint32_t j = 0; getenv("WP_ROWS") && j < count; j++)
+            print_message("\nROW%d %s %u %llu %llu %llu", i, wp_report_text(report, processes[j].comm), processes[j].pid,
+                (unsigned long long)processes[j].start_ns, (unsigned long long)processes[j].total_ns,
+                (unsigned long long)processes[j].running_ns);
+        wp_report_spans(report, &count);
+        print_message(" spans %u coverage %f\n", count, wp_report_coverage(report));
+        wp_report_destroy(report);
+    }
+}
+
 static int one_case(uint64_t seed, unsigned *kills, unsigned *resumes)
 {
     struct place place = {.seed = seed * 977 + 5};
@@ -138,7 +184,7 @@ static int one_case(uint64_t seed, unsigned *kills, unsigned *resumes)
     place.options.store = place.root;
     place.options.resume = place.resume;
     place.options.session = (struct wp_host_session_options){.rules = &place.rule, .rule_count = 1, .epoch_ns = 1000000,
-        .lateness_ns = 2000000, .history_ns = 10000000, .checkpoint_ns = 1000000};
+        .lateness_ns = 2000000, .history_ns = 20000000, .checkpoint_ns = getenv("WP_SPACING") ? strtoull(getenv("WP_SPACING"), NULL, 10) : 1000000};
     made_trace_init(&place.trace, &(struct made_options){.seed = seed, .events = 3000 + (uint32_t)(seed % 5) * 1000, .cpus = 1 + seed % 4,
         .threads = 5 + (uint32_t)(seed % 20), .drop_per_mille = seed % 3 == 2 ? 5 : 0});
     uint32_t events = place.trace.whole.event_count;
@@ -152,6 +198,13 @@ static int one_case(uint64_t seed, unsigned *kills, unsigned *resumes)
     play(&place, cuts, count, 0, &whole);
     play(&place, cuts, count, 8, &killed);
     bool is_same = whole.size == killed.size && !memcmp(whole.data, killed.data, whole.size);
+    for (int i = 0; getenv("WP_BYTES") && i < 2; i++) {
+        char path[256];
+        snprintf(path, sizeof(path), "%s.%d", getenv("WP_BYTES"), i);
+        wp_file_write_atomic(path, i ? killed.data : whole.data, i ? killed.size : whole.size, NULL);
+    }
+    if (!is_same && getenv("WP_TELL"))
+        tell(&whole, &killed);
     if (!is_same)
         print_message("seed %llu: the report is another one after %u kills (%u in the middle)\n", (unsigned long long)seed, place.kills,
             place.resumes);
@@ -169,8 +222,9 @@ static void killed_and_resumed(void **state)
 {
     (void)state;
     unsigned kills = 0, resumes = 0, bad = 0;
+    uint64_t first = getenv("WP_SEED") ? strtoull(getenv("WP_SEED"), NULL, 10) : 1;
     uint64_t cases = getenv("WP_CASES") ? strtoull(getenv("WP_CASES"), NULL, 10) : 25;
-    for (uint64_t seed = 1; seed <= cases; seed++)
+    for (uint64_t seed = first; seed < first + cases; seed++)
         bad += (unsigned)one_case(seed, &kills, &resumes);
     print_message("%u kills, %u of them went on from a checkpoint\n", kills, resumes);
     assert_int_equal(bad, 0);
