@@ -5,6 +5,7 @@
 #include "common/version.h"
 #include "reporter/check.h"
 #include "reporter/output.h"
+#include "reporter/question.h"
 #include "reporter/reporter_options.h"
 #include "reporter/site.h"
 
@@ -80,8 +81,10 @@ int main(int argc, char **argv)
     int code = WP_EXIT_OK;
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version_hook = print_version;
-    bool is_check = argc > 1 && !strcmp(argv[1], "check");
-    int rc = is_check ? check(argc - 1, argv + 1, &code, &err) : report(&logger, argc, argv, &err);
+    const char *mode = argc > 1 ? argv[1] : "";
+    int rc = !strcmp(mode, "check") ? check(argc - 1, argv + 1, &code, &err)
+        : !strcmp(mode, "query")    ? wp_question_run(&logger, argc - 1, argv + 1, &err)
+                                    : report(&logger, argc, argv, &err);
     if (!rc)
         return code;
     wp_log(&logger, WP_LOG_ERROR, "%s", err.text);
