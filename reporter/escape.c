@@ -119,7 +119,7 @@ void wp_escape_json(struct wp_buffer *out, const char *text)
         uint32_t c = next_char(&at);
         if (c == '"' || c == '\\')
             wp_buffer_printf(out, "\\%c", (char)c);
-        else if (c < 0x20)
+        else if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029)
             wp_buffer_printf(out, "\\u%04x", c);
         else
             put_char(out, c);
