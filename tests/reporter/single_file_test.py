@@ -70,12 +70,12 @@ class SingleFile(unittest.TestCase):
     def test_links_lead_from_page_to_page(self):
         self.open("plain", "processes")
         browser = self.browser
-        browser.evaluate("document.querySelector('section:not([hidden]) tbody tr:nth-child(2) a').click()")
+        browser.evaluate("document.querySelector('main > section:not([hidden]) tbody tr:nth-child(2) a').click()")
         self.assertTrue(browser.wait("window.wakepath.flame && window.wakepath.flame.gathered === 'all of [sh]'"))
         self.assertIn("page=flame", browser.evaluate("location.hash"))
         browser.evaluate("document.querySelectorAll('nav.tabs a')[3].click()")
         self.assertTrue(browser.wait("window.wakepath.running && window.wakepath.running.drawn > 0"))
-        box = browser.evaluate("(function () { var r = document.querySelector('section:not([hidden]) canvas')"
+        box = browser.evaluate("(function () { var r = document.querySelector('main > section:not([hidden]) canvas')"
                                ".getBoundingClientRect(); return [r.left, r.top]; })()")
         browser.click(box[0] + 20, box[1] + 24 + 4 + 11)
         self.assertTrue(browser.wait("window.wakepath.flame.gathered === 'all of [make]'"))
