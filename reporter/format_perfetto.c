@@ -217,8 +217,8 @@ static void put_link(struct writer *writer, uint32_t number)
     for (int end = 0; end < 2; end++) {
         begin_event(writer, end ? "f" : "s", end ? link->to_thread : link->from_thread);
         put_time(writer, "ts", end ? link->to_ns : leave_at(writer, link));
-        wp_buffer_printf(writer->out, ",\"id\":%" PRIu32 ",\"cat\":\"link\",\"name\":\"%s\"%s}", number + 1, link_name(link->kind),
-            /* without it: the next slice of that thread */
+        wp_buffer_printf(writer->out, ",\"id\":%" PRIu32 ",\"cat\":\"link\",\"name\":\"%s\"%s}", number + 1,
+            link_name(link->kind), /* without bp: the next slice of that thread */
             end && into && into->is_run && into->end_ns > link->to_ns ? ",\"bp\":\"e\"" : "");
     }
 }

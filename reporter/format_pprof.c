@@ -25,7 +25,8 @@ static int64_t string(struct maker *maker, const char *text)
 {
     struct wp_buffer clean = {0};
     wp_escape_text(&clean, text);
-    uint32_t id = clean.failed ? UINT32_MAX : wp_intern_id(maker->strings, clean.size ? (const char *)clean.data : "", clean.size);
+    uint32_t id = clean.failed ? UINT32_MAX
+        : wp_intern_id(maker->strings, clean.size ? (const char *)clean.data : "", clean.size);
     maker->failed |= id == UINT32_MAX;
     wp_buffer_fini(&clean);
     return id;

@@ -174,7 +174,8 @@ int wp_format_speedscope(struct wp_buffer *out, const struct wp_facts *facts, st
     int rc = wp_frame_table_build(&writer.frames, facts, err);
     if (rc)
         return rc;
-    wp_buffer_puts(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"wakepath\",\n\"name\":");
+    wp_buffer_puts(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"wakepath\",\n"
+        "\"name\":");
     wp_escape_json(out, wp_pool_printf(&pool, "%s in release %s", facts->aggregate, facts->release));
     wp_buffer_puts(out, ",\"activeProfileIndex\":0,\n");
     put_frames(&writer);

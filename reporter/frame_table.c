@@ -9,7 +9,9 @@ int wp_frame_table_build(struct wp_frame_table *table, const struct wp_facts *fa
 {
     uint32_t frames;
     wp_report_frames(facts->report, &frames);
-    *table = (struct wp_frame_table){calloc(frames + 1u, sizeof(*table->numbers)), calloc(frames + 1u, sizeof(*table->frames)), 0};
+    table->numbers = calloc(frames + 1u, sizeof(*table->numbers));
+    table->frames = calloc(frames + 1u, sizeof(*table->frames));
+    table->count = 0;
     if (!table->numbers || !table->frames) {
         wp_frame_table_fini(table);
         return wp_error_set(err, -ENOMEM, "out of memory for %u frames", frames);

@@ -101,8 +101,8 @@ static const char *find_home(const struct wp_facts *facts)
     for (size_t i = 0; i < facts->host_count; i++) {
         bool is_named = false;
         for (uint32_t j = 1; j < count && facts->host_count > 1 && !is_named; j++) {
-            const char *host = frames[j].style == WP_STYLE_PROCESS ? host_in(wp_report_text(facts->report, frames[j].name)) : NULL;
-            is_named = host && !strcmp(host, facts->hosts[i]);
+            const char *host = host_in(wp_report_text(facts->report, frames[j].name));
+            is_named = frames[j].style == WP_STYLE_PROCESS && host && !strcmp(host, facts->hosts[i]);
         }
         if (is_named)
             continue;
@@ -274,7 +274,8 @@ static void take_rows(struct wp_group *group, struct maker *maker)
         char *parted = maker->by == WP_BY_FUNCTION ? strrchr(key, PARTED) : NULL;
         if (parted)
             *parted++ = 0;
-        group->rows[group->count++] = (struct wp_group_row){key, parted ? parted : "", sums->ns, sums->inclusive_ns, sums->count};
+        group->rows[group->count++] = (struct wp_group_row){key, parted ? parted : "", sums->ns, sums->inclusive_ns,
+            sums->count};
         group->matched_ns += sums->ns;
     }
     if (group->count)
@@ -282,8 +283,8 @@ static void take_rows(struct wp_group *group, struct maker *maker)
     maker->failed |= !group->rows || group->pool.failed;
 }
 
-int wp_group_build(struct wp_group *group, const struct wp_facts *facts, const struct wp_group_filter *filter, enum wp_group_by by,
-    struct wp_error *err)
+int wp_group_build(struct wp_group *group, const struct wp_facts *facts, const struct wp_group_filter *filter,
+    enum wp_group_by by, struct wp_error *err)
 {
     struct maker maker = {.facts = facts, .filter = filter, .by = by, .home = find_home(facts), .keys = wp_intern_create()};
     struct wp_stack_walk walk;

@@ -40,8 +40,8 @@ struct wp_group {
 int wp_group_by_find(const char *name);
 const char *wp_group_by_name(enum wp_group_by by);
 /* -ENOMEM. */
-int wp_group_build(struct wp_group *group, const struct wp_facts *facts, const struct wp_group_filter *filter, enum wp_group_by by,
-    struct wp_error *err);
+int wp_group_build(struct wp_group *group, const struct wp_facts *facts, const struct wp_group_filter *filter,
+    enum wp_group_by by, struct wp_error *err);
 void wp_group_fini(struct wp_group *group);
 
 #endif

@@ -55,7 +55,8 @@ static int read_part(struct part *part, const struct wp_question *question, cons
 }
 
 /* A release that nobody named may lack the aggregate or the time, or be damaged: the others are told of. */
-static int read_release(struct answer *answer, const struct wp_stores *stores, char *release, size_t *damaged, struct wp_error *err)
+static int read_release(struct answer *answer, const struct wp_stores *stores, char *release, size_t *damaged,
+    struct wp_error *err)
 {
     struct part *part = &answer->parts[answer->count];
     struct wp_snapshot snapshot;

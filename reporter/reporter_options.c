@@ -14,11 +14,13 @@
 enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_SINGLE };
 
 static const struct argp_option option_table[] = {
-    {"out", 'o', "PATH", 0, "Write the whole site into this folder or, with --format, the one report into this file", 0},
+    {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
     {"release", 'r', "ID", 0, "Only this release", 0},
     {"aggregate", 'a', "NAME", 0, "Only this aggregate (when printing: main, else the largest)", 0},
-    {"format", 'f', "FORMAT", 0, "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, csv or ndjson (html: the site)", 0},
-    {"table", 't', "TABLE", 0, "With csv or ndjson, only report, categories, processes, functions, waits, edges, unexplained or stacks", 0},
+    {"format", 'f', "FORMAT", 0,
+        "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, csv or ndjson (html: the site)", 0},
+    {"table", 't', "TABLE", 0,
+        "With csv or ndjson, only report, categories, processes, functions, waits, edges, unexplained or stacks", 0},
     {"single-file", KEY_SINGLE, NULL, 0, "All pages of one aggregate as one file of HTML, for a mail", 0},
     {"since", KEY_SINCE, "TIME", 0, "From this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 0},
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},

@@ -144,7 +144,8 @@ class Exports(Stores):
         self.assertEqual(by_pair["[make]", "[sh]"], sum(ns for stack, _, ns, _ in self.stacks("plain") if "[sh]" in stack))
         self.assertEqual(by_pair["[curl]", "[nginx]"], 166000000)
         unexplained = self.tables("plain")["unexplained"]
-        self.assertEqual([(row["stack"][-1], row["ns"]) for row in unexplained], [("sleep:futex", 44000000), ("sleep:recvmsg", 21000000)])
+        self.assertEqual([(row["stack"][-1], row["ns"]) for row in unexplained],
+                         [("sleep:futex", 44000000), ("sleep:recvmsg", 21000000)])
 
     def test_perun_has_snapshots_over_time(self):
         root, rows = exports.read_perun(self.export("service", "perun"))
