@@ -1,0 +1,8 @@
+#!/bin/busybox sh
+# SPDX-License-Identifier: Apache-2.0
+# Runs one command line that came over a connection: its number first, then what it says, then its exit status.
+IFS= read -r line # by single bytes: what comes behind it is the command's
+eval "$line" <&0 &
+echo "$!"
+wait "$!"
+echo "exited $?"
