@@ -17,7 +17,8 @@
 #include "wakepath.skel.h"
 #pragma GCC diagnostic pop
 
-#define KERNEL_LOG (1u << 20)
+#define KERNEL_LOG (UINT32_MAX >> 8) /* the most that old kernels allow; one that does not suffice is an error to them */
+#define KERNEL_LOG_END 1500u
 #define LINKS 64u
 
 struct wp_programs {
@@ -85,8 +86,9 @@ static int choose(struct wp_programs *p, struct wp_error *err)
 
 static int explain_load(struct wp_programs *p, int rc, struct wp_error *err)
 {
-    if (p->kernel_log && *p->kernel_log)
-        wp_log(p->logger, WP_LOG_DEBUG, "the kernel said: %s", p->kernel_log);
+    size_t said = p->kernel_log ? strlen(p->kernel_log) : 0; /* what it stumbled over is at the end */
+    if (said)
+        wp_log(p->logger, WP_LOG_DEBUG, "the kernel said: %s", p->kernel_log + (said > KERNEL_LOG_END ? said - KERNEL_LOG_END : 0));
     if (rc == -EPERM || rc == -EACCES)
         return wp_error_set(err, rc, "not allowed to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON "
             "(and kernel.perf_event_paranoid, lockdown permitting)");
