@@ -1,4 +1,4 @@
-#!/bin/busybox sh
+#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Runs one command line that came over a connection: its number first, then what it says, then its exit status.
 IFS= read -r line # by single bytes: what comes behind it is the command's

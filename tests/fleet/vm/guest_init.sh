@@ -1,4 +1,4 @@
-#!/bin/busybox sh
+#!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The first process of a virtual machine of vm_fleet.py. wp.address and wp.name come on the kernel's command line.
 /bin/busybox --install -s /bin

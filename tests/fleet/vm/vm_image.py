@@ -95,6 +95,8 @@ class Image:
     def write(self, path):
         """As a cpio archive: not packed, an emulated processor would take long to unpack it."""
         self.add(shutil.which("busybox"), "/bin/busybox")
+        if not os.path.exists(self.root + "/bin/sh"):
+            os.symlink("busybox", self.root + "/bin/sh")
         self.add(HERE + "/guest_init.sh", "/init")
         self.add(HERE + "/guest_agent.sh", "/agent")
         names = "".join(os.path.relpath(os.path.join(folder, name), self.root) + "\n"
