@@ -107,7 +107,8 @@ static void take_piece(void *context, const struct wp_piece *piece)
     uint64_t ns = piece->end_ns - piece->start_ns;
     uint32_t node = report_node(aggregate, piece->node);
     aggregate->has_news = true;
-    wp_report_add(aggregate->report, node, piece->category, ns, 1);
+    wp_report_add_at(aggregate->report, node, piece->category, piece->start_ns + (uint64_t)aggregate->real_offset_ns,
+        piece->end_ns + (uint64_t)aggregate->real_offset_ns);
     count_processes(aggregate, piece, ns);
     if (piece->reason)
         wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1);

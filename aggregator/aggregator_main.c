@@ -1,33 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/options.h"
-
+#include "common/config.h"
+#include "common/service.h"
 #include "common/version.h"
 
 #include <signal.h>
-#include <string.h>
 
-static volatile sig_atomic_t stop_asked; /* the one thing that a signal handler may touch */
+static volatile sig_atomic_t stop_asked, reload_asked; /* the two things that a signal handler may touch */
 
-static void ask_stop(int signal)
+static void take_signal(int signal)
 {
-    (void)signal;
-    stop_asked = 1;
+    if (signal == SIGHUP)
+        reload_asked = 1;
+    else
+        stop_asked = 1;
+}
+
+struct daemon {
+    struct wp_logger logger;
+    struct wp_config *config;
+    volatile sig_atomic_t reread_asked; /* the list of keys */
+};
+
+static void reload(void *context)
+{
+    static const struct wp_config_live live[] = {{"log-level", wp_config_apply_log_level}, {0}};
+    struct daemon *daemon = context;
+    wp_config_reload(daemon->config, live, &daemon->logger, &daemon->logger);
+    daemon->reread_asked = 1;
 }
 
 int main(int argc, char **argv)
 {
     struct wp_aggregator_options options;
+    struct sigaction action = {.sa_handler = take_signal};
+    sigaction(SIGHUP, &action, NULL); /* first: a reload asked early must not end us */
     wp_aggregator_options_parse(&options, argc, argv);
-    struct sigaction action = {.sa_handler = ask_stop};
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    struct wp_logger logger = {"wakepath-aggregator", options.log_level, 2};
+    struct daemon daemon = {{"wakepath-aggregator", options.log_level, 2}, options.config, 0};
+    struct wp_service service = {.reload = &reload_asked, .on_reload = reload, .context = &daemon};
     struct wp_error err = {0};
+    wp_service_init(&service);
     options.ingest.stop = &stop_asked;
-    int rc = wp_ingest_run(&options.engine, &options.ingest, &logger, &err);
+    options.ingest.service = &service;
+    options.ingest.reload = &daemon.reread_asked;
+    int rc = wp_ingest_run(&options.engine, &options.ingest, &daemon.logger, &err);
     if (rc)
-        wp_log(&logger, WP_LOG_ERROR, "%s", err.text);
+        wp_log(&daemon.logger, WP_LOG_ERROR, "%s", err.text);
+    wp_service_fini(&service);
     wp_aggregator_options_fini(&options);
     return rc ? WP_EXIT_FAILURE : WP_EXIT_OK;
 }

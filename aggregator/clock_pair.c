@@ -9,8 +9,9 @@
 #define FINE_NS 4000000000u      /* points this new stay as they are; of older ones, one in 268 ms */
 #define COARSE_BITS 28
 #define BACK_NS 1000000000u
-#define NEIGHBOURS 4u
-#define LATE_LIMIT 8u            /* late points in a row: the clock itself went back */
+#define NEIGHBOURS 12u
+#define EXCHANGE_NS 300000000u
+#define LATE_LIMIT 4u            /* late points in a row: the clock itself went back */
 /* The kernel lets nobody run a clock more than 10 % fast or slow (adjtimex(2), ADJ_TICK). */
 #define IMPOSSIBLE_SHIFT 3
 #define CONTRADICTION_PERIOD_NS (1u << 29) /* one step shows in several points */
@@ -56,7 +57,8 @@ static bool goes_back(const struct wp_clock_points *own, uint32_t i)
 {
     const struct wp_clock_point *point = &own->points[i];
     int64_t on = (int64_t)(point[1].at_ns - point->at_ns);
-    return point->offset_ns > point[1].offset_ns && (uint64_t)(point->offset_ns - point[1].offset_ns) > (uint64_t)on + BACK_NS;
+    return point->offset_ns > point[1].offset_ns &&
+        (uint64_t)(point->offset_ns - point[1].offset_ns) > (uint64_t)on + BACK_NS;
 }
 
 /* A full side: what is older than the history goes, of what is not new one point in a coarse cell stays. */
@@ -115,7 +117,8 @@ static bool is_impossible(enum wp_wedge_side side, struct wp_clock_point point, 
 
 static enum wp_clock_news condemn(struct wp_clock_pair *pair, uint64_t at_ns)
 {
-    uint64_t since = at_ns > pair->contradicted_at_ns ? at_ns - pair->contradicted_at_ns : pair->contradicted_at_ns - at_ns;
+    uint64_t since = at_ns > pair->contradicted_at_ns ? at_ns - pair->contradicted_at_ns :
+        pair->contradicted_at_ns - at_ns;
     pair->clean = 0;
     if (since < CONTRADICTION_PERIOD_NS)
         return WP_CLOCK_TIGHTER;
@@ -126,19 +129,29 @@ static enum wp_clock_news condemn(struct wp_clock_pair *pair, uint64_t at_ns)
     return WP_CLOCK_CONTRADICTION;
 }
 
-static enum wp_clock_news judge(struct wp_clock_pair *pair, enum wp_wedge_side side, struct wp_clock_point point, bool is_new,
-    const struct wp_clock_steps *const steps[2])
+/* No point of the other kind before this one agrees with it, but for those of the same exchange. */
+static bool is_amid(const struct wp_clock_points *other, uint32_t i, enum wp_wedge_side side,
+    struct wp_clock_point point, const struct wp_clock_steps *const steps[2])
+{
+    bool agrees = false;
+    for (uint32_t n = 1; n <= i && n <= NEIGHBOURS; n++) {
+        if (is_impossible(side, point, &other->points[i - n], steps))
+            return true;
+        agrees |= point.at_ns - other->points[i - n].at_ns > EXCHANGE_NS;
+    }
+    return !agrees;
+}
+
+static enum wp_clock_news judge(struct wp_clock_pair *pair, enum wp_wedge_side side, struct wp_clock_point point,
+    bool is_new, const struct wp_clock_steps *const steps[2])
 {
     struct wp_clock_points *other = &pair->sides[!side];
     uint32_t i = find(other, point.at_ns + (point.at_ns < UINT64_MAX));
     bool before = i && is_impossible(side, point, &other->points[i - 1], steps);
     bool after = i < other->count && is_impossible(side, point, &other->points[i], steps);
     if (before || after) {
-        bool is_amid = before || !i;
-        for (uint32_t n = 2; n <= i && n <= NEIGHBOURS; n++) /* the nearest may be of the same exchange */
-            is_amid |= is_impossible(side, point, &other->points[i - n], steps);
-        /* Amid old points that all say otherwise: the first host's clock went back and shows these times again. */
-        if (after && is_amid)
+        /* Amid old points that say otherwise: the first host's clock went back and shows these times again. */
+        if (after && is_amid(other, i, side, point, steps))
             for (int s = 0; s < 2; s++)
                 pair->sides[s].count = find(&pair->sides[s], point.at_ns + (s == (int)side));
         return condemn(pair, point.at_ns);
@@ -198,6 +211,8 @@ enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_wedge_s
     else if (!is_tighter(pair, side, point, &own->points[i]))
         return WP_CLOCK_NOTHING;
     own->points[i] = point;
+    if (!pair->first.at_ns || point.at_ns < pair->first.at_ns)
+        pair->first = point;
     own->is_mixed |= (i && goes_back(own, i - 1)) || (i + 1 < own->count && goes_back(own, i));
     pair->is_two_way |= pair->sides[!side].count > 0;
     pair->version++;

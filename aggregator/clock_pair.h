@@ -3,9 +3,9 @@
 #define WP_AGGREGATOR_CLOCK_PAIR_H
 /*
  * Two hosts that talk: what their messages say of the offset between their clocks. Kept as points on the first host's
- * clock, the tightest one of a cell of time and of each kind (upper, lower), for the last minute; the offset at a moment
- * comes from the two wedges around it (clock_view.h). Every constraint is exact in both clocks, so the way back is the
- * same points seen from the second host.
+ * clock, the tightest one of a cell of time and of each kind (upper, lower), for the last minute; the offset at a
+ * moment comes from the two wedges around it (clock_view.h). Every constraint is exact in both clocks, so the way back
+ * is the same points seen from the second host.
  */
 #include "aggregator/clock_view.h"
 
@@ -27,6 +27,7 @@ struct wp_clock_points { /* sorted by time, at most one a cell */
 struct wp_clock_pair {
     uint32_t nodes[2];                 /* first and second host */
     struct wp_clock_points sides[2];   /* by enum wp_wedge_side */
+    struct wp_clock_point first;       /* the earliest there ever was; at_ns 0: none */
     int64_t slope;                     /* about how fast the offset grows, times 2^32; only chooses among points */
     uint64_t slope_at_ns, contradicted_at_ns;
     uint32_t version;                  /* counts changes of the points */

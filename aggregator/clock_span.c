@@ -34,11 +34,13 @@ static struct wp_clock_span line_of(const struct span_maker *maker, double *half
     double bound = 0;
     *half_ns = INFINITY;
     if (span.to_ns > span.from_ns)
-        span.drift_ppb = (int64_t)round((double)(middle_of(last) - span.offset_ns) * 1e9 / (double)(span.to_ns - span.from_ns));
+        span.drift_ppb = (int64_t)round(1e9 * (double)(middle_of(last) - span.offset_ns) /
+            (double)(span.to_ns - span.from_ns));
     for (unsigned i = 0; i < maker->count; i++) {
         const struct knot *knot = &maker->knots[i];
         double line = (double)span.drift_ppb * (double)(knot->at_ns - span.from_ns) / 1e9;
-        double low = (double)(knot->interval.low_ns - span.offset_ns), high = (double)(knot->interval.high_ns - span.offset_ns);
+        double low = (double)(knot->interval.low_ns - span.offset_ns);
+        double high = (double)(knot->interval.high_ns - span.offset_ns);
         bound = fmax(bound, fmax(high - line, line - low));
         *half_ns = fmin(*half_ns, (high - low) / 2);
     }

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#define NEAR_NS 20000000u /* so long before all it knows of a pair the first constraints settle a moment alone */
 #define GRID_BITS 24 /* views begin and end at multiples of 17 ms, so that the next query finds them */
 
 bool wp_clock_steps_between(const struct wp_clock_steps *steps, uint64_t a_ns, uint64_t b_ns)
@@ -49,8 +50,8 @@ static uint64_t reading(const struct wp_clock_point *point, int from)
     return from ? point->at_ns + (uint64_t)point->offset_ns : point->at_ns;
 }
 
-/* The first point at or after the edge, or the one behind the last at or before it. In the second host's clock points are
- * sorted but for differing delays; to miss some is right, too. Not if that clock went back. */
+/* The first point at or after the edge, or the one behind the last at or before it. In the second host's clock points
+ * are sorted but for differing delays; to miss some is right, too. Not if that clock went back. */
 static uint32_t position(const struct wp_clock_points *points, int from, bool is_after, uint64_t edge_ns)
 {
     uint32_t low = 0, high = points->count;
@@ -82,8 +83,8 @@ static uint64_t narrow(const struct wp_clock_pair *pair, int from, bool is_after
     return limit_ns;
 }
 
-/* The points of a kind on one side, outward. The farther, the fewer are needed: of those within an eighth of their distance
- * the tightest stays, going by the pair's drift. To leave one out is always right. */
+/* The points of a kind on one side, outward. The farther, the fewer are needed: of those within an eighth of their
+ * distance the tightest stays, going by the pair's drift. To leave one out is always right. */
 static struct seen_list list_of(const struct wp_clock_pair *pair, int from, enum wp_wedge_side side, bool is_after,
     uint64_t edge_ns)
 {
@@ -92,7 +93,8 @@ static struct seen_list list_of(const struct wp_clock_pair *pair, int from, enum
     double outward = (double)pair->slope / 4294967296.0 * (is_after == !from ? 1 : -1);
     struct seen_list list = {.count = 0};
     uint64_t first_ns = 0;
-    for (uint32_t i = position(points, from, is_after, edge_ns); is_after ? i < points->count : i; is_after ? i++ : i--) {
+    uint32_t first = position(points, from, is_after, edge_ns);
+    for (uint32_t i = first; is_after ? i < points->count : i; is_after ? i++ : i--) {
         const struct wp_clock_point *point = &points->points[is_after ? i : i - 1];
         uint64_t at_ns = reading(point, from);
         if (is_after ? at_ns < edge_ns : at_ns > edge_ns)
@@ -128,9 +130,10 @@ struct walk {
     bool is_after, is_short;  /* short: no farther than the nearest constraint of each kind */
 };
 
-/* Goes outward from the edge until the constraints contradict each other or a step was told: what is beyond says nothing
- * of this side. `other_ns`: the other host's clock at the nearest point. */
-static void walk_out(const struct walk *walk, const struct seen_list lists[2], struct wp_wedge *wedge, uint64_t *other_ns)
+/* Goes outward from the edge until the constraints contradict each other or a step was told: what is beyond says
+ * nothing of this side. `other_ns`: the other host's clock at the nearest point. */
+static void walk_out(const struct walk *walk, const struct seen_list lists[2], struct wp_wedge *wedge,
+    uint64_t *other_ns)
 {
     unsigned next[2] = {0, 0};
     wp_wedge_init(wedge);
@@ -153,15 +156,15 @@ static void walk_out(const struct walk *walk, const struct seen_list lists[2], s
 static struct wp_clock_interval interval_of(const struct wp_clock_view *view, int is_after, uint64_t at_ns)
 {
     double low, high;
-    wp_wedge_interval(&view->flanks[is_after].lines, (double)(is_after ? view->high_ns - at_ns : at_ns - view->low_ns), &low,
-        &high);
+    uint64_t inward_ns = is_after ? view->high_ns - at_ns : at_ns - view->low_ns;
+    wp_wedge_interval(&view->flanks[is_after].lines, (double)inward_ns, &low, &high);
     int64_t origin_ns = view->flanks[is_after].origin_ns;
     return (struct wp_clock_interval){origin_ns + (int64_t)floor(low), origin_ns + (int64_t)ceil(high)};
 }
 
 enum crossing { CROSSED_NOT, CROSSED_PERHAPS, CROSSED };
 
-/* The other host was told to have stepped between the nearest point and the stretch, going by that point's own offset. */
+/* The other host was told to have stepped between the nearest point and the stretch, going by that point's offset. */
 static enum crossing crossing(const struct wp_clock_view *view, bool is_after, const struct wp_clock_steps *other,
     uint64_t other_ns)
 {
@@ -179,8 +182,8 @@ static enum crossing crossing(const struct wp_clock_view *view, bool is_after, c
 }
 
 /* One side of the stretch. `crossed`: whether a told step parts it from there. */
-static void make_flank(struct wp_clock_view *view, const struct wp_clock_pair *pair, int from, bool is_after, bool is_short,
-    const struct wp_clock_steps *const steps[2], enum crossing *crossed)
+static void make_flank(struct wp_clock_view *view, const struct wp_clock_pair *pair, int from, bool is_after,
+    bool is_short, const struct wp_clock_steps *const steps[2], enum crossing *crossed)
 {
     struct wp_clock_flank *flank = &view->flanks[is_after];
     struct walk walk = {.own = steps[from], .other = steps[!from], .edge_ns = is_after ? view->high_ns : view->low_ns,
@@ -212,8 +215,8 @@ void wp_clock_view_make(struct wp_clock_view *view, const struct wp_clock_pair *
     for (int i = 0; i < 2; i++) /* on which side of the step the stretch lies is known only with both sides */
         view->flanks[i].is_closed &= crossed[i] == CROSSED_NOT || view->flanks[!i].is_closed;
     view->is_settled = view->flanks[0].is_closed && view->flanks[1].is_closed;
-    /* With one side alone, a step that nobody saw may part any of its constraints from the stretch: the nearest ones are
-     * the ones to believe. */
+    /* With one side alone, a step that nobody saw may part any of its constraints from the stretch: the nearest ones
+     * are the ones to believe. */
     for (int i = 0; i < 2; i++)
         if (view->flanks[i].is_closed && !view->is_settled)
             make_flank(view, pair, from, i, true, steps, &crossed[i]);
@@ -233,10 +236,17 @@ bool wp_clock_view_at(const struct wp_clock_view *view, uint64_t at_ns, struct w
     return interval->low_ns <= interval->high_ns;
 }
 
+/* Two hosts begin to talk: nothing that is known of them can be from before a step that nobody saw. */
+static bool is_beginning(const struct wp_clock_pair *pair, int from, uint64_t at_ns)
+{
+    bool is_steady = !pair->contradicted_at_ns && !pair->sides[0].is_mixed && !pair->sides[1].is_mixed;
+    return is_steady && pair->first.at_ns && at_ns <= reading(&pair->first, from) + NEAR_NS;
+}
+
 bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uint64_t slack_ns,
     const struct wp_clock_steps *const steps[2], struct wp_clock_interval *interval, bool *is_settled)
 {
-    if (slack_ns > WP_CLOCK_WINDOW_NS)
+    if (slack_ns > WP_CLOCK_WINDOW_NS) /* nothing is near enough */
         return false;
     uint64_t first_ns = at_ns > slack_ns ? at_ns - slack_ns : 0;
     uint64_t last_ns = at_ns < UINT64_MAX - slack_ns ? at_ns + slack_ns : UINT64_MAX;
@@ -256,6 +266,6 @@ bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uin
         return false;
     interval->low_ns = last.low_ns < interval->low_ns ? last.low_ns : interval->low_ns;
     interval->high_ns = last.high_ns > interval->high_ns ? last.high_ns : interval->high_ns;
-    *is_settled = view->is_settled;
+    *is_settled = view->is_settled || (view->flanks[1].is_closed && high_ns - last_ns <= NEAR_NS && is_beginning(pair, from, last_ns));
     return true;
 }

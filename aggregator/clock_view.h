@@ -2,9 +2,9 @@
 #ifndef WP_AGGREGATOR_CLOCK_VIEW_H
 #define WP_AGGREGATOR_CLOCK_VIEW_H
 /*
- * The offset between two hosts at a moment: two wedges, one of the constraints before it and one of those after it. What
- * may have happened to a clock unseen, happened on one side; so the interval that holds for either is what is promised
- * (docs/clock.md).
+ * The offset between two hosts at a moment: two wedges, one of the constraints before it and one of those after it.
+ * What may have happened to a clock unseen, happened on one side; so the interval that holds for either is what is
+ * promised (docs/clock.md).
  */
 #include "aggregator/clock_wedge.h"
 
@@ -21,7 +21,8 @@ struct wp_clock_steps {
     uint32_t count, told;
 };
 
-/* Two wedges around a stretch of time that holds no constraint that counts; the work of a query, kept for the next one. */
+/* Two wedges around a stretch of time that holds no constraint that counts; the work of a query, kept for the next
+ * one. */
 struct wp_clock_view {
     uint64_t low_ns, high_ns;     /* the stretch, in the clock it is seen from; high 0: none */
     uint32_t version, told;       /* of the pair, and of both hosts' steps */
@@ -39,7 +40,7 @@ struct wp_clock_interval {
 
 /* The offset from host `from` (0 first, 1 second) to the other one at `at_ns` of from's clock, or at any time up to
  * `slack_ns` from that. `steps`: of the two hosts. False: not known.
- * Settled: there are constraints of both kinds on both sides of the moment. */
+ * Settled: there are constraints of both kinds on both sides of the moment, or it is just before all of them. */
 bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uint64_t slack_ns,
     const struct wp_clock_steps *const steps[2], struct wp_clock_interval *interval, bool *is_settled);
 /* The wedges around [low, high], at most WP_CLOCK_WINDOW_NS long. */

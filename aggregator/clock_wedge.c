@@ -37,8 +37,8 @@ static void push(struct wp_wedge_hull *hull, double distance, double value)
         hull->touched = n;
 }
 
-/* The other side's extreme line passes on the wrong side of the new constraint: turns it about its hull until it does not.
- * False: that would turn it beyond `least`. */
+/* The other side's extreme line passes on the wrong side of the new constraint: turns it about its hull until it does
+ * not. False: that would turn it beyond `least`. */
 static bool turn(struct wp_wedge_hull *other, double distance, double value, double least, double *slope, double *top)
 {
     const double *d = other->distance, *v = other->value;

@@ -2,11 +2,11 @@
 #ifndef WP_AGGREGATOR_CLOCK_WEDGE_H
 #define WP_AGGREGATOR_CLOCK_WEDGE_H
 /*
- * The lines that a clock's offset may follow, seen from one moment (the origin) to one side of it: all that pass below the
- * upper constraints and above the lower ones. The two convex hulls are built outward from the origin, a constraint at a
- * time; what is asked for are the lines of extreme slope that touch both (Duda et al. 1987; Poirier, Roy and Dagenais
- * 2010; docs/clock.md has the mathematics). A constraint loosens with the square of its distance, by WP_CLOCK_WANDER: the
- * offset need not follow a line, its slope may change slowly.
+ * The lines that a clock's offset may follow, seen from one moment (the origin) to one side of it: all that pass below
+ * the upper constraints and above the lower ones. The two convex hulls are built outward from the origin, a constraint
+ * at a time; what is asked for are the lines of extreme slope that touch both (Duda et al. 1987; Poirier, Roy and
+ * Dagenais 2010; docs/clock.md has the mathematics). A constraint loosens with the square of its distance, by
+ * WP_CLOCK_WANDER: the offset need not follow a line, its slope may change slowly.
  */
 #include <stdbool.h>
 
@@ -34,8 +34,8 @@ struct wp_wedge {
 };
 
 void wp_wedge_init(struct wp_wedge *wedge);
-/* `value`: what the offset is at most (upper) or at least (lower) at `distance` >= 0, in ns, no nearer than the one before.
- * False: no line agrees with it and with those before, or there is no room; the wedge is as before. */
+/* `value`: what the offset is at most (upper) or at least (lower) at `distance` >= 0, in ns, no nearer than the one
+ * before. False: no line agrees with it and with those before, or there is no room; the wedge is as before. */
 bool wp_wedge_add(struct wp_wedge *wedge, enum wp_wedge_side side, double distance, double value);
 /* There are constraints of both kinds. */
 bool wp_wedge_is_closed(const struct wp_wedge *wedge);

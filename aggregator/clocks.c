@@ -177,13 +177,15 @@ void wp_clocks_remove(struct wp_clocks *clocks, uint32_t node)
 
 /* --- constraints --- */
 
-static void steps_of(const struct wp_clocks *clocks, const struct wp_clock_pair *pair, const struct wp_clock_steps *steps[2])
+static void steps_of(const struct wp_clocks *clocks, const struct wp_clock_pair *pair,
+    const struct wp_clock_steps *steps[2])
 {
     steps[0] = &clocks->nodes[pair->nodes[0]].steps;
     steps[1] = &clocks->nodes[pair->nodes[1]].steps;
 }
 
-static void take_in(struct wp_clocks *clocks, struct wp_clock_pair *pair, enum wp_wedge_side side, struct wp_clock_point point)
+static void take_in(struct wp_clocks *clocks, struct wp_clock_pair *pair, enum wp_wedge_side side,
+    struct wp_clock_point point)
 {
     const struct wp_clock_steps *steps[2];
     struct wp_clock_health *counts[2];
@@ -372,7 +374,8 @@ static void explore(struct wp_clocks *clocks, struct search *search, uint32_t at
         struct way farther;
         if (peer->search != clocks->search || peer->hops >= hops || search->tried++ >= TRIED_LIMIT)
             continue;
-        if (hop(clocks, at, next, way, &farther) && (!search->is_found || farther.is_settled > search->best.is_settled ||
+        if (hop(clocks, at, next, way, &farther) &&
+            (!search->is_found || farther.is_settled > search->best.is_settled ||
                 farther.bound_ns < search->best.bound_ns))
             explore(clocks, search, next, &farther, hops - 1);
     }

@@ -13,6 +13,7 @@
 #define FIRST_PROBES_NS 100000000u
 #define PROBES_NS 1000000000u
 #define SESSIONS 4096u       /* live ones */
+#define HOST_SESSIONS 64u    /* live ones of one host; a collector that never says Bye leaves one behind at each start */
 #define FINISHED 65536u      /* remembered ones; of those before them the store knows */
 
 /* A peer's place. Of a session that is finished only what tells it so again is kept. */
@@ -24,6 +25,7 @@ struct seat {
     uint64_t probed_ns;         /* when its clock was last asked */
     uint32_t probes;
     bool is_committed;          /* all of it; the session stays while other hosts' explanations need it */
+    uint64_t heard;             /* the engine's count of messages at its last one */
 };
 
 struct wp_engine {
@@ -36,7 +38,7 @@ struct wp_engine {
     bool has_acks;              /* since the last ones there was a commit, or a Hello again */
     struct wp_intmap by_peer;   /* peer -> index of its seat */
     struct wp_batch batch;      /* decoded in place, kept for its storage */
-    uint64_t last_commit_ns;
+    uint64_t last_commit_ns, messages;
 };
 
 int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *options, const struct wp_logger *logger,
@@ -53,7 +55,7 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
     if (rc)
         wp_error_set(err, rc, "out of memory");
     else
-        rc = wp_store_open(&engine->store, options->store, true, err);
+        rc = wp_store_open_shard(&engine->store, options->store, options->shard, err);
     if (rc) {
         wp_fleet_destroy(engine->fleet);
         free(engine);
@@ -161,6 +163,37 @@ static int refuse_clone(const struct wp_engine *engine, const struct wp_hello *h
     return 0;
 }
 
+static void end_session(struct wp_engine *engine, struct wp_host_session *session)
+{
+    wp_host_session_close(session);
+    wp_log(engine->logger, WP_LOG_INFO, "session ends host=%s batches=%llu breaks=%llu healed=%llu", session->hostname,
+        (unsigned long long)session->last_seq, (unsigned long long)session->timeline.counts.chain_breaks,
+        (unsigned long long)(session->timeline.counts.healed_in + session->timeline.counts.healed_out));
+}
+
+/* A host has its share of the seats: when it takes more, the one of its sessions that was silent longest is ended for it. */
+static void make_place(struct wp_engine *engine, const uint8_t host[16])
+{
+    struct wp_host_session *oldest = NULL;
+    uint64_t heard = UINT64_MAX;
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < engine->count; i++) {
+        struct seat *seat = &engine->seats[i];
+        if (!seat->session || seat->session->is_closing || memcmp(seat->session->host, host, 16))
+            continue;
+        live++;
+        if (seat->heard < heard) {
+            heard = seat->heard;
+            oldest = seat->session;
+        }
+    }
+    if (live < HOST_SESSIONS)
+        return;
+    wp_log(engine->logger, WP_LOG_WARN, "more than %u sessions of one host, the one that was silent longest is ended host=%s",
+        HOST_SESSIONS, oldest->hostname);
+    end_session(engine, oldest);
+}
+
 static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct seat **out,
     struct wp_error *err)
 {
@@ -168,6 +201,7 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
     uint64_t last_seq;
     if (engine->live == SESSIONS)
         return wp_error_set(err, -EACCES, "this aggregator already has %u sessions", SESSIONS);
+    make_place(engine, hello->host);
     int rc = refuse_clone(engine, hello, err);
     if (rc)
         return rc;
@@ -203,6 +237,7 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
     int rc = seat ? 0 : seat_session(engine, peer, hello, &seat, err);
     if (rc)
         return rc;
+    seat->heard = ++engine->messages;
     seat->told_seq = 0; /* what was said to it before may be lost */
     engine->has_acks = true;
     welcome->resume_seq = seat->session ? seat->session->next_seq : seat->last_seq + 1;
@@ -214,6 +249,7 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
     struct seat *seat = seat_of(engine, peer);
     if (!seat)
         return wp_error_set(err, -ENOTCONN, "a batch before Hello");
+    seat->heard = ++engine->messages;
     if (!seat->session)
         return 0;
     int rc = wp_batch_decode(&engine->batch, bytes, size, err);
@@ -268,11 +304,7 @@ int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err)
         return wp_error_set(err, -ENOTCONN, "Bye before Hello");
     if (!seat->session || seat->session->is_closing)
         return 0;
-    struct wp_host_session *session = seat->session;
-    wp_host_session_close(session);
-    wp_log(engine->logger, WP_LOG_INFO, "session ends host=%s batches=%llu breaks=%llu healed=%llu", session->hostname,
-        (unsigned long long)session->last_seq, (unsigned long long)session->timeline.counts.chain_breaks,
-        (unsigned long long)(session->timeline.counts.healed_in + session->timeline.counts.healed_out));
+    end_session(engine, seat->session);
     return 0;
 }
 

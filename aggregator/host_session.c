@@ -12,6 +12,7 @@
 #define DROP_SPANS 4096u
 #define AUTO_CHOICE_NS 5000000000u /* services are picked after this much of the recording */
 #define GAP_EPOCHS 3600u           /* without an event: taken in one step */
+#define SESSION_NS ((uint64_t)10 * 366 * 86400 * 1000000000) /* from its anchor; a trace may be of a host that was up for years */
 
 /* --- drops --- */
 
@@ -101,6 +102,7 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     session->logger = logger;
     session->next_seq = 1;
     session->real_offset_ns = (int64_t)(hello->start_real_ns - hello->start_mono_ns);
+    session->latest_ns = hello->start_mono_ns + SESSION_NS;
     wp_id_from(hello->release && *hello->release ? hello->release : default_release, session->release,
         sizeof(session->release));
     session->dictionary = wp_dictionary_create();
@@ -222,6 +224,28 @@ static uint64_t known_ns(const struct wp_host_session *session)
     return session->watermark_ns > last_ns ? session->watermark_ns : last_ns;
 }
 
+static int too_late(struct wp_error *err, const struct wp_batch *batch, const char *what)
+{
+    return wp_error_set(err, -EINVAL, "batch %llu has %s in the far future", (unsigned long long)batch->seq, what);
+}
+
+/* A time that is years ahead would file everything of the session in a timebox that nothing else ever reaches. */
+static int check_times(const struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
+{
+    uint64_t latest_ns = session->latest_ns;
+    if (batch->watermark_ns > latest_ns && !batch->is_last) /* behind the last one nothing comes: it may promise all */
+        return too_late(err, batch, "a watermark");
+    if (batch->event_count && batch->events[batch->event_count - 1].time_ns > latest_ns) /* they are sorted */
+        return too_late(err, batch, "an event");
+    for (uint32_t i = 0; i < batch->drop_count; i++)
+        if (batch->drops[i].to_ns > latest_ns)
+            return too_late(err, batch, "drops");
+    for (uint32_t i = 0; i < batch->thread_count; i++)
+        if (batch->threads[i].start_ns > latest_ns)
+            return too_late(err, batch, "a thread");
+    return 0;
+}
+
 int wp_host_session_take(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
 {
     if (batch->seq < session->next_seq)
@@ -229,7 +253,10 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
     if (batch->seq > session->next_seq)
         return wp_error_set(err, -ESTALE, "batch %llu came where %llu is next", (unsigned long long)batch->seq,
             (unsigned long long)session->next_seq);
-    int rc = wp_dictionary_apply(session->dictionary, batch, err);
+    int rc = check_times(session, batch, err);
+    if (rc)
+        return rc;
+    rc = wp_dictionary_apply(session->dictionary, batch, err);
     if (rc)
         return wp_error_wrap(err, rc, "batch %llu", (unsigned long long)batch->seq);
     take_drops(session, batch);
@@ -255,7 +282,8 @@ uint64_t wp_host_session_durable_seq(struct wp_host_session *session)
     uint32_t done = 0;
     while (done < session->mark_count && (session->is_ended || session->marks[done].last_ns <= session->resolved_ns))
         session->acked_seq = session->marks[done++].seq;
-    memmove(session->marks, session->marks + done, (session->mark_count - done) * sizeof(*session->marks));
+    if (done)
+        memmove(session->marks, session->marks + done, (session->mark_count - done) * sizeof(*session->marks));
     session->mark_count -= done;
     return session->acked_seq;
 }

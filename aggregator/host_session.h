@@ -62,6 +62,7 @@ struct wp_host_session {
     char **services;            /* which; owned */
     uint32_t service_count;
     int64_t real_offset_ns;
+    uint64_t latest_ns;         /* no time of the host is believed to be after this */
     uint64_t next_seq;          /* the batch that must come next */
     uint64_t last_seq;          /* the last batch taken */
     uint64_t watermark_ns, resolved_ns, committed_ns;

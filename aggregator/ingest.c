@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/ingest.h"
 
+#include "common/service.h"
+
 #include <errno.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,7 +49,9 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
     int rc = 0;
     switch (message->kind) {
     case WP_SERVER_HELLO:
-        rc = wp_engine_hello(ingest->engine, message->peer, message->hello, &welcome, &why);
+        rc = wp_hello_check_clock(message->hello, now(CLOCK_REALTIME), &why);
+        if (!rc)
+            rc = wp_engine_hello(ingest->engine, message->peer, message->hello, &welcome, &why);
         if (!rc)
             wp_server_welcome(ingest->server, message->peer, &welcome);
         break;
@@ -91,10 +95,19 @@ static void probe(void *context, uint32_t peer)
     wp_server_probe(ingest->server, peer);
 }
 
+static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_options *options)
+{
+    if (!options->reload || !*options->reload)
+        return;
+    *options->reload = 0;
+    wp_server_reload(ingest->server);
+}
+
 static int run(struct ingest *ingest, const struct wp_ingest_options *options, struct wp_error *err)
 {
     for (;;) {
         struct wp_server_message message;
+        wp_service_tick(options->service);
         int got = wp_server_poll(ingest->server, WAIT_MS, &message, err);
         if (got < 0 && got != -EINTR)
             return got;
@@ -104,6 +117,7 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
             wp_engine_step(ingest->engine, now_ns);
             wp_engine_probes(ingest->engine, now_ns, probe, ingest);
         }
+        reload_if_asked(ingest, options);
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
         int rc = got == 1 ? take(ingest, &message, err) : 0;
         if (!rc)
@@ -121,15 +135,18 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     const struct wp_logger *logger, struct wp_error *err)
 {
     struct ingest ingest = {.logger = logger};
+    struct wp_server_options server = {.endpoint = options->endpoint, .key_path = options->key_path,
+        .allow_path = options->allow_path, .is_insecure = options->is_insecure, .logger = logger};
     int rc = wp_engine_create(&ingest.engine, engine, logger, err);
     if (!rc)
-        rc = wp_server_open(&ingest.server, options->endpoint, err);
+        rc = wp_server_open_with(&ingest.server, &server, err);
     if (!rc && options->ready_fd >= 0) {
         ssize_t done = write(options->ready_fd, "ready\n", 6);
         (void)done;
         close(options->ready_fd);
     }
     if (!rc) {
+        wp_service_ready(options->service);
         wp_log(logger, WP_LOG_INFO, "listening endpoint=%s store=%s", options->endpoint, engine->store);
         rc = run(&ingest, options, err);
     }

@@ -7,11 +7,17 @@
 
 #include <signal.h>
 
+struct wp_service;
+
 struct wp_ingest_options {
     const char *endpoint;
+    const char *key_path, *allow_path;   /* of a tcp:// endpoint; NULL: none */
+    bool is_insecure;                    /* tcp:// without keys is meant so */
     uint32_t exit_after_sessions;        /* 0: goes on */
     int ready_fd;                        /* "ready\n" goes there when bound; -1 none */
     const volatile sig_atomic_t *stop;   /* set by a signal: finish what is there and end */
+    volatile sig_atomic_t *reload;       /* set by a signal: read again what can be; NULL: none */
+    struct wp_service *service;          /* borrowed; NULL: no supervisor */
 };
 
 int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest_options *options,

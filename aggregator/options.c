@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/options.h"
 
+#include "common/config.h"
 #include "common/path.h"
 #include "common/version.h"
 
@@ -11,10 +12,13 @@
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
     KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
-    KEY_GIVE_UP, KEY_RELEASE_RULE };
+    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE };
 
 static const struct argp_option option_table[] = {
     {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
+    {"key", KEY_KEY, "FILE", 0, "this aggregator's secret key for tcp:// (wakepath keygen makes one)", 0},
+    {"allow", KEY_ALLOW, "FILE", 0, "who may connect by tcp://: a list of public keys, or a folder of *.pub; read again when it changes", 0},
+    {"insecure", KEY_INSECURE, 0, 0, "let everybody read and send by tcp://, without keys", 0},
     {"store", KEY_STORE, "ROOT", 0, "the store's folder", 0},
     {"release", KEY_RELEASE, "ID", 0, "release of hosts that do not say theirs (default: unversioned)", 0},
     {"release-rule", KEY_RELEASE_RULE, "ID=SELECTOR", 0, "what the selector picks runs that release, if it does not say itself "
@@ -96,6 +100,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct wp_engine_options *engine = &options->engine;
     switch (key) {
     case KEY_BIND: options->ingest.endpoint = argument; break;
+    case KEY_KEY: options->ingest.key_path = argument; break;
+    case KEY_ALLOW: options->ingest.allow_path = argument; break;
+    case KEY_INSECURE: options->ingest.is_insecure = true; break;
     case KEY_STORE: engine->store = argument; break;
     case KEY_RELEASE:
         if (!wp_id_valid(argument))
@@ -138,13 +145,15 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc, char **argv)
 {
+    static const char *const flags_only[] = {"ready-fd", NULL};
+    static const struct wp_config_spec spec = {"aggregator", "/etc/wakepath/aggregator.conf", flags_only};
     static const struct argp argp = {option_table, parse_option, NULL,
         "Receives the events of collectors, rebuilds who waited for whom, and files reports in a store.", NULL, NULL, NULL};
     *options = (struct wp_aggregator_options){.engine = WP_ENGINE_DEFAULTS, .ingest = {.ready_fd = -1},
         .log_level = WP_LOG_INFO};
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version = "wakepath-aggregator " WP_VERSION;
-    argp_parse(&argp, argc, argv, 0, NULL, options);
+    wp_config_parse(&options->config, &spec, &argp, argc, argv, options);
 }
 
 void wp_aggregator_options_fini(struct wp_aggregator_options *options)
@@ -155,4 +164,5 @@ void wp_aggregator_options_fini(struct wp_aggregator_options *options)
         wp_selector_fini(&options->release_rules[i].selector);
     free(options->release_rules);
     free(options->rules);
+    wp_config_destroy(options->config);
 }

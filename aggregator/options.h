@@ -4,15 +4,18 @@
 /* The command line of wakepath-aggregator. */
 #include "aggregator/ingest.h"
 
+struct wp_config;
+
 struct wp_aggregator_options {
     struct wp_engine_options engine;
     struct wp_ingest_options ingest;
     struct wp_release_rule *release_rules; /* owned */
     struct wp_aggregate_rule *rules; /* owned */
     enum wp_log_level log_level;
+    struct wp_config *config;        /* owned; strings point into it */
 };
 
-/* Parses; prints usage and exits 64 on a bad command line (argp). */
+/* Command line, environment and file; prints usage and exits 64 on a bad one (argp). */
 void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc, char **argv);
 void wp_aggregator_options_fini(struct wp_aggregator_options *options);
 

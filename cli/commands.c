@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
 
+#include "cli/keygen.h"
 #include "cli/program.h"
 #include "cli/record.h"
 #include "common/version.h"
@@ -21,6 +22,7 @@ struct command {
 
 static int run_record(const struct command *command, int argc, char **argv);
 static int run_program(const struct command *command, int argc, char **argv);
+static int run_keygen(const struct command *command, int argc, char **argv);
 static int run_help(const struct command *command, int argc, char **argv);
 
 static const struct command commands[] = {
@@ -29,6 +31,7 @@ static const struct command commands[] = {
     {"aggregator", run_program, "wakepath-aggregator", "receive events, work out who waited for whom, file it"},
     {"reporter", run_program, "wakepath-reporter", "make pages, JSON or text from a store"},
     {"store", run_program, "wakepath-store", "look into a store and check it"},
+    {"keygen", run_keygen, NULL, "make a key pair for a collector or an aggregator"},
     {"help", run_help, NULL, "this list, or the help of a sub-command"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -59,6 +62,14 @@ static int run_record(const struct command *command, int argc, char **argv)
         complain(&err);
     wp_record_options_fini(&options);
     return code;
+}
+
+static int run_keygen(const struct command *command, int argc, char **argv)
+{
+    struct wp_error err = {0};
+    (void)command;
+    argv[0] = "wakepath keygen";
+    return wp_keygen_run(argc, argv, stdout, &err) ? complain(&err) : WP_EXIT_OK;
 }
 
 static int run_program(const struct command *command, int argc, char **argv)

@@ -81,6 +81,7 @@ int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *chi
     struct wp_args args = {0};
     child->name = "aggregator";
     wp_args_add(&args, "wakepath-aggregator");
+    wp_args_add(&args, "--no-config"); /* that is the machine's own, not this recording's */
     add_common(parts, &args, "--bind");
     wp_args_add(&args, "--store");
     wp_args_add(&args, parts->place->store);
@@ -104,6 +105,7 @@ int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *chil
     struct wp_args args = {0};
     child->name = "collector";
     wp_args_add(&args, "wakepath-collector");
+    wp_args_add(&args, "--no-config");
     add_common(parts, &args, "--connect");
     wp_args_add(&args, "--frequency");
     wp_args_addf(&args, "%u", parts->options->frequency_hz);
@@ -129,12 +131,17 @@ int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child
     struct wp_args args = {0};
     child->name = "reporter";
     wp_args_add(&args, "wakepath-reporter");
+    wp_args_add(&args, "--no-config");
     wp_args_add(&args, "--store");
     wp_args_add(&args, parts->place->store);
     wp_args_add(&args, "--release");
     wp_args_add(&args, parts->release);
     wp_args_add(&args, "--out");
     wp_args_add(&args, parts->place->out);
+    if (parts->options->command) { /* one that ran from start to end: the whole of it is compared */
+        wp_args_add(&args, "--per");
+        wp_args_add(&args, "recording");
+    }
     if (!parts->options->is_verbose)
         wp_args_add(&args, "--quiet");
     int rc = start(parts, child, &args, -1, err);

@@ -7,6 +7,7 @@
 #include "collector/probe.h"
 #include "collector/replay.h"
 #include "collector/source_perf_script.h"
+#include "common/service.h"
 #include "proto/frame.h"
 
 #include <errno.h>
@@ -96,6 +97,7 @@ static int await_welcome(struct collector *c, struct wp_error *err)
 
 static void tell_ready(const struct wp_collector_options *options)
 {
+    wp_service_ready(options->service);
     if (options->ready_fd < 0)
         return;
     ssize_t done = write(options->ready_fd, "ready\n", 6);
@@ -113,6 +115,7 @@ static int run_source(struct collector *c, struct wp_error *err)
         if (is_over && !is_stopped)
             c->source->ops->stop(c->source);
         is_stopped = is_stopped || is_over;
+        wp_service_tick(c->options->service);
         int more = c->source->ops->poll(c->source, LOOK_MS, &sink, err);
         int rc = more < 0 ? more : wp_outlet_pump(c->outlet, 0, err);
         if (rc || !more)

@@ -6,9 +6,12 @@
 #include "collector/source_bpf.h"
 #include "collector/test_clock.h"
 #include "common/log.h"
+#include "proto/transport.h"
 
 #include <signal.h>
 #include <stdio.h>
+
+struct wp_service;
 
 #define WP_COLLECTOR_LIST 64u
 
@@ -33,6 +36,7 @@ struct wp_collector_options {
     bool says_stats;
     int ready_fd;                   /* -1: none */
     volatile sig_atomic_t *stop;    /* borrowed */
+    struct wp_service *service;     /* borrowed; NULL: no supervisor */
 };
 
 /* 0 when the source has ended or was stopped and everything has arrived. */

@@ -1,28 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/collector_options.h"
+#include "common/config.h"
+#include "common/service.h"
 #include "common/version.h"
 
-static volatile sig_atomic_t stop_asked; /* the one thing that a signal handler may touch */
+static volatile sig_atomic_t stop_asked, reload_asked; /* the two things that a signal handler may touch */
 
-static void ask_stop(int signal)
+static void take_signal(int signal)
 {
-    (void)signal;
-    stop_asked = 1;
+    if (signal == SIGHUP)
+        reload_asked = 1;
+    else
+        stop_asked = 1;
+}
+
+struct daemon {
+    struct wp_logger logger;
+    struct wp_config *config;
+};
+
+static void reload(void *context)
+{
+    static const struct wp_config_live live[] = {{"log-level", wp_config_apply_log_level}, {0}};
+    struct daemon *daemon = context;
+    wp_config_reload(daemon->config, live, &daemon->logger, &daemon->logger);
 }
 
 int main(int argc, char **argv)
 {
     struct wp_collector_options options;
-    struct wp_logger logger = {"wakepath-collector", WP_LOG_INFO, 2};
+    struct daemon daemon = {.logger = {"wakepath-collector", WP_LOG_INFO, 2}};
+    struct wp_service service = {.reload = &reload_asked, .on_reload = reload, .context = &daemon};
     struct wp_error err = {0};
-    wp_collector_options_parse(&options, &logger.level, argc, argv);
-    struct sigaction action = {.sa_handler = ask_stop};
+    struct sigaction action = {.sa_handler = take_signal};
+    sigaction(SIGHUP, &action, NULL); /* first: a reload asked early must not end us */
+    wp_collector_options_parse(&options, &daemon.logger.level, &daemon.config, argc, argv);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+    wp_service_init(&service);
     options.stop = &stop_asked;
-    int rc = wp_collector_run(&options, &logger, &err);
+    options.service = &service;
+    int rc = wp_collector_run(&options, &daemon.logger, &err);
     if (rc)
-        wp_log(&logger, WP_LOG_ERROR, "%s", err.text);
+        wp_log(&daemon.logger, WP_LOG_ERROR, "%s", err.text);
+    wp_service_fini(&service);
+    wp_config_destroy(daemon.config);
     return rc ? WP_EXIT_FAILURE : WP_EXIT_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/collector_options.h"
 
+#include "common/config.h"
 #include "common/path.h"
 #include "common/version.h"
 
@@ -12,7 +13,7 @@
 
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
-    KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_PROBE };
+    KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_PROBE };
 
 #define DEFAULT_SPOOL "/var/spool/wakepath"
 #define SPOOL_LIMIT ((uint64_t)256 << 20)
@@ -23,6 +24,9 @@ static const struct argp_option option_table[] = {
     {"source", KEY_SOURCE, "SOURCE", 0, "bpf (default: the live kernel), perf-script:FILE (or -), capture:FILE", 0},
     {"connect", KEY_CONNECT, "ENDPOINT", 0, "send to the aggregator there: ipc:///path or tcp://address:port; may be repeated, the next "
         "one is for when one does not answer", 0},
+    {"key", KEY_KEY, "FILE", 0, "this host's secret key for tcp:// (wakepath keygen makes one)", 0},
+    {"server-key", KEY_SERVER_KEY, "FILE", 0, "the aggregator's public key; one for all --connect, or one for each", 0},
+    {"insecure", KEY_INSECURE, 0, 0, "send by tcp:// in plaintext, without keys", 0},
     {"spool", KEY_SPOOL, "DIR", 0, "keep there what no aggregator has acknowledged, or none for memory (default: " DEFAULT_SPOOL
         " for the live kernel and a tcp endpoint)", 0},
     {"spool-limit", KEY_SPOOL_LIMIT, "BYTES", 0, "of the spool, with K, M or G; the oldest goes when it is full (default 256M)", 0},
@@ -123,6 +127,13 @@ static void take_endpoint(struct wp_endpoints *endpoints, struct argp_state *sta
     endpoints->names[endpoints->count++] = text;
 }
 
+static void take_server_key(struct wp_endpoints *endpoints, struct argp_state *state, const char *text)
+{
+    if (endpoints->server_key_count == WP_ENDPOINTS)
+        argp_error(state, "more than %u of --server-key", WP_ENDPOINTS);
+    endpoints->server_key_paths[endpoints->server_key_count++] = text;
+}
+
 static void take_spool_limit(struct wp_outlet_options *outlet, struct argp_state *state, const char *text)
 {
     char *end;
@@ -153,6 +164,9 @@ static void check(const struct wp_collector_options *o, struct argp_state *state
         return;
     if (!o->outlet.endpoints.count && !o->outlet.output)
         argp_error(state, "--connect or --output is needed");
+    unsigned keys = o->outlet.endpoints.server_key_count;
+    if (keys > 1 && keys != o->outlet.endpoints.count)
+        argp_error(state, "%u of --server-key for %u of --connect: give one for all or one for each", keys, o->outlet.endpoints.count);
     if (!o->outlet.endpoints.count && o->outlet.spool)
         argp_error(state, "--spool is for --connect");
     if (o->source != WP_FROM_BPF && (o->bpf.filter_pid || o->bpf.netns_inum || o->pattern_count))
@@ -167,6 +181,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     switch (key) {
     case KEY_SOURCE: take_source(o, state, argument); break;
     case KEY_CONNECT: take_endpoint(&o->outlet.endpoints, state, argument); break;
+    case KEY_KEY: o->outlet.endpoints.key_path = argument; break;
+    case KEY_SERVER_KEY: take_server_key(&o->outlet.endpoints, state, argument); break;
+    case KEY_INSECURE: o->outlet.endpoints.is_insecure = true; break;
     case KEY_SPOOL: o->outlet.spool = argument; break;
     case KEY_SPOOL_LIMIT: take_spool_limit(&o->outlet, state, argument); break;
     case KEY_OUTPUT: o->outlet.output = argument; break;
@@ -210,8 +227,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-void wp_collector_options_parse(struct wp_collector_options *options, enum wp_log_level *log_level, int argc, char **argv)
+void wp_collector_options_parse(struct wp_collector_options *options, enum wp_log_level *log_level,
+    struct wp_config **config, int argc, char **argv)
 {
+    static const char *const flags_only[] = {"ready-fd", "command-pid", NULL};
+    static const struct wp_config_spec spec = {"collector", "/etc/wakepath/collector.conf", flags_only};
     static const struct argp argp = {option_table, parse_option, NULL,
         "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL, NULL, NULL};
     struct parse parse = {options, log_level};
@@ -220,5 +240,5 @@ void wp_collector_options_parse(struct wp_collector_options *options, enum wp_lo
     *log_level = WP_LOG_INFO;
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version = "wakepath-collector " WP_VERSION;
-    argp_parse(&argp, argc, argv, 0, NULL, &parse);
+    wp_config_parse(config, &spec, &argp, argc, argv, &parse);
 }

@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "proto/batch.h"
 #include "proto/session.h"
+#include "proto/transport.h"
 
 struct wp_outlet;
 

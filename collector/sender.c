@@ -53,7 +53,10 @@ static int open_client(struct wp_sender *s, struct wp_error *err)
 {
     s->tried_ms = now_ms();
     s->told = 0;
-    int rc = wp_client_open(&s->client, endpoint(s), s->hello, err);
+    const struct wp_endpoints *all = s->endpoints;
+    const char *server_key = all->server_key_count > 1 ? all->server_key_paths[s->current] : all->server_key_paths[0];
+    int rc = wp_client_open_with(&s->client, &(struct wp_client_options){.endpoint = endpoint(s), .key_path = all->key_path,
+        .server_key_path = server_key, .is_insecure = all->is_insecure}, s->hello, err);
     if (!rc && s->clock_ns)
         wp_client_answer_probes(s->client, s->clock_ns, s->clock_context);
     return rc;
@@ -142,8 +145,9 @@ static void warn_of_absence(struct wp_sender *s)
 {
     uint64_t now = now_ms();
     if (now - s->heard_ms > ABSENT_MS && wp_log_allowed(&s->absence, now * 1000000, ABSENT_NS))
-        wp_log(s->logger, WP_LOG_WARN, "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%llu", endpoint(s),
-            (unsigned long long)(now - s->heard_ms) / 1000, (unsigned long long)wp_outbox_waiting(s->outbox));
+        wp_log(s->logger, WP_LOG_WARN, "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%llu reason=\"%s\"", endpoint(s),
+            (unsigned long long)(now - s->heard_ms) / 1000, (unsigned long long)wp_outbox_waiting(s->outbox),
+            wp_client_trouble(s->client));
 }
 
 /* --- another aggregator --- */

@@ -11,8 +11,12 @@
 #define WP_ENDPOINTS 16u
 
 struct wp_endpoints {
-    const char *names[WP_ENDPOINTS]; /* borrowed */
+    const char *names[WP_ENDPOINTS]; /* borrowed, as all texts here */
     unsigned count;
+    const char *key_path;            /* for tcp://; see wp_client_options */
+    const char *server_key_paths[WP_ENDPOINTS]; /* one for all, or one for each */
+    unsigned server_key_count;
+    bool is_insecure;
 };
 
 struct wp_sender;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define ENTRIES_LIMIT (1u << 26)          /* of one kind in one session */
-#define TEXT_LIMIT ((size_t)1 << 30)      /* bytes of all strings of one session */
+#define BYTES_LIMIT ((size_t)1 << 30)     /* of all strings and entries of one session */
 #define BLOCK_BYTES ((size_t)256 << 10)
 #define DEVICES 4096u
 
@@ -28,7 +28,7 @@ enum { STRINGS, THREADS, SOCKETS, OBJECTS, FRAMES, STACKS, TABLES };
 struct wp_dictionary {
     struct table tables[TABLES];
     struct block *blocks;
-    size_t text_bytes;
+    size_t text_bytes, limit_bytes;
     struct wp_device_entry *devices;
     uint32_t device_count;
 };
@@ -40,7 +40,14 @@ struct wp_dictionary *wp_dictionary_create(void)
     struct wp_dictionary *d = calloc(1, sizeof(*d));
     for (int i = 0; d && i < TABLES; i++)
         d->tables[i].item_size = sizes[i];
+    if (d)
+        d->limit_bytes = BYTES_LIMIT;
     return d;
+}
+
+void wp_dictionary_limit(struct wp_dictionary *d, size_t limit_bytes)
+{
+    d->limit_bytes = limit_bytes;
 }
 
 void wp_dictionary_destroy(struct wp_dictionary *d)
@@ -74,6 +81,7 @@ static int count_all(const struct wp_dictionary *d, const struct wp_batch *b, st
         b->first_stack};
     const uint32_t count[TABLES] = {b->string_count, b->thread_count, b->socket_count, b->object_count, b->frame_count,
         b->stack_count};
+    size_t bytes = d->text_bytes;
     for (int i = 0; i < TABLES; i++) {
         uint32_t known = d->tables[i].count;
         if (count[i] && first[i] != known + 1)
@@ -81,12 +89,12 @@ static int count_all(const struct wp_dictionary *d, const struct wp_batch *b, st
         if (count[i] > ENTRIES_LIMIT - known)
             return wp_error_set(err, -E2BIG, "more than %u %ss in one session: it must begin anew", ENTRIES_LIMIT, names[i]);
         totals->count[i] = known + count[i];
+        bytes += (size_t)totals->count[i] * d->tables[i].item_size;
     }
-    size_t bytes = d->text_bytes;
     for (uint32_t i = 0; i < b->string_count; i++)
         bytes += b->strings[i].size + 1;
-    if (bytes > TEXT_LIMIT)
-        return wp_error_set(err, -E2BIG, "more than %zu bytes of strings in one session: it must begin anew", TEXT_LIMIT);
+    if (bytes > d->limit_bytes)
+        return wp_error_set(err, -E2BIG, "a dictionary of more than %zu bytes in one session: it must begin anew", d->limit_bytes);
     return 0;
 }
 

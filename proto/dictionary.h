@@ -10,6 +10,8 @@
 struct wp_dictionary;
 
 struct wp_dictionary *wp_dictionary_create(void);
+/* How many bytes a session's dictionary may have, strings and entries together; 1 GiB unless said. */
+void wp_dictionary_limit(struct wp_dictionary *dictionary, size_t limit_bytes);
 void wp_dictionary_destroy(struct wp_dictionary *dictionary);
 /* Checks the whole batch (ids of its entries and of its events, gaps, cycles, limits) and then takes its entries; on
  * error nothing is taken and `err` says which entry or event. -EINVAL, -E2BIG, -ENOMEM. */

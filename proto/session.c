@@ -10,6 +10,7 @@
 
 #define TEXT_BYTES 256u
 #define MESSAGE_BYTES 65536u
+#define UPTIME_NS ((uint64_t)100 * 366 * 86400 * 1000000000)
 
 static int bad(struct wp_error *err, const char *message, const char *what)
 {
@@ -136,6 +137,15 @@ int wp_hello_copy(struct wp_hello *to, const struct wp_hello *from)
     if (has_failed)
         wp_hello_fini(to);
     return has_failed ? -ENOMEM : 0;
+}
+
+int wp_hello_check_clock(const struct wp_hello *hello, uint64_t now_real_ns, struct wp_error *err)
+{
+    if (hello->start_mono_ns > UPTIME_NS)
+        return bad(err, "hello", "a host that has been up for more than a century");
+    if (hello->start_real_ns > now_real_ns && hello->start_real_ns - now_real_ns > WP_AHEAD_NS)
+        return bad(err, "hello", "the host's clock is more than a day ahead of the aggregator's; set one of them right");
+    return 0;
 }
 
 void wp_hello_fini(struct wp_hello *hello)

@@ -11,6 +11,7 @@
 #define WP_WIRE_MAJOR 1u
 #define WP_WIRE_MINOR 0u
 #define WP_LABELS 64u
+#define WP_AHEAD_NS ((uint64_t)86400 * 1000000000) /* what a host's clock may be ahead of an aggregator's */
 
 struct wp_label {
     char *key, *value;
@@ -44,6 +45,9 @@ int wp_hello_encode(const struct wp_hello *hello, struct wp_buffer *out, struct 
 int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, struct wp_error *err);
 /* A deep copy; texts that are NULL become empty. -ENOMEM. */
 int wp_hello_copy(struct wp_hello *to, const struct wp_hello *from);
+/* The anchor's times against this host's clock: a clock that is days ahead, or an uptime of centuries, is -EINVAL. One that is
+ * behind is good: captures are replayed long after. */
+int wp_hello_check_clock(const struct wp_hello *hello, uint64_t now_real_ns, struct wp_error *err);
 void wp_hello_fini(struct wp_hello *hello);
 int wp_welcome_encode(const struct wp_welcome *welcome, struct wp_buffer *out, struct wp_error *err);
 int wp_welcome_decode(struct wp_welcome *welcome, const uint8_t *bytes, size_t size, struct wp_error *err);

@@ -3,9 +3,11 @@
 #define WP_PROTO_TRANSPORT_H
 /*
  * The talk over ZeroMQ: DEALER (client, a collector) to ROUTER (server, an aggregator). Every ZeroMQ message is one
- * frame. One thread an object. Nothing here blocks longer than the timeout it is given.
+ * frame. One thread an object. Nothing here blocks longer than the timeout it is given. tcp:// endpoints demand CURVE keys
+ * at both ends unless plaintext was asked for; ipc:// ones never use them. docs/security.md says who may do what.
  */
 #include "common/error.h"
+#include "common/log.h"
 #include "proto/session.h"
 
 #include <stdbool.h>
@@ -14,7 +16,17 @@
 
 struct wp_client;
 
-/* Connects (ZeroMQ connects in the background) and sends Hello; ipc:// and tcp:// endpoints. */
+struct wp_client_options {
+    const char *endpoint;
+    const char *key_path;        /* this side's NAME.key; NULL: none */
+    const char *server_key_path; /* the server's NAME.pub; NULL: none */
+    bool is_insecure;            /* tcp:// without keys is meant so */
+};
+
+/* Connects (ZeroMQ connects in the background) and says Hello once it is connected. -EACCES: tcp:// without keys. */
+int wp_client_open_with(struct wp_client **client, const struct wp_client_options *options, const struct wp_hello *hello,
+    struct wp_error *err);
+/* The same, without keys. */
 int wp_client_open(struct wp_client **client, const char *endpoint, const struct wp_hello *hello, struct wp_error *err);
 void wp_client_close(struct wp_client *client); /* gives unsent frames one second */
 /* As close, and what was not yet sent is not: somebody else gets it. NULL is allowed for both. */
@@ -25,6 +37,8 @@ int wp_client_poll(struct wp_client *client, int timeout_ms, struct wp_error *er
 /* From now on the server's time probes are answered, by this clock: the one that the events are stamped with. */
 void wp_client_answer_probes(struct wp_client *client, uint64_t (*clock_ns)(const void *context), const void *context);
 bool wp_client_is_welcome(const struct wp_client *client);
+/* Why it is not welcome, as far as is known; "" else. It goes on trying. */
+const char *wp_client_trouble(const struct wp_client *client);
 const struct wp_welcome *wp_client_welcome(const struct wp_client *client);
 /* How often it was welcomed: each time, sending goes on at the Welcome's resume_seq. */
 uint64_t wp_client_welcomes(const struct wp_client *client);
@@ -50,11 +64,26 @@ struct wp_server_message {
     uint64_t times_ns[4];          /* TIME: probe sent (ours), received and answered (the peer's), answer received (ours) */
 };
 
-/* Binds. -EADDRINUSE says which endpoint and what to do. ipc:// sockets get mode 0600. */
+struct wp_server_options {
+    const char *endpoint;
+    const char *key_path;        /* this server's NAME.key; NULL: none */
+    const char *allow_path;      /* the allowlist (proto/allowlist.h): who may connect; NULL: none */
+    bool is_insecure;            /* tcp:// without keys is meant so */
+    const struct wp_logger *logger; /* borrowed */
+};
+
+/* Binds. -EADDRINUSE says which endpoint and what to do. ipc:// sockets get mode 0600. -EACCES: tcp:// without keys. */
+int wp_server_open_with(struct wp_server **server, const struct wp_server_options *options, struct wp_error *err);
+/* The same, without keys. */
 int wp_server_open(struct wp_server **server, const char *endpoint, struct wp_error *err);
 void wp_server_close(struct wp_server *server);
-/* 1 and *message, 0 after timeout_ms. A bad frame is refused, counted (wp_server_refused) and told to its peer. */
+/* Reads the allowlist again, which polling also does within a second of a change. A bad one is logged, the old one stays. */
+void wp_server_reload(struct wp_server *server);
+/* 1 and *message, 0 after timeout_ms. A bad frame is refused, counted (wp_server_refusal) and told to its peer. What a
+ * session sends is only taken while its key may speak for its host; a session never moves to another host. */
 int wp_server_poll(struct wp_server *server, int timeout_ms, struct wp_server_message *message, struct wp_error *err);
+/* Answers are never waited for: -EAGAIN when the peer does not read its answers, -EHOSTUNREACH when it is away. Both are
+ * made good at its next Hello. */
 int wp_server_welcome(struct wp_server *server, uint32_t peer, const struct wp_welcome *welcome);
 int wp_server_ack(struct wp_server *server, uint32_t peer, uint64_t seq);
 /* Asks for the peer's time; a live one answers with TIME. */

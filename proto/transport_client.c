@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/transport.h"
 
+#include "proto/endpoint.h"
 #include "proto/frame.h"
+#include "proto/curve_keys.h"
 #include "proto/wakepath.pb-c.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -12,21 +15,28 @@
 
 #define LINGER_MS 1000
 #define HELLO_NS 1000000000u        /* between two tries to be welcomed */
-#define SILENCE_NS 10000000000u     /* nothing heard for so long while batches are out: say hello again */
+#define SILENCE_NS 10000000000u     /* nothing heard for so long while batches are out: say hello again; then connect anew */
 #define SEND_LIMIT 1024             /* messages; credit is less */
 #define REASON_BYTES 512
+#define AGAIN_NS 2000000000u        /* between two tries to connect after the keys did not fit */
+#define EVENTS (ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH | \
+    ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
 
 struct wp_client {
     void *context, *socket, *monitor;
+    char *endpoint;
     struct wp_frame_reader *reader;
     struct wp_frame_writer *writer;
     struct wp_buffer hello;          /* its frame, sent at each connection */
     struct wp_buffer scratch, raw;
     struct wp_welcome welcome;
-    uint64_t welcomes, acked, sent, hello_ns, heard_ns, connections;
+    uint64_t welcomes, acked, sent, hello_ns, heard_ns;
+    uint64_t again_ns;               /* when to connect anew; 0: ZeroMQ does it by itself */
     uint64_t (*clock_ns)(const void *context); /* NULL: probes are not answered */
     const void *clock_context;
-    bool is_welcome;
+    char trouble[REASON_BYTES];
+    bool is_welcome, is_connected;
+    bool owes_hello;                 /* a connection is new, or had no room for it */
 };
 
 static uint64_t now_ns(void)
@@ -52,9 +62,16 @@ static int send_bytes(struct wp_client *c, const void *bytes, size_t size, struc
 
 static int send_hello(struct wp_client *c, struct wp_error *err)
 {
-    c->hello_ns = now_ns();
     int rc = send_bytes(c, c->hello.data, c->hello.size, err);
+    c->owes_hello = rc == -EAGAIN;
+    if (!rc)
+        c->hello_ns = now_ns();
     return rc == -EAGAIN ? 0 : rc;
+}
+
+static void set_trouble(struct wp_client *c, const char *text)
+{
+    snprintf(c->trouble, sizeof(c->trouble), "%s", text);
 }
 
 static void set_int(void *socket, int option, int value)
@@ -76,47 +93,92 @@ static void set_options(void *socket, const struct wp_hello *hello)
     set_int(socket, ZMQ_HEARTBEAT_TIMEOUT, 30000);
 }
 
-static int open_sockets(struct wp_client *c, const char *endpoint, const struct wp_hello *hello, struct wp_error *err)
+static int use_keys(struct wp_client *c, const struct wp_client_options *options, struct wp_error *err)
+{
+    struct wp_key_pair pair;
+    struct wp_public_key server;
+    int rc = wp_public_key_read(&server, options->server_key_path, err);
+    if (!rc)
+        rc = wp_key_pair_read(&pair, options->key_path, err);
+    if (rc)
+        return rc;
+    if (zmq_setsockopt(c->socket, ZMQ_CURVE_SERVERKEY, server.text, WP_KEY_TEXT) ||
+        zmq_setsockopt(c->socket, ZMQ_CURVE_PUBLICKEY, pair.public_key, WP_KEY_TEXT) ||
+        zmq_setsockopt(c->socket, ZMQ_CURVE_SECRETKEY, pair.secret_key, WP_KEY_TEXT))
+        rc = zmq_failed(err, "cannot use the keys");
+    wp_key_pair_forget(&pair);
+    return rc;
+}
+
+static int secure(struct wp_client *c, const struct wp_client_options *options, struct wp_error *err)
+{
+    bool is_network;
+    int rc = wp_endpoint_is_network(options->endpoint, &is_network, err);
+    if (rc || !is_network)
+        return rc;
+    if (options->key_path && options->server_key_path)
+        return use_keys(c, options, err);
+    if (options->key_path || options->server_key_path || !options->is_insecure)
+        return wp_error_set(err, -EACCES, "'%s' would be plaintext to whoever answers: give --key and --server-key (`wakepath "
+            "keygen` makes keys), or --insecure if that is meant", options->endpoint);
+    return 0;
+}
+
+static int connect_to(struct wp_client *c, struct wp_error *err)
+{
+    if (!zmq_connect(c->socket, c->endpoint))
+        return 0;
+    int code = zmq_errno();
+    return wp_error_set(err, -code, "cannot connect to '%s': %s (endpoints are ipc:///path or tcp://address:port)", c->endpoint,
+        zmq_strerror(code));
+}
+
+static int open_sockets(struct wp_client *c, const struct wp_client_options *options, const struct wp_hello *hello,
+    struct wp_error *err)
 {
     c->context = zmq_ctx_new();
     c->socket = c->context ? zmq_socket(c->context, ZMQ_DEALER) : NULL;
     if (!c->socket)
         return zmq_failed(err, "cannot make a socket");
     set_options(c->socket, hello);
-    if (zmq_socket_monitor(c->socket, "inproc://monitor", ZMQ_EVENT_CONNECTED | ZMQ_EVENT_DISCONNECTED))
+    int rc = secure(c, options, err);
+    if (rc)
+        return rc;
+    if (zmq_socket_monitor(c->socket, "inproc://monitor", EVENTS))
         return zmq_failed(err, "cannot watch a socket");
     c->monitor = zmq_socket(c->context, ZMQ_PAIR);
     if (!c->monitor || zmq_connect(c->monitor, "inproc://monitor"))
         return zmq_failed(err, "cannot watch a socket");
     set_int(c->monitor, ZMQ_LINGER, 0);
-    if (zmq_connect(c->socket, endpoint)) {
-        int code = zmq_errno();
-        return wp_error_set(err, -code, "cannot connect to '%s': %s (endpoints are ipc:///path or tcp://address:port)", endpoint,
-            zmq_strerror(code));
-    }
-    return 0;
+    return connect_to(c, err);
 }
 
-int wp_client_open(struct wp_client **client, const char *endpoint, const struct wp_hello *hello, struct wp_error *err)
+int wp_client_open_with(struct wp_client **client, const struct wp_client_options *options, const struct wp_hello *hello,
+    struct wp_error *err)
 {
     struct wp_client *c = calloc(1, sizeof(*c));
     if (!c)
         return wp_error_set(err, -ENOMEM, "out of memory");
+    c->endpoint = strdup(options->endpoint);
     c->reader = wp_frame_reader_create();
     c->writer = wp_frame_writer_create(1);
-    int rc = c->reader && c->writer ? wp_hello_encode(hello, &c->raw, err) : wp_error_set(err, -ENOMEM, "out of memory");
+    int rc = c->endpoint && c->reader && c->writer ? wp_hello_encode(hello, &c->raw, err)
+                                                   : wp_error_set(err, -ENOMEM, "out of memory");
     if (!rc)
         rc = wp_frame_write(c->writer, WP_FRAME_HELLO, c->raw.data, c->raw.size, &c->hello, err);
     if (!rc)
-        rc = open_sockets(c, endpoint, hello, err);
-    if (!rc)
-        rc = send_hello(c, err);
+        rc = open_sockets(c, options, hello, err);
     if (rc) {
         wp_client_close(c);
         return rc;
     }
     *client = c;
     return 0;
+}
+
+int wp_client_open(struct wp_client **client, const char *endpoint, const struct wp_hello *hello, struct wp_error *err)
+{
+    return wp_client_open_with(client, &(struct wp_client_options){.endpoint = endpoint}, hello, err);
 }
 
 void wp_client_close(struct wp_client *c)
@@ -131,6 +193,7 @@ void wp_client_close(struct wp_client *c)
         zmq_close(c->socket);
     if (c->context)
         zmq_ctx_term(c->context);
+    free(c->endpoint);
     wp_frame_reader_destroy(c->reader);
     wp_frame_writer_destroy(c->writer);
     wp_buffer_fini(&c->hello);
@@ -154,8 +217,10 @@ static int take_refused(struct wp_client *c, const struct wp_frame *frame, struc
         return 0;
     if (m->is_fatal)
         rc = wp_error_set(err, -ECONNREFUSED, "the aggregator refused this session: %.*s", REASON_BYTES, m->reason);
+    else
+        set_trouble(c, m->reason);
     wakepath__wire__refused__free_unpacked(m, NULL);
-    if (rc)
+    if (rc || !c->is_welcome) /* the Hello itself: again in a while */
         return rc;
     c->is_welcome = false; /* a frame was lost on the way: Welcome says where to go on */
     return send_hello(c, err);
@@ -194,6 +259,7 @@ static int take_frame(struct wp_client *c, const struct wp_frame *frame, struct 
             return wp_error_set(err, -ECONNREFUSED, "the aggregator speaks wire version %u.%u, this collector %u.%u",
                 c->welcome.wire_major, c->welcome.wire_minor, WP_WIRE_MAJOR, WP_WIRE_MINOR);
         c->is_welcome = true;
+        c->trouble[0] = 0;
         c->welcomes++;
     } else if (frame->type == WP_FRAME_ACK) {
         Wakepath__Wire__Ack *m = wakepath__wire__ack__unpack(NULL, frame->size, frame->payload);
@@ -212,22 +278,53 @@ static int receive(struct wp_client *c, struct wp_error *err)
 {
     zmq_msg_t message;
     struct wp_frame frame;
+    struct wp_error why = {0};
     zmq_msg_init(&message);
     if (zmq_msg_recv(&message, c->socket, ZMQ_DONTWAIT) < 0) {
         zmq_msg_close(&message);
         return zmq_errno() == EAGAIN || zmq_errno() == EINTR ? 0 : zmq_failed(err, "cannot receive");
     }
     c->heard_ns = now_ns();
-    int rc = wp_frame_read(c->reader, zmq_msg_data(&message), zmq_msg_size(&message), &frame, NULL);
-    rc = rc ? 0 : take_frame(c, &frame, err);
+    int rc = wp_frame_read(c->reader, zmq_msg_data(&message), zmq_msg_size(&message), &frame, &why);
+    if (rc == -EPROTONOSUPPORT)
+        rc = wp_error_set(err, -ECONNREFUSED, "the aggregator sends %s", why.text);
+    else
+        rc = rc ? 0 : take_frame(c, &frame, err);
     zmq_msg_close(&message);
     return rc ? rc : 1;
 }
 
-/* The cable: while it is cut nothing is sent; when it is back a server that is new must hear Hello before anything else. */
-static int take_monitor(struct wp_client *c, struct wp_error *err)
+/*
+ * The cable: while it is cut nothing is sent; when it is back a server that is new must hear Hello before anything else.
+ * ZeroMQ (4.3.4, session_base.cpp, engine_error) gives up for good when a handshake fails against the protocol or the server
+ * refuses the key. But keys are listed and servers get their keys while we run, so we connect anew.
+ */
+static void take_event(struct wp_client *c, uint16_t event)
 {
-    bool is_back = false;
+    switch (event) {
+    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+        c->is_connected = c->owes_hello = true;
+        c->heard_ns = now_ns();
+        return;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+        set_trouble(c, "the aggregator does not accept this collector's key: it is not on its list");
+        c->again_ns = now_ns() + AGAIN_NS;
+        break;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+        set_trouble(c, "the aggregator does not speak as expected: CURVE at one end and plaintext at the other?");
+        c->again_ns = now_ns() + AGAIN_NS;
+        break;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+        set_trouble(c, "the aggregator ends the connection during the handshake: does it have another key than --server-key says?");
+        break;
+    default: /* disconnected */
+        break;
+    }
+    c->is_welcome = c->is_connected = c->owes_hello = false;
+}
+
+static void take_monitor(struct wp_client *c)
+{
     zmq_msg_t part;
     zmq_msg_init(&part);
     while (zmq_msg_recv(&part, c->monitor, ZMQ_DONTWAIT) >= 0) { /* two parts: event and value, then the address */
@@ -235,27 +332,52 @@ static int take_monitor(struct wp_client *c, struct wp_error *err)
         if (!zmq_msg_more(&part) || zmq_msg_size(&part) < sizeof(event))
             continue;
         memcpy(&event, zmq_msg_data(&part), sizeof(event));
-        is_back = event == ZMQ_EVENT_CONNECTED && c->connections++; /* the first Hello waits for its connection by itself */
-        if (is_back || event == ZMQ_EVENT_DISCONNECTED)
-            c->is_welcome = false;
+        take_event(c, event);
     }
     zmq_msg_close(&part);
-    return is_back ? send_hello(c, err) : 0;
+}
+
+/* A connection can be there and deaf: ZeroMQ (4.3.4, router.cpp) keeps one open whose identity another one has taken. */
+static bool is_deaf(const struct wp_client *c, uint64_t now)
+{
+    return c->is_connected && now - c->heard_ns > (c->is_welcome ? 2 : 1) * (uint64_t)SILENCE_NS && (!c->is_welcome || c->sent > c->acked);
+}
+
+static int connect_anew(struct wp_client *c, struct wp_error *err)
+{
+    c->again_ns = 0;
+    c->is_welcome = c->is_connected = c->owes_hello = false;
+    zmq_disconnect(c->socket, c->endpoint); /* what is left of it, if anything */
+    return connect_to(c, err);
+}
+
+static int say_what_is_due(struct wp_client *c, bool may_write, struct wp_error *err)
+{
+    uint64_t now = now_ns();
+    bool is_silent = c->is_welcome && c->sent > c->acked && now - c->heard_ns > SILENCE_NS && now - c->hello_ns > SILENCE_NS;
+    bool is_unheard = !c->is_welcome && !c->owes_hello && now - c->hello_ns > HELLO_NS;
+    bool is_due = (c->owes_hello && may_write) || is_unheard || is_silent;
+    int rc = (c->again_ns && now >= c->again_ns) || is_deaf(c, now) ? connect_anew(c, err) : 0;
+    return !rc && c->is_connected && is_due ? send_hello(c, err) : rc;
 }
 
 int wp_client_poll(struct wp_client *c, int timeout_ms, struct wp_error *err)
 {
-    zmq_pollitem_t items[2] = {{.socket = c->socket, .events = ZMQ_POLLIN}, {.socket = c->monitor, .events = ZMQ_POLLIN}};
+    short writes = c->is_connected && c->owes_hello ? ZMQ_POLLOUT : 0;
+    zmq_pollitem_t items[2] = {{.socket = c->socket, .events = (short)(ZMQ_POLLIN | writes)},
+        {.socket = c->monitor, .events = ZMQ_POLLIN}};
     int rc = zmq_poll(items, 2, timeout_ms);
     if (rc < 0)
         return zmq_errno() == EINTR ? 0 : zmq_failed(err, "cannot wait");
-    if (items[1].revents && (rc = take_monitor(c, err)) < 0)
-        return rc;
-    uint64_t now = now_ns();
-    bool is_silent = c->is_welcome && c->sent > c->acked && now - c->heard_ns > SILENCE_NS && now - c->hello_ns > SILENCE_NS;
-    if (((!c->is_welcome && now - c->hello_ns > HELLO_NS) || is_silent) && (rc = send_hello(c, err)) < 0)
-        return rc;
-    return receive(c, err);
+    if (items[1].revents)
+        take_monitor(c);
+    rc = say_what_is_due(c, items[0].revents & ZMQ_POLLOUT, err);
+    return rc ? rc : receive(c, err);
+}
+
+const char *wp_client_trouble(const struct wp_client *c)
+{
+    return c->is_welcome ? "" : c->trouble;
 }
 
 void wp_client_answer_probes(struct wp_client *c, uint64_t (*clock_ns)(const void *context), const void *context)

@@ -1,46 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/transport.h"
 
-#include "common/intern.h"
+#include "proto/endpoint.h"
 #include "proto/frame.h"
+#include "proto/gate.h"
+#include "proto/peers.h"
+#include "proto/refusals.h"
 #include "proto/wakepath.pb-c.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
 #include <zmq.h>
 
 #define LINGER_MS 1000
 #define MESSAGE_LIMIT ((int64_t)WP_FRAME_RAW_LIMIT + (1 << 20))
-#define RECEIVE_LIMIT 1024        /* messages a peer, before ZeroMQ stops reading from it; credit is less */
-#define PROBE_NS 10000000000u     /* an answer that took longer says too little */
-#define REFUSALS 64u              /* reasons told apart */
-#define REASON_BYTES 96u
-#define IDENTITY_BYTES 255u
-
-struct refusal {
-    char reason[REASON_BYTES];
-    uint64_t count;
-};
+#define RECEIVE_LIMIT 16          /* messages a peer that wait here; then TCP holds it up. Each may have MESSAGE_LIMIT bytes */
+#define SEND_LIMIT 64             /* answers a peer that does not read them; each is said again at its Hello */
+#define HELLO_NS (uint64_t)500000000 /* of one peer: one in so long, */
+#define HELLO_BURST 20u           /* and so many at once */
+#define RELOAD_NS (uint64_t)1000000000
+#define LOG_NS (uint64_t)1000000000
+#define PROBE_NS (uint64_t)10000000000 /* an answer that took longer says too little */
 
 struct wp_server {
     void *context, *socket;
+    struct wp_allowlist *allowlist; /* NULL: no keys */
+    struct wp_gate *gate;
+    const struct wp_logger *logger;
     struct wp_frame_reader *reader;
     struct wp_frame_writer *writer;
-    struct wp_intern *peers;      /* identity -> peer; 0 is none, identities are never empty */
-    struct wp_buffer said_hello;  /* one byte a peer: 1 after its Hello */
+    struct wp_peers *peers;
+    struct wp_refusals *refusals;
     struct wp_hello hello;        /* of the last message */
     struct wp_buffer raw, frame;
-    zmq_msg_t body;               /* of the last message: a plain payload lies in it */
-    struct refusal refusals[REFUSALS];
-    size_t refusal_count;
+    zmq_msg_t identity, body;     /* of the last message: a plain payload lies in the body */
+    uint64_t looked_ns;           /* at the allowlist */
+    struct wp_log_limit reloads, strangers;
 };
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
 
 static int zmq_failed(struct wp_error *err, const char *what)
 {
@@ -53,63 +58,81 @@ static void set_int(void *socket, int option, int value)
     zmq_setsockopt(socket, option, &value, sizeof(value));
 }
 
-/* Does anybody listen at an ipc endpoint? The file of a server that died is removed, any other file is left alone. */
-static bool is_taken(const char *endpoint)
+static void set_options(struct wp_server *s)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    struct stat status;
-    if (strncmp(endpoint, "ipc://", 6) || strlen(endpoint + 6) >= sizeof(address.sun_path))
-        return false;
-    strcpy(address.sun_path, endpoint + 6);
-    if (lstat(address.sun_path, &status))
-        return false;
-    int fd = S_ISSOCK(status.st_mode) ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
-    bool is_stale = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) && errno == ECONNREFUSED;
-    if (fd >= 0)
-        close(fd);
-    return !is_stale || unlink(address.sun_path);
+    int64_t limit = MESSAGE_LIMIT;
+    set_int(s->socket, ZMQ_ROUTER_HANDOVER, 1);
+    set_int(s->socket, ZMQ_ROUTER_MANDATORY, 1); /* an answer that cannot go is known not to have gone */
+    set_int(s->socket, ZMQ_LINGER, LINGER_MS);
+    set_int(s->socket, ZMQ_RCVHWM, RECEIVE_LIMIT);
+    set_int(s->socket, ZMQ_SNDHWM, SEND_LIMIT);
+    /* No ZeroMQ heartbeat here: with 4.3.4 its timer aborts the program when a peer leaves while more of its messages wait than
+     * the limit (stream_engine_base.cpp, out_event asserts !_io_error). TCP finds the dead, and clients have heartbeats. */
+    set_int(s->socket, ZMQ_TCP_KEEPALIVE, 1);
+    set_int(s->socket, ZMQ_TCP_KEEPALIVE_IDLE, 30);
+    set_int(s->socket, ZMQ_TCP_KEEPALIVE_INTVL, 10);
+    set_int(s->socket, ZMQ_TCP_KEEPALIVE_CNT, 3);
+    zmq_setsockopt(s->socket, ZMQ_MAXMSGSIZE, &limit, sizeof(limit));
 }
 
-static int bind_endpoint(struct wp_server *s, const char *endpoint, struct wp_error *err)
+/* CURVE and who may use it. Without it ZeroMQ lets in everybody who has the right server key, so both or none. */
+static int open_gate(struct wp_server *s, const struct wp_server_options *options, struct wp_error *err)
 {
-    if (is_taken(endpoint))
-        return wp_error_set(err, -EADDRINUSE, "'%s' is in use: another aggregator listens there; stop it or choose another", endpoint);
-    mode_t before = umask(0177); /* an ipc file is for its owner alone */
-    int rc = zmq_bind(s->socket, endpoint);
-    int code = zmq_errno();
-    umask(before);
+    struct wp_key_pair pair;
+    int rc = wp_allowlist_open(&s->allowlist, options->allow_path, err);
     if (!rc)
-        return 0;
-    if (code == EADDRINUSE)
-        return wp_error_set(err, -EADDRINUSE, "'%s' is in use: another program listens there; stop it or choose another", endpoint);
-    return wp_error_set(err, -code, "cannot listen at '%s': %s (endpoints are ipc:///path or tcp://address:port)", endpoint,
-        zmq_strerror(code));
+        rc = wp_key_pair_read(&pair, options->key_path, err);
+    if (rc)
+        return rc;
+    set_int(s->socket, ZMQ_CURVE_SERVER, 1);
+    if (zmq_setsockopt(s->socket, ZMQ_CURVE_SECRETKEY, pair.secret_key, WP_KEY_TEXT) ||
+        zmq_setsockopt(s->socket, ZMQ_ZAP_DOMAIN, "wakepath", 8))
+        rc = zmq_failed(err, "cannot use the key");
+    wp_key_pair_forget(&pair);
+    if (!rc)
+        rc = wp_gate_open(&s->gate, &(struct wp_gate_options){s->context, s->socket, s->allowlist, s->refusals, s->logger}, err);
+    if (!rc && !wp_allowlist_count(s->allowlist))
+        wp_log(s->logger, WP_LOG_WARN, "the allowlist is empty: nobody may connect path=%s", options->allow_path);
+    return rc;
 }
 
-int wp_server_open(struct wp_server **server, const char *endpoint, struct wp_error *err)
+static int listen_at(struct wp_server *s, const struct wp_server_options *options, struct wp_error *err)
+{
+    bool is_network;
+    int rc = wp_endpoint_is_network(options->endpoint, &is_network, err);
+    if (rc)
+        return rc;
+    if (is_network && options->key_path && options->allow_path)
+        rc = open_gate(s, options, err);
+    else if (is_network && (options->key_path || options->allow_path || !options->is_insecure))
+        rc = wp_error_set(err, -EACCES, "'%s' would be open to everybody: give --key and --allow (`wakepath keygen` makes keys), "
+            "or --insecure if that is meant", options->endpoint);
+    else if (is_network)
+        wp_log(s->logger, WP_LOG_WARN, "insecure: everybody who reaches this endpoint may read along and send endpoint=%s",
+            options->endpoint);
+    return rc ? rc : wp_endpoint_bind(s->socket, options->endpoint, err);
+}
+
+int wp_server_open_with(struct wp_server **server, const struct wp_server_options *options, struct wp_error *err)
 {
     struct wp_server *s = calloc(1, sizeof(*s));
     if (!s)
         return wp_error_set(err, -ENOMEM, "out of memory");
+    zmq_msg_init(&s->identity);
     zmq_msg_init(&s->body);
+    s->logger = options->logger;
     s->reader = wp_frame_reader_create();
     s->writer = wp_frame_writer_create(1);
-    s->peers = wp_intern_create();
+    s->peers = wp_peers_create();
+    s->refusals = wp_refusals_create();
     s->context = zmq_ctx_new();
     s->socket = s->context ? zmq_socket(s->context, ZMQ_ROUTER) : NULL;
     int rc = 0;
-    if (!s->reader || !s->writer || !s->peers || !s->socket)
+    if (!s->reader || !s->writer || !s->peers || !s->refusals || !s->socket)
         rc = wp_error_set(err, -ENOMEM, "out of memory for a socket");
     if (!rc) {
-        int64_t limit = MESSAGE_LIMIT;
-        set_int(s->socket, ZMQ_ROUTER_HANDOVER, 1);
-        set_int(s->socket, ZMQ_LINGER, LINGER_MS);
-        set_int(s->socket, ZMQ_RCVHWM, RECEIVE_LIMIT);
-        set_int(s->socket, ZMQ_SNDHWM, 0); /* answers are few and small */
-        set_int(s->socket, ZMQ_HEARTBEAT_IVL, 10000);
-        set_int(s->socket, ZMQ_HEARTBEAT_TIMEOUT, 30000);
-        zmq_setsockopt(s->socket, ZMQ_MAXMSGSIZE, &limit, sizeof(limit));
-        rc = bind_endpoint(s, endpoint, err);
+        set_options(s);
+        rc = listen_at(s, options, err);
     }
     if (rc) {
         wp_server_close(s);
@@ -119,38 +142,82 @@ int wp_server_open(struct wp_server **server, const char *endpoint, struct wp_er
     return 0;
 }
 
+int wp_server_open(struct wp_server **server, const char *endpoint, struct wp_error *err)
+{
+    return wp_server_open_with(server, &(struct wp_server_options){.endpoint = endpoint}, err);
+}
+
 void wp_server_close(struct wp_server *s)
 {
     if (!s)
         return;
+    zmq_msg_close(&s->identity);
     zmq_msg_close(&s->body);
+    if (s->gate) /* while the gate still takes events: one that nobody takes blocks ZeroMQ's thread */
+        zmq_socket_monitor(s->socket, NULL, 0);
     if (s->socket)
         zmq_close(s->socket);
+    if (s->gate)
+        zmq_ctx_shutdown(s->context);
+    wp_gate_close(s->gate);
     if (s->context)
         zmq_ctx_term(s->context);
+    wp_allowlist_close(s->allowlist);
     wp_frame_reader_destroy(s->reader);
     wp_frame_writer_destroy(s->writer);
-    wp_intern_destroy(s->peers);
+    wp_peers_destroy(s->peers);
+    wp_refusals_destroy(s->refusals);
     wp_hello_fini(&s->hello);
-    wp_buffer_fini(&s->said_hello);
     wp_buffer_fini(&s->raw);
     wp_buffer_fini(&s->frame);
     free(s);
 }
 
+static void look_at_allowlist(struct wp_server *s, bool is_forced)
+{
+    struct wp_error why = {0};
+    uint64_t now = now_ns();
+    if (!s->allowlist || (!is_forced && now - s->looked_ns < RELOAD_NS))
+        return;
+    s->looked_ns = now;
+    int rc = wp_allowlist_reload(s->allowlist, is_forced, &why);
+    if (rc > 0)
+        wp_log(s->logger, WP_LOG_INFO, "the allowlist has changed keys=%zu", wp_allowlist_count(s->allowlist));
+    else if (rc < 0 && wp_log_allowed(&s->reloads, now, 60 * LOG_NS))
+        wp_log(s->logger, WP_LOG_WARN, "the allowlist before stays in force: %s", why.text);
+}
+
+void wp_server_reload(struct wp_server *s)
+{
+    look_at_allowlist(s, true);
+}
+
 /* --- answers --- */
 
-static int send_frame(struct wp_server *s, uint32_t peer, enum wp_frame_type type)
+/* `raw` to a ZeroMQ identity. */
+static int send_to(struct wp_server *s, const void *identity, size_t size, enum wp_frame_type type)
 {
     wp_buffer_clear(&s->frame);
     int rc = wp_frame_write(s->writer, type, s->raw.data, s->raw.size, &s->frame, NULL);
     if (rc)
         return rc;
-    const char *identity = wp_intern_text(s->peers, peer);
-    if (zmq_send(s->socket, identity, wp_intern_size(s->peers, peer), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0 ||
-        zmq_send(s->socket, s->frame.data, s->frame.size, ZMQ_DONTWAIT) < 0)
-        return -zmq_errno(); /* it is away: it says Hello when it is back */
-    return 0;
+    if (zmq_send(s->socket, identity, size, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
+        zmq_send(s->socket, s->frame.data, s->frame.size, ZMQ_DONTWAIT) >= 0)
+        return 0;
+    rc = -zmq_errno();
+    if (rc == -EAGAIN)
+        wp_refusals_add(s->refusals, "an answer to a peer that does not read its answers");
+    return rc; /* it is away, or stuck: it says Hello when it is back */
+}
+
+static int send_frame(struct wp_server *s, uint32_t number, enum wp_frame_type type)
+{
+    uint8_t identity[WP_IDENTITY_BYTES];
+    const struct wp_peer *peer = wp_peers_numbered(s->peers, number);
+    if (!peer)
+        return -EHOSTUNREACH;
+    wp_peer_identity(peer->session, identity);
+    return send_to(s, identity, sizeof(identity), type);
 }
 
 int wp_server_welcome(struct wp_server *s, uint32_t peer, const struct wp_welcome *welcome)
@@ -171,13 +238,6 @@ int wp_server_ack(struct wp_server *s, uint32_t peer, uint64_t seq)
     return send_frame(s, peer, WP_FRAME_ACK);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 int wp_server_probe(struct wp_server *s, uint32_t peer)
 {
     Wakepath__Wire__TimeProbe m = WAKEPATH__WIRE__TIME_PROBE__INIT;
@@ -189,7 +249,7 @@ int wp_server_probe(struct wp_server *s, uint32_t peer)
     return send_frame(s, peer, WP_FRAME_TIME_PROBE);
 }
 
-static int send_refused(struct wp_server *s, uint32_t peer, const char *reason, bool is_fatal)
+static int make_refused(struct wp_server *s, const char *reason, bool is_fatal)
 {
     Wakepath__Wire__Refused m = WAKEPATH__WIRE__REFUSED__INIT;
     m.reason = (char *)reason;
@@ -198,74 +258,130 @@ static int send_refused(struct wp_server *s, uint32_t peer, const char *reason, 
     if (wp_buffer_reserve(&s->raw, wakepath__wire__refused__get_packed_size(&m)))
         return -ENOMEM;
     s->raw.size = wakepath__wire__refused__pack(&m, s->raw.data);
-    return send_frame(s, peer, WP_FRAME_REFUSED);
+    return 0;
 }
 
-static void count_refusal(struct wp_server *s, const char *reason)
+static int refuse(struct wp_server *s, uint32_t peer, const char *reason, bool is_fatal)
 {
-    char cut[REASON_BYTES];
-    snprintf(cut, sizeof(cut), "%s", reason);
-    for (size_t i = 0; i < s->refusal_count; i++)
-        if (!strcmp(s->refusals[i].reason, cut)) {
-            s->refusals[i].count++;
-            return;
-        }
-    if (s->refusal_count == REFUSALS) { /* reasons with numbers in them would never end: the last place takes the rest */
-        snprintf(s->refusals[REFUSALS - 1].reason, REASON_BYTES, "other reasons");
-        s->refusals[REFUSALS - 1].count++;
-        return;
-    }
-    struct refusal *refusal = &s->refusals[s->refusal_count++];
-    memcpy(refusal->reason, cut, sizeof(cut));
-    refusal->count = 1;
+    wp_refusals_add(s->refusals, reason);
+    int rc = make_refused(s, reason, is_fatal);
+    return rc ? rc : send_frame(s, peer, WP_FRAME_REFUSED);
 }
 
 int wp_server_refuse(struct wp_server *s, uint32_t peer, const char *reason)
 {
-    count_refusal(s, reason);
-    return send_refused(s, peer, reason, true);
+    return refuse(s, peer, reason, true);
 }
 
 int wp_server_retry(struct wp_server *s, uint32_t peer, const char *reason)
 {
-    count_refusal(s, reason);
-    return send_refused(s, peer, reason, false);
+    return refuse(s, peer, reason, false);
+}
+
+/* Refuses the last message, whoever sent it: 0, no message. */
+static int refuse_last(struct wp_server *s, const char *reason, bool is_fatal)
+{
+    wp_refusals_add(s->refusals, reason);
+    if (!make_refused(s, reason, is_fatal))
+        send_to(s, zmq_msg_data(&s->identity), zmq_msg_size(&s->identity), WP_FRAME_REFUSED);
+    return 0;
 }
 
 size_t wp_server_refusal_count(const struct wp_server *s)
 {
-    return s->refusal_count;
+    return wp_refusals_count(s->refusals);
 }
 
 const char *wp_server_refusal(const struct wp_server *s, size_t index, uint64_t *count)
 {
-    *count = s->refusals[index].count;
-    return s->refusals[index].reason;
+    return wp_refusals_get(s->refusals, index, count);
 }
 
 /* --- what comes --- */
 
 /* The parts of one message: 1 when there was one; more or fewer parts than two are dropped whole. */
-static int receive(struct wp_server *s, zmq_msg_t *identity, bool *is_whole, struct wp_error *err)
+static int receive(struct wp_server *s, bool *is_whole, struct wp_error *err)
 {
-    if (zmq_msg_recv(identity, s->socket, ZMQ_DONTWAIT) < 0)
+    if (zmq_msg_recv(&s->identity, s->socket, ZMQ_DONTWAIT) < 0)
         return zmq_errno() == EAGAIN || zmq_errno() == EINTR ? 0 : zmq_failed(err, "cannot receive");
-    *is_whole = zmq_msg_more(identity) && zmq_msg_recv(&s->body, s->socket, ZMQ_DONTWAIT) >= 0 && !zmq_msg_more(&s->body);
+    *is_whole = zmq_msg_more(&s->identity) && zmq_msg_recv(&s->body, s->socket, ZMQ_DONTWAIT) >= 0 && !zmq_msg_more(&s->body);
     while (zmq_msg_more(&s->body) && zmq_msg_recv(&s->body, s->socket, ZMQ_DONTWAIT) >= 0)
         continue;
     return 1;
 }
 
-static uint32_t peer_of(struct wp_server *s, zmq_msg_t *identity)
+/* May the sender of the last message speak for a host now? Keys can leave the list while they are connected. */
+static bool speaks_for(struct wp_server *s, const uint8_t host[16], const char **why, bool *is_fatal)
 {
-    size_t size = zmq_msg_size(identity);
-    uint32_t peer = size && size <= IDENTITY_BYTES ? wp_intern_id(s->peers, zmq_msg_data(identity), size) : UINT32_MAX;
-    if (peer == UINT32_MAX)
+    struct wp_public_key key;
+    uint8_t bytes[WP_KEY_BYTES];
+    if (!s->allowlist)
+        return true;
+    const char *user = zmq_msg_gets(&s->body, "User-Id");
+    *is_fatal = false; /* it may be listed again */
+    *why = "a key that is no longer listed";
+    if (!user || strlen(user) != WP_KEY_TEXT - 1 || !zmq_z85_decode(bytes, user) || !wp_allowlist_find(s->allowlist, bytes, &key))
+        return false;
+    if (key.kind == WP_KEY_OF_ANY || (key.kind == WP_KEY_OF_HOST && !memcmp(key.host, host, 16)))
+        return true;
+    *is_fatal = true;
+    *why = "a key that may not speak for this host";
+    return false;
+}
+
+static void log_stranger(struct wp_server *s, const uint8_t host[16], const char *why)
+{
+    char text[WP_HOST_TEXT];
+    if (!wp_log_allowed(&s->strangers, now_ns(), LOG_NS))
+        return;
+    const char *address = zmq_msg_gets(&s->body, "Peer-Address"), *user = zmq_msg_gets(&s->body, "User-Id");
+    wp_host_format(host, text);
+    wp_log(s->logger, WP_LOG_WARN, "refused address=%s key=%s host=%s reason=\"%s\"", address ? address : "-",
+        user ? user : "-", text, why);
+}
+
+/* A Hello of the identity that is made of its session, from somebody who may speak for its host. */
+static int admit(struct wp_server *s, struct wp_peer **peer)
+{
+    const char *why;
+    bool is_fatal;
+    uint64_t now = now_ns();
+    uint8_t identity[WP_IDENTITY_BYTES];
+    size_t size = zmq_msg_size(&s->identity);
+    wp_peer_identity(s->hello.session, identity);
+    if (size != sizeof(identity) || memcmp(identity, zmq_msg_data(&s->identity), size))
+        return refuse_last(s, "a peer whose identity is not its session's", true);
+    if (!speaks_for(s, s->hello.host, &why, &is_fatal)) {
+        log_stranger(s, s->hello.host, why);
+        return refuse_last(s, why, is_fatal);
+    }
+    *peer = wp_peers_find(s->peers, identity, sizeof(identity));
+    if (*peer && memcmp((*peer)->host, s->hello.host, 16))
+        return refuse_last(s, "a session of another host", true);
+    int rc = *peer ? 0 : wp_peers_add(s->peers, s->hello.session, s->hello.host, now, peer);
+    if (rc) { /* no answer: it asks again in a while */
+        wp_refusals_add(s->refusals, rc == -EBUSY ? "too many new sessions" : "out of memory for a session");
         return 0;
-    while (s->said_hello.size <= peer)
-        if (wp_buffer_append(&s->said_hello, "", 1))
-            return 0;
-    return peer;
+    }
+    if (!wp_rate_allow(&(*peer)->hellos, now, HELLO_NS, HELLO_BURST)) {
+        wp_refusals_add(s->refusals, "a flood of Hello");
+        return 0;
+    }
+    (*peer)->heard_ns = now;
+    return 1;
+}
+
+static int take_hello(struct wp_server *s, const struct wp_frame *frame, struct wp_server_message *message)
+{
+    struct wp_error why = {0};
+    struct wp_peer *peer = NULL;
+    wp_hello_fini(&s->hello);
+    if (wp_hello_decode(&s->hello, frame->payload, frame->size, &why)) /* trying again would not help */
+        return refuse_last(s, why.text, true);
+    if (!admit(s, &peer))
+        return 0;
+    *message = (struct wp_server_message){.kind = WP_SERVER_HELLO, .peer = peer->number, .hello = &s->hello};
+    return 1;
 }
 
 /* An answer to a probe of the last few seconds; an older one, or one of the future, says nothing. */
@@ -284,83 +400,64 @@ static int take_time(const struct wp_frame *frame, struct wp_server_message *mes
 }
 
 /* 1: *message is filled. 0: refused. */
-static int take_frame(struct wp_server *s, uint32_t peer, const struct wp_frame *frame, struct wp_server_message *message)
+static int take_frame(struct wp_server *s, const struct wp_frame *frame, struct wp_server_message *message)
 {
     struct wp_error why = {0};
-    int rc = -EINVAL;
-    *message = (struct wp_server_message){.peer = peer};
-    if (frame->type == WP_FRAME_HELLO) {
-        message->kind = WP_SERVER_HELLO;
-        message->hello = &s->hello;
-        wp_hello_fini(&s->hello);
-        rc = wp_hello_decode(&s->hello, frame->payload, frame->size, &why);
-        if (rc) { /* trying again would not help */
-            wp_server_refuse(s, peer, why.text);
-            return 0;
-        }
-        s->said_hello.data[peer] = 1;
-        return 1;
+    const char *reason;
+    bool is_fatal;
+    if (frame->type == WP_FRAME_HELLO)
+        return take_hello(s, frame, message);
+    struct wp_peer *peer = wp_peers_find(s->peers, zmq_msg_data(&s->identity), zmq_msg_size(&s->identity));
+    if (!peer)
+        return refuse_last(s, "hello first", false);
+    if (!speaks_for(s, peer->host, &reason, &is_fatal)) {
+        log_stranger(s, peer->host, reason);
+        return refuse_last(s, reason, is_fatal);
     }
-    if (!s->said_hello.data[peer]) {
-        wp_error_set(&why, rc, "hello first");
-    } else if (frame->type == WP_FRAME_BATCH) {
+    *message = (struct wp_server_message){.peer = peer->number};
+    peer->heard_ns = now_ns();
+    if (frame->type == WP_FRAME_BATCH) {
         message->kind = WP_SERVER_BATCH;
         message->batch = frame->payload;
         message->batch_size = frame->size;
-        rc = 0;
-    } else if (frame->type == WP_FRAME_BYE) {
-        message->kind = WP_SERVER_BYE;
-        rc = wp_bye_decode(&message->bye, frame->payload, frame->size, &why);
-    } else if (frame->type == WP_FRAME_TIME_REPLY) {
-        if (take_time(frame, message, &why)) {
-            count_refusal(s, why.text);
-            return 0;
-        }
-        rc = 0;
-    } else {
-        wp_error_set(&why, rc, "a frame that only an aggregator sends");
+        return 1;
     }
-    if (rc)
-        wp_server_retry(s, peer, why.text);
-    return !rc;
+    if (frame->type == WP_FRAME_TIME_REPLY) {
+        if (!take_time(frame, message, &why))
+            return 1;
+        wp_refusals_add(s->refusals, why.text); /* nothing is lost by it */
+        return 0;
+    }
+    message->kind = WP_SERVER_BYE;
+    if (frame->type != WP_FRAME_BYE)
+        return refuse_last(s, "a frame that only an aggregator sends", false);
+    return wp_bye_decode(&message->bye, frame->payload, frame->size, &why) ? refuse_last(s, why.text, false) : 1;
 }
 
-static int take_message(struct wp_server *s, uint32_t peer, bool is_whole, struct wp_server_message *message)
+static int take_message(struct wp_server *s, bool is_whole, struct wp_server_message *message)
 {
     struct wp_error why = {0};
     struct wp_frame frame;
     size_t size = zmq_msg_size(&s->body);
-    if (!peer) {
-        count_refusal(s, "a peer without a usable identity");
-        return 0;
-    }
     int rc = is_whole ? wp_frame_read(s->reader, zmq_msg_data(&s->body), size, &frame, &why)
                       : wp_error_set(&why, -EBADMSG, "a message that is not one frame");
     if (!rc && frame.consumed != size)
         rc = wp_error_set(&why, -EBADMSG, "a message that is more than one frame");
-    if (!rc)
-        return take_frame(s, peer, &frame, message);
-    if (rc == -EPROTONOSUPPORT)
-        wp_server_refuse(s, peer, why.text);
-    else
-        wp_server_retry(s, peer, why.text);
-    return 0;
+    return rc ? refuse_last(s, why.text, rc == -EPROTONOSUPPORT) : take_frame(s, &frame, message);
 }
 
 int wp_server_poll(struct wp_server *s, int timeout_ms, struct wp_server_message *message, struct wp_error *err)
 {
     zmq_pollitem_t item = {.socket = s->socket, .events = ZMQ_POLLIN};
+    look_at_allowlist(s, false);
     int rc = zmq_poll(&item, 1, timeout_ms);
     if (rc <= 0)
         return rc == 0 || zmq_errno() == EINTR ? 0 : zmq_failed(err, "cannot wait");
-    zmq_msg_t identity;
     bool is_whole = false;
-    zmq_msg_init(&identity);
-    zmq_msg_close(&s->body);
-    zmq_msg_init(&s->body);
-    rc = receive(s, &identity, &is_whole, err);
+    rc = receive(s, &is_whole, err);
     if (rc == 1)
-        rc = take_message(s, peer_of(s, &identity), is_whole, message);
-    zmq_msg_close(&identity);
+        rc = take_message(s, is_whole, message);
+    zmq_msg_close(&s->identity); /* the body stays: a plain payload lies in it */
+    zmq_msg_init(&s->identity);
     return rc;
 }

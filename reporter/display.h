@@ -25,7 +25,10 @@ enum wp_column_kind {
     WP_COLUMN_COUNT,
     WP_COLUMN_DURATION,       /* ns */
     WP_COLUMN_SHARE,          /* ns, shown as part of wp_table.whole_ns, with a small bar */
+    WP_COLUMN_VALUE,          /* any number as text, coloured by mark; sorted by value */
 };
+
+enum wp_mark { WP_MARK_NONE, WP_MARK_WORSE, WP_MARK_BETTER, WP_MARK_FAINT };
 
 struct wp_column {
     const char *title;
@@ -34,8 +37,10 @@ struct wp_column {
 };
 
 struct wp_field {
-    const char *text;         /* of TEXT, NAME, STACK */
+    const char *text;         /* of TEXT, NAME, STACK, VALUE */
     uint64_t number;          /* of the others */
+    double value;             /* of VALUE, for sorting */
+    enum wp_mark mark;        /* of VALUE */
     const char *note;         /* small print under the text, NULL none */
     int swatch;               /* category + 1 whose colour stands before it, 0 none */
     struct wp_link link;
@@ -57,6 +62,12 @@ struct wp_bar_part {
     uint64_t ns;
 };
 
+struct wp_point {
+    double value;
+    const char *text;         /* "v1.2: 3.1 s" */
+    bool is_faint;            /* of a tree that was not committed */
+};
+
 enum wp_item_kind {
     WP_ITEM_HEADING,          /* text, number = level 2 or 3 */
     WP_ITEM_PARAGRAPH,
@@ -67,7 +78,8 @@ enum wp_item_kind {
     WP_ITEM_BAR,              /* the category bar: parts */
     WP_ITEM_CURVE,            /* cumulative percent explained: parts */
     WP_ITEM_CARD,             /* label, text, link, parts: one line of the index */
-    WP_ITEM_VIEW,             /* a drawn view: text = "flame", "chronology" or "running" */
+    WP_ITEM_TREND,            /* label, text (the newest), note; series: a small line over releases, neighbours in one row */
+    WP_ITEM_VIEW,             /* a drawn view: text = "flame", "difference", "chronology" or "running" */
     WP_ITEM_DETAILS,          /* text: what follows up to WP_ITEM_END is folded away at first */
     WP_ITEM_END,
 };
@@ -79,6 +91,7 @@ struct wp_item {
     struct wp_link link;
     struct wp_table *table;
     const uint64_t *parts;    /* WP_CATEGORIES numbers, ns */
+    const struct wp_point *points; /* of TREND, the oldest first; number: how many */
     struct wp_item *next;
 };
 
@@ -89,6 +102,7 @@ struct wp_display {
     struct wp_item *first, *last;
     struct wp_table nowhere;  /* stands in for a table that found no memory; it has no room */
     const char *tab_release, *tab_aggregate; /* whose views the tabs lead to; NULL: no tabs */
+    bool tab_compare;         /* there is a page that compares them with an older release */
     const char *view;         /* scripts that the page needs beyond the common ones, NULL none */
 };
 

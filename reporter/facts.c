@@ -213,7 +213,7 @@ static int add_damage(struct wp_facts *facts, const char *key, const char *reaso
     return grown[facts->damage_count - 1].key && grown[facts->damage_count - 1].reason ? 0 : -ENOMEM;
 }
 
-int wp_facts_read(struct wp_facts *facts, struct wp_txn *txn, const char *release, const char *aggregate,
+int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_selection *selection, struct wp_error *err)
 {
     struct wp_report *report = NULL;
@@ -222,16 +222,20 @@ int wp_facts_read(struct wp_facts *facts, struct wp_txn *txn, const char *releas
     struct wp_error trace_error = {0};
     size_t damage_count = 0;
     memset(facts, 0, sizeof(*facts));
-    int rc = wp_txn_read_report(txn, aggregate, selection, &report, &damage, &damage_count, err);
+    int rc = wp_snapshot_report(snapshot, aggregate, selection, &report, &damage, &damage_count, err);
     if (rc)
         return rc;
-    int trace_rc = wp_txn_read_trace(txn, aggregate, selection, &trace, &trace_error);
-    rc = wp_facts_build(facts, release, aggregate, report, trace_rc ? NULL : trace, err);
+    int trace_rc = wp_snapshot_trace(snapshot, aggregate, selection, &trace, &trace_error);
+    rc = wp_facts_build(facts, snapshot->release, aggregate, report, trace_rc ? NULL : trace, err);
     facts->damage = damage;
     facts->damage_count = damage_count;
-    if (!rc && trace_rc && trace_rc != -ENOENT && add_damage(facts, "trace", trace_error.text))
-        rc = wp_error_set(err, -ENOMEM, "out of memory for the damage list");
-    return rc;
+    if (!rc)
+        rc = wp_snapshot_recordings(snapshot, &facts->recordings, err);
+    for (size_t i = 0; i < snapshot->damage_count && !rc; i++)
+        rc = add_damage(facts, snapshot->damage[i].key, snapshot->damage[i].reason);
+    if (!rc && trace_rc && trace_rc != -ENOENT)
+        rc = add_damage(facts, "trace", trace_error.text);
+    return rc == -ENOMEM ? wp_error_set(err, -ENOMEM, "out of memory for the damage list") : rc;
 }
 
 void wp_facts_fini(struct wp_facts *facts)

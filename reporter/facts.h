@@ -7,8 +7,8 @@
  */
 #include "reporter/flame_tree.h"
 #include "reporter/query.h"
+#include "reporter/stores.h"
 #include "reporter/text_pool.h"
-#include "storage/store.h"
 
 struct wp_process_fact {
     const char *host, *comm;
@@ -80,6 +80,8 @@ struct wp_facts {
     struct wp_finding findings[WP_FINDINGS];
     size_t host_count, process_count, function_count, unexplained_count, event_count, limit_count, edge_count, damage_count;
     size_t finding_count;
+    const char *change;            /* what changed since an older release, one sentence; NULL: not compared */
+    uint64_t recordings;           /* sessions behind the release, 0 not known */
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];
     uint64_t events_total, events_dropped;
     uint64_t first_ns, last_ns;    /* real time of the first and last activity, 0 none */
@@ -90,7 +92,7 @@ struct wp_facts {
 int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggregate, struct wp_report *report,
     struct wp_trace *trace, struct wp_error *err);
 /* Reads report and trace from the snapshot. Damaged values are left out and listed in `damage`. */
-int wp_facts_read(struct wp_facts *facts, struct wp_txn *txn, const char *release, const char *aggregate,
+int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_selection *selection, struct wp_error *err);
 void wp_facts_fini(struct wp_facts *facts);
 

@@ -30,6 +30,11 @@ static const char *const doing[WP_CATEGORIES] = {
     [WP_UNACCOUNTED] = "waits without an explanation",
 };
 
+const char *wp_findings_doing(enum wp_category category)
+{
+    return doing[category];
+}
+
 /* The same for a category alone: "<time> (<share>) <this>". */
 static const char *const category_says[WP_CATEGORIES] = {
     [WP_BLOCKING_IO] = "goes to disks at work",

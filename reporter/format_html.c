@@ -67,6 +67,8 @@ static void put_tabs(struct writer *writer)
         return;
     wp_buffer_puts(writer->out, "<nav class=\"tabs\" aria-label=\"Views\">\n");
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES; page++) {
+        if (page == WP_PAGE_COMPARE && !display->tab_compare)
+            continue;
         put_link(writer, wp_link_to((enum wp_page_kind)page, display->tab_release, display->tab_aggregate, NULL),
             wp_page_title((enum wp_page_kind)page),
             (int)writer->page == page ? " aria-current=\"page\"" : "");
@@ -79,8 +81,9 @@ static void put_top(struct writer *writer)
 {
     struct wp_buffer *out = writer->out;
     const struct wp_display *display = writer->display;
-    wp_buffer_printf(out, "<body%s%s%s>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header class=\"top\">\n",
-        display->view ? " class=\"wide\" data-view=\"" : "", display->view ? display->view : "",
+    bool is_wide = display->view && strcmp(display->view, "difference"); /* that page is read, not only looked at */
+    wp_buffer_printf(out, "<body%s%s%s%s>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header class=\"top\">\n",
+        is_wide ? " class=\"wide\"" : "", display->view ? " data-view=\"" : "", display->view ? display->view : "",
         display->view ? "\"" : "");
     wp_buffer_puts(out, "<a class=\"brand\" href=\"");
     struct wp_link home = wp_link_to(WP_PAGE_INDEX, NULL, NULL, NULL);
@@ -108,7 +111,8 @@ static void put_scripts(struct writer *writer)
     static const char *const chrono[] = {"time_axis.js", "trace_model.js", "chronology.js", NULL};
     static const char *const running[] = {"time_axis.js", "trace_model.js", "running.js", NULL};
     const char *view = writer->display->view;
-    const char *const *own = !view ? NULL : !strcmp(view, "flame") ? flame : !strcmp(view, "running") ? running : chrono;
+    bool is_flame = view && (!strcmp(view, "flame") || !strcmp(view, "difference"));
+    const char *const *own = !view ? NULL : is_flame ? flame : !strcmp(view, "running") ? running : chrono;
     const char *const *const groups[] = {common, view ? views : NULL, own};
     const char *root = wp_query_root(writer->page);
     for (size_t group = 0; group < 3; group++)
@@ -117,7 +121,7 @@ static void put_scripts(struct writer *writer)
     /* The page stands before its data arrive: they come last. */
     if (view)
         wp_buffer_printf(writer->out, "<script defer src=\"%s-data.js\"></script>\n",
-            strcmp(view, "flame") ? "trace" : "flame");
+            !is_flame ? "trace" : strcmp(view, "flame") ? "compare" : "flame");
     wp_buffer_printf(writer->out, "<script defer src=\"%sassets/page.js\"></script>\n", root);
 }
 
@@ -132,9 +136,10 @@ static void put_bottom(struct writer *writer)
 static void open_list(struct writer *writer, enum wp_item_kind kind)
 {
     static const char *const opens[WP_ITEM_END + 1] = {[WP_ITEM_FINDING] = "<ol class=\"findings\">\n",
-        [WP_ITEM_FACT] = "<dl class=\"facts\">\n", [WP_ITEM_CARD] = "<ul class=\"cards\">\n"};
+        [WP_ITEM_FACT] = "<dl class=\"facts\">\n", [WP_ITEM_TREND] = "<dl class=\"facts trends\">\n",
+        [WP_ITEM_CARD] = "<ul class=\"cards\">\n"};
     static const char *const closes[WP_ITEM_END + 1] = {[WP_ITEM_FINDING] = "</ol>\n", [WP_ITEM_FACT] = "</dl>\n",
-        [WP_ITEM_CARD] = "</ul>\n"};
+        [WP_ITEM_TREND] = "</dl>\n", [WP_ITEM_CARD] = "</ul>\n"};
     if (writer->open == kind)
         return;
     if (closes[writer->open])
@@ -157,11 +162,15 @@ static void put_wrapped(struct writer *writer, const char *before, const struct 
     wp_buffer_puts(writer->out, after);
 }
 
+/* A trend is a fact with a line over it. */
 static void put_fact(struct wp_buffer *out, const struct wp_item *item)
 {
     wp_buffer_puts(out, "<div><dt>");
     wp_escape_html(out, item->label);
-    wp_buffer_puts(out, "</dt><dd><bdi>");
+    wp_buffer_puts(out, "</dt><dd>");
+    if (item->kind == WP_ITEM_TREND)
+        wp_html_trend(out, item->points, item->number, item->label);
+    wp_buffer_puts(out, "<bdi>");
     wp_escape_html(out, item->text);
     wp_buffer_puts(out, "</bdi>");
     if (*item->note) {
@@ -208,6 +217,7 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         put_wrapped(writer, "<li>", item, "</li>\n");
         break;
     case WP_ITEM_FACT:
+    case WP_ITEM_TREND:
         put_fact(writer->out, item);
         break;
     case WP_ITEM_TABLE:

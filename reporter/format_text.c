@@ -69,6 +69,7 @@ static const char *cell_text(struct writer *writer, const struct wp_table *table
         return wp_human_duration(&writer->pool, field->number);
     case WP_COLUMN_SHARE:
         return wp_human_share(&writer->pool, field->number, table->whole_ns);
+    case WP_COLUMN_VALUE:
     case WP_COLUMN_TEXT:
     case WP_COLUMN_NAME:
     case WP_COLUMN_STACK:
@@ -84,7 +85,8 @@ static const char *cell_text(struct writer *writer, const struct wp_table *table
 
 static bool is_number(enum wp_column_kind kind)
 {
-    return kind == WP_COLUMN_ID || kind == WP_COLUMN_COUNT || kind == WP_COLUMN_DURATION || kind == WP_COLUMN_SHARE;
+    return kind == WP_COLUMN_ID || kind == WP_COLUMN_COUNT || kind == WP_COLUMN_DURATION || kind == WP_COLUMN_SHARE ||
+        kind == WP_COLUMN_VALUE;
 }
 
 static void put_cell(struct wp_buffer *out, const char *text, size_t width, bool right, bool last)
@@ -197,6 +199,9 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         wp_buffer_puts(out, "  ");
         wrap(out, item->note, 2);
         break;
+    case WP_ITEM_TREND:
+        put_fact(out, item);
+        break;
     case WP_ITEM_BAR:
     case WP_ITEM_CURVE:
     case WP_ITEM_VIEW:
@@ -217,7 +222,7 @@ int wp_format_text(struct wp_buffer *out, const struct wp_display *display, stru
     }
     wp_buffer_putc(out, '\n');
     for (const struct wp_item *item = display->first; item; item = item->next) {
-        if (item->kind == WP_ITEM_FACT && before == WP_ITEM_FINDING)
+        if (item->kind == WP_ITEM_FACT && (before == WP_ITEM_FINDING || before == WP_ITEM_PARAGRAPH))
             wp_buffer_putc(out, '\n');
         put_item(&writer, item);
         before = item->kind;

@@ -23,7 +23,8 @@ void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp
 static const char *kind_name(enum wp_column_kind kind)
 {
     static const char *const names[] = {[WP_COLUMN_TEXT] = "text", [WP_COLUMN_NAME] = "name", [WP_COLUMN_STACK] = "stack",
-        [WP_COLUMN_ID] = "id", [WP_COLUMN_COUNT] = "count", [WP_COLUMN_DURATION] = "duration", [WP_COLUMN_SHARE] = "share"};
+        [WP_COLUMN_ID] = "id", [WP_COLUMN_COUNT] = "count", [WP_COLUMN_DURATION] = "duration", [WP_COLUMN_SHARE] = "share",
+        [WP_COLUMN_VALUE] = "value"};
     return names[kind];
 }
 
@@ -80,8 +81,11 @@ static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_
 {
     const struct wp_field *field = &table->fields[row * table->column_count + i];
     enum wp_column_kind kind = table->columns[i].kind;
-    wp_buffer_printf(out, "<td class=\"k-%s\"", kind_name(kind));
-    if (kind >= WP_COLUMN_ID)
+    static const char *const marks[] = {"", " worse", " better", " faint"};
+    wp_buffer_printf(out, "<td class=\"k-%s%s\"", kind_name(kind), kind == WP_COLUMN_VALUE ? marks[field->mark] : "");
+    if (kind == WP_COLUMN_VALUE)
+        wp_buffer_printf(out, " data-v=\"%.9g\"", field->value);
+    else if (kind >= WP_COLUMN_ID)
         wp_buffer_printf(out, " data-v=\"%" PRIu64 "\"", field->number);
     wp_buffer_putc(out, '>');
     if (kind == WP_COLUMN_ID)
@@ -166,4 +170,45 @@ void wp_html_bar(struct wp_buffer *out, enum wp_page_kind from, const uint64_t *
     wp_buffer_puts(out, "</svg>\n");
     out->failed |= pool.failed;
     wp_pool_fini(&pool);
+}
+
+/* Geometry of a trend, in its own units. */
+#define TREND_WIDTH 260.0
+#define TREND_HEIGHT 46.0
+#define TREND_EDGE 5.0
+
+void wp_html_trend(struct wp_buffer *out, const struct wp_point *points, size_t count, const char *label)
+{
+    struct wp_buffer line = {0};
+    double low = count ? points[0].value : 0, high = low;
+    for (size_t i = 0; i < count; i++) {
+        low = points[i].value < low ? points[i].value : low;
+        high = points[i].value > high ? points[i].value : high;
+    }
+    double step = count > 1 ? (TREND_WIDTH - 2 * TREND_EDGE) / (double)(count - 1) : 0;
+    wp_buffer_printf(out, "<svg class=\"trend\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"",
+        TREND_WIDTH, TREND_HEIGHT);
+    wp_escape_html(out, label);
+    wp_buffer_puts(out, " over releases, the newest last\">");
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < count; i++) {
+            double x = TREND_EDGE + step * (double)i;
+            double y = TREND_HEIGHT - TREND_EDGE -
+                (high > low ? (points[i].value - low) / (high - low) : 0.5) * (TREND_HEIGHT - 2 * TREND_EDGE);
+            if (!pass) {
+                wp_buffer_printf(&line, "%s%.1f %.1f", i ? " L" : "M", x, y);
+                continue;
+            }
+            wp_buffer_printf(out, "<g><title>");
+            wp_escape_html(out, points[i].text);
+            wp_buffer_printf(out, "</title><rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\" rx=\"3\"/></g>",
+                points[i].is_faint ? "dot faint" : i + 1 == count ? "dot last" : "dot", x - (i + 1 == count ? 3 : 2),
+                y - (i + 1 == count ? 3 : 2), i + 1 == count ? 6 : 4, i + 1 == count ? 6 : 4);
+        }
+        if (!pass)
+            wp_buffer_printf(out, "<path class=\"line\" d=\"%s\"/>", line.data ? (const char *)line.data : "");
+    }
+    wp_buffer_puts(out, "</svg>");
+    out->failed |= line.failed;
+    wp_buffer_fini(&line);
 }

@@ -2,6 +2,7 @@
 #ifndef WP_REPORTER_PAGE_H
 #define WP_REPORTER_PAGE_H
 /* Page builders: facts -> display. A new page is a kind in query.h and a builder here; the formatters never learn of it. */
+#include "reporter/compare.h"
 #include "reporter/display.h"
 #include "reporter/facts.h"
 #include "reporter/site_summary.h"
@@ -11,6 +12,9 @@ int wp_page_build(struct wp_display *display, const struct wp_facts *facts, stru
 /* The page of one release, and the first page of the site. */
 int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, struct wp_error *err);
 int wp_page_index(struct wp_display *display, const struct wp_site_summary *site, struct wp_error *err);
+/* One release against another, and the same for a mail or a terminal. */
+int wp_page_compare(struct wp_display *display, const struct wp_compare *compare, struct wp_error *err);
+int wp_page_compare_digest(struct wp_display *display, const struct wp_compare *compare, struct wp_error *err);
 /* A mail or terminal digest: findings, categories, the largest processes, functions and unexplained waits. */
 int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err);
 

@@ -15,11 +15,46 @@ static void add_card(struct wp_display *display, const char *release, const stru
     item->parts = row->categories;
     item->label = wp_pool_printf(pool, "%s wall, %s total, %s accounted for", wp_human_duration(pool, row->wall_ns),
         wp_human_duration(pool, row->total_ns), wp_human_percent(pool, row->accounted_percent));
-    item->note = row->finding_count ? row->findings[0].sentence : "Nothing was recorded.";
+    item->note = row->change ? row->change : row->finding_count ? row->findings[0].sentence : "Nothing was recorded.";
     if (row->damage_count)
         wp_display_add(display, WP_ITEM_NOTICE,
             wp_pool_printf(pool, "%zu damaged values of %s in release %s are left out.", row->damage_count, row->name,
                 release));
+}
+
+#define TREND_RELEASES 40u
+
+/* One line over the newest releases for a figure of the aggregate that speaks for each. */
+static void add_trend(struct wp_display *display, const struct wp_site_summary *site, const char *label, bool is_wall)
+{
+    struct wp_pool *pool = &display->pool;
+    struct wp_point *points = wp_pool_alloc(pool, TREND_RELEASES * sizeof(*points));
+    size_t count = 0;
+    for (const struct wp_release_summary *release = site->first; points && release && count < TREND_RELEASES;
+            release = release->next) {
+        const struct wp_aggregate_summary *row = wp_summary_main(release);
+        if (!row || !row->total_ns)
+            continue;
+        const char *text = is_wall ? wp_human_duration(pool, row->wall_ns) : wp_human_percent(pool, row->accounted_percent);
+        /* The newest come first here and stand last on the line. */
+        points[TREND_RELEASES - ++count] = (struct wp_point){is_wall ? (double)row->wall_ns : row->accounted_percent,
+            wp_pool_printf(pool, "%s: %s", release->id, text), release->is_dirty};
+    }
+    if (count < 2)
+        return;
+    const struct wp_point *newest = &points[TREND_RELEASES - 1];
+    struct wp_item *item = wp_display_add(display, WP_ITEM_TREND, newest->text);
+    if (!item)
+        return;
+    item->label = label;
+    item->note = wp_pool_printf(pool, "over %zu releases, from %s", count, points[TREND_RELEASES - count].text);
+    item->points = &points[TREND_RELEASES - count];
+    item->number = count;
+}
+
+static const char *release_label(struct wp_pool *pool, const struct wp_release_summary *release)
+{
+    return release->is_dirty ? wp_pool_printf(pool, "%s (with changes that were not committed)", release->id) : release->id;
 }
 
 static void add_damaged(struct wp_display *display, const struct wp_release_summary *release)
@@ -31,7 +66,7 @@ static void add_damaged(struct wp_display *display, const struct wp_release_summ
 int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, struct wp_error *err)
 {
     struct wp_pool *pool = &display->pool;
-    display->title = wp_pool_printf(pool, "Release %s", release->id);
+    display->title = wp_pool_printf(pool, "Release %s", release_label(pool, release));
     display->subtitle = release->aggregate_count == 1 ? "One aggregate"
         : wp_pool_printf(pool, "%zu aggregates", release->aggregate_count);
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
@@ -52,6 +87,7 @@ static void add_single(struct wp_display *display, const struct wp_release_summa
     display->title = row->name;
     display->tab_release = release->id;
     display->tab_aggregate = row->name;
+    display->tab_compare = row->change != NULL;
     display->subtitle = wp_pool_printf(pool, "Release %s", release->id);
     for (size_t i = 0; i < row->finding_count; i++) {
         struct wp_item *item = wp_display_add(display, WP_ITEM_FINDING, row->findings[i].sentence);
@@ -80,17 +116,21 @@ int wp_page_index(struct wp_display *display, const struct wp_site_summary *site
 {
     struct wp_pool *pool = &display->pool;
     display->title = "Where did the time go?";
-    display->subtitle = wp_pool_printf(pool, "%zu releases, newest first", site->release_count);
+    display->subtitle = wp_pool_printf(pool, "%zu releases, newest first%s", site->release_count,
+        site->is_history ? ", in the order of their history" : "");
     if (site->release_count == 1 && site->first->aggregate_count == 1) {
         add_single(display, site->first);
     } else {
+        add_trend(display, site, "Wall time", true);
+        add_trend(display, site, "Accounted for", false);
         for (const struct wp_release_summary *release = site->first; release; release = release->next) {
             const struct wp_aggregate_summary *row = wp_summary_main(release);
             if (release->is_damaged)
                 add_damaged(display, release);
             if (row)
-                add_card(display, release->id, row, release->aggregate_count == 1 ? release->id
-                    : wp_pool_printf(pool, "%s (%zu aggregates, here %s)", release->id, release->aggregate_count, row->name),
+                add_card(display, release->id, row, release->aggregate_count == 1 ? release_label(pool, release)
+                    : wp_pool_printf(pool, "%s (%zu aggregates, here %s)", release_label(pool, release),
+                          release->aggregate_count, row->name),
                     release->aggregate_count == 1 ? wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL)
                                                   : wp_link_to(WP_PAGE_RELEASE, release->id, NULL, NULL));
         }

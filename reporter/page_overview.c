@@ -19,6 +19,11 @@ static void add_findings(struct wp_display *display, const struct wp_facts *fact
         item->number = i + 1;
         item->link = wp_link_to(finding->page, facts->release, facts->aggregate, finding->fragment);
     }
+    struct wp_item *change = facts->change ? wp_display_add(display, WP_ITEM_FINDING, facts->change) : NULL;
+    if (change) {
+        change->number = count + 1;
+        change->link = wp_link_to(WP_PAGE_COMPARE, facts->release, facts->aggregate, NULL);
+    }
     if (!count)
         wp_display_add(display, WP_ITEM_PARAGRAPH,
             "Nothing of the process of interest was recorded: its control paths are empty.");

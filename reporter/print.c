@@ -5,6 +5,7 @@
 #include "reporter/format_json.h"
 #include "reporter/format_text.h"
 #include "reporter/page.h"
+#include "reporter/side.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -48,12 +49,12 @@ static int format(struct wp_buffer *out, const struct wp_facts *facts, enum wp_f
     return wp_error_set(err, -EINVAL, "html is a site of many files: give --out DIR");
 }
 
-static int choose_release(struct wp_store *store, const struct wp_print_options *options, char *chosen, size_t room,
+static int choose_release(const struct wp_stores *stores, const struct wp_print_options *options, char *chosen, size_t room,
     struct wp_error *err)
 {
     char **releases = NULL;
     size_t count = 0;
-    int rc = wp_store_releases(store, &releases, &count, err);
+    int rc = wp_stores_releases(stores, &releases, &count, err);
     if (rc)
         return rc;
     bool found = !options->release && count == 1;
@@ -65,78 +66,45 @@ static int choose_release(struct wp_store *store, const struct wp_print_options 
             found = true;
         }
     if (!found && options->release)
-        rc = wp_error_set(err, -ENOENT, "store %s has no release %s", options->store, options->release);
+        rc = wp_error_set(err, -ENOENT, "store %s has no release %s", options->stores[0], options->release);
     else if (!found && count)
-        rc = wp_error_set(err, -EINVAL, "store %s has %zu releases: choose one with --release (%s ... %s)", options->store,
+        rc = wp_error_set(err, -EINVAL, "store %s has %zu releases: choose one with --release (%s ... %s)", options->stores[0],
             count, releases[0], releases[count - 1]);
     else if (!found)
-        rc = wp_error_set(err, -ENOENT, "store %s has no releases", options->store);
+        rc = wp_error_set(err, -ENOENT, "store %s has no releases", options->stores[0]);
     wp_strings_free(releases, count);
     return rc;
 }
 
-/* "main" where there is one, else the aggregate of the largest total; totals are read only when they decide. */
-static int choose_aggregate(struct wp_txn *txn, char **aggregates, size_t count, const struct wp_print_options *options,
-    const char **chosen, struct wp_error *err)
-{
-    uint64_t largest = 0;
-    const char *wanted = options->aggregate ? options->aggregate : "main";
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(aggregates[i], wanted)) {
-            *chosen = aggregates[i];
-            return 0;
-        }
-    if (options->aggregate)
-        return wp_error_set(err, -ENOENT, "release has no aggregate %s (it has %zu%s%s)", wanted, count,
-            count ? ", the first is " : "", count ? aggregates[0] : "");
-    for (size_t i = 0; i < count; i++) {
-        struct wp_report *report = NULL;
-        struct wp_damage *damage = NULL;
-        size_t damaged = 0;
-        if (!wp_txn_read_report(txn, aggregates[i], &options->selection, &report, &damage, &damaged, NULL) &&
-            (!*chosen || wp_report_total(report) > largest)) {
-            *chosen = aggregates[i];
-            largest = wp_report_total(report);
-        }
-        wp_report_destroy(report);
-        wp_damage_free(damage, damaged);
-    }
-    return *chosen ? 0 : wp_error_set(err, -ENOENT, "the release has no readable report");
-}
-
-static int print_release(struct wp_buffer *out, struct wp_txn *txn, const char *release,
-    const struct wp_print_options *options, struct wp_error *err)
+static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapshot, const struct wp_print_options *options,
+    struct wp_error *err)
 {
     struct wp_facts facts = {0};
-    char **aggregates = NULL;
-    size_t count = 0;
-    const char *aggregate = NULL;
-    int rc = wp_txn_aggregates(txn, &aggregates, &count, err);
+    char aggregate[129];
+    int rc = wp_aggregate_choose(snapshot, options->aggregate, &options->selection, aggregate, err);
     if (!rc)
-        rc = choose_aggregate(txn, aggregates, count, options, &aggregate, err);
-    if (!rc)
-        rc = wp_facts_read(&facts, txn, release, aggregate, &options->selection, err);
+        rc = wp_facts_read(&facts, snapshot, aggregate, &options->selection, err);
     if (!rc)
         rc = format(out, &facts, options->format, err);
     wp_facts_fini(&facts);
-    wp_strings_free(aggregates, count);
-    return rc ? wp_error_wrap(err, rc, "release %s", release) : 0;
+    return rc ? wp_error_wrap(err, rc, "release %s", snapshot->release) : 0;
 }
 
 int wp_print_aggregate(struct wp_buffer *out, const struct wp_print_options *options, struct wp_error *err)
 {
-    struct wp_store *store = NULL;
-    struct wp_txn *txn = NULL;
+    struct wp_stores stores;
+    struct wp_snapshot snapshot;
     char release[256] = "";
-    int rc = wp_store_open(&store, options->store, false, err);
+    int rc = wp_stores_open(&stores, options->stores, options->store_count, err);
     if (rc)
         return rc;
-    rc = choose_release(store, options, release, sizeof(release), err);
+    rc = choose_release(&stores, options, release, sizeof(release), err);
     if (!rc)
-        rc = wp_txn_begin(&txn, store, release, false, err);
-    if (!rc)
-        rc = print_release(out, txn, release, options, err);
-    wp_txn_abort(txn);
-    wp_store_close(store);
+        rc = wp_snapshot_begin(&snapshot, &stores, release, err);
+    if (!rc) {
+        rc = print_release(out, &snapshot, options, err);
+        wp_snapshot_end(&snapshot);
+    }
+    wp_stores_close(&stores);
     return rc;
 }

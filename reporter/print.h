@@ -8,7 +8,8 @@
 enum wp_format { WP_FORMAT_HTML, WP_FORMAT_JSON, WP_FORMAT_TEXT, WP_FORMAT_FOLDED };
 
 struct wp_print_options {
-    const char *store;
+    const char *const *stores;
+    size_t store_count;
     const char *release;    /* NULL: the only one */
     const char *aggregate;  /* NULL: main, else the largest */
     enum wp_format format;

@@ -9,6 +9,7 @@ static const struct {
     [WP_PAGE_INDEX] = {"Releases", "index.html"},
     [WP_PAGE_RELEASE] = {"Release", "index.html"},
     [WP_PAGE_OVERVIEW] = {"Overview", "index.html"},
+    [WP_PAGE_COMPARE] = {"Compared", "compare.html"},
     [WP_PAGE_FLAME] = {"Flame", "flame.html"},
     [WP_PAGE_CHRONO] = {"Chronology", "chronology.html"},
     [WP_PAGE_RUNNING] = {"Running", "running.html"},

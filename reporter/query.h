@@ -10,6 +10,7 @@ enum wp_page_kind {
     WP_PAGE_INDEX,
     WP_PAGE_RELEASE,
     WP_PAGE_OVERVIEW,    /* this and what follows: pages of one aggregate */
+    WP_PAGE_COMPARE,     /* against an older release; there only when there is one */
     WP_PAGE_FLAME,
     WP_PAGE_CHRONO,
     WP_PAGE_RUNNING,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-reporter: a store in, pages or one printed report out. */
+#include "common/config.h"
 #include "common/log.h"
 #include "common/version.h"
+#include "reporter/check.h"
 #include "reporter/reporter_options.h"
 #include "reporter/site.h"
 
@@ -18,7 +20,8 @@ static void print_version(FILE *stream, struct argp_state *state)
 
 static int write_site(const struct wp_reporter_options *options, const struct wp_logger *logger, struct wp_error *err)
 {
-    struct wp_site_options site = {.store = options->store, .out = options->out, .release = options->release,
+    struct wp_site_options site = {.stores = options->common.stores, .store_count = options->common.store_count,
+        .order = options->common.order, .compare = options->common.compare, .out = options->out, .release = options->release,
         .aggregate = options->aggregate, .selection = options->selection, .wait = !options->no_wait};
     struct wp_site_result result;
     int rc = wp_site_write(&site, &result, err);
@@ -35,8 +38,8 @@ static int write_site(const struct wp_reporter_options *options, const struct wp
 
 static int print_report(const struct wp_reporter_options *options, struct wp_error *err)
 {
-    struct wp_print_options print = {.store = options->store, .release = options->release,
-        .aggregate = options->aggregate, .format = options->format, .selection = options->selection};
+    struct wp_print_options print = {.stores = options->common.stores, .store_count = options->common.store_count,
+        .release = options->release, .aggregate = options->aggregate, .format = options->format, .selection = options->selection};
     struct wp_buffer out = {0};
     int rc = wp_print_aggregate(&out, &print, err);
     if (!rc && (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout)))
@@ -45,17 +48,41 @@ static int print_report(const struct wp_reporter_options *options, struct wp_err
     return rc;
 }
 
+static int report(const struct wp_logger *logger, int argc, char **argv, struct wp_error *err)
+{
+    struct wp_reporter_options options;
+    wp_reporter_options_parse(&options, argc, argv);
+    int rc = options.out ? write_site(&options, logger, err) : print_report(&options, err);
+    wp_config_destroy(options.config);
+    return rc;
+}
+
+/* *code: 0, or WP_EXIT_DEGRADED. */
+static int check(int argc, char **argv, int *code, struct wp_error *err)
+{
+    struct wp_check_options options;
+    struct wp_buffer out = {0};
+    bool is_degraded = false;
+    wp_check_options_parse(&options, argc, argv);
+    int rc = wp_check_run(&out, &options, &is_degraded, err);
+    if (!rc && (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout)))
+        rc = wp_error_errno(err, -errno, "cannot write to standard output");
+    wp_buffer_fini(&out);
+    *code = is_degraded ? WP_EXIT_DEGRADED : WP_EXIT_OK;
+    return rc;
+}
+
 int main(int argc, char **argv)
 {
     struct wp_logger logger = {"wakepath-reporter", WP_LOG_INFO, 2};
-    struct wp_reporter_options options;
     struct wp_error err = {0};
+    int code = WP_EXIT_OK;
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version_hook = print_version;
-    wp_reporter_options_parse(&options, argc, argv);
-    int rc = options.out ? write_site(&options, &logger, &err) : print_report(&options, &err);
+    bool is_check = argc > 1 && !strcmp(argv[1], "check");
+    int rc = is_check ? check(argc - 1, argv + 1, &code, &err) : report(&logger, argc, argv, &err);
     if (!rc)
-        return WP_EXIT_OK;
+        return code;
     wp_log(&logger, WP_LOG_ERROR, "%s", err.text);
     return WP_EXIT_FAILURE;
 }

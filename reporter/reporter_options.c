@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/reporter_options.h"
 
+#include "common/config.h"
 #include "common/path.h"
+#include "reporter/side.h"
 
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT };
 
 static const struct argp_option option_table[] = {
-    {"store", 's', "ROOT", 0, "The store to read", 0},
     {"out", 'o', "DIR", 0, "Write the whole site into DIR", 0},
     {"release", 'r', "ID", 0, "Only this release", 0},
     {"aggregate", 'a', "NAME", 0, "Only this aggregate (when printing: main, else the largest)", 0},
@@ -24,31 +24,9 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-int wp_reporter_time_parse(const char *text, uint64_t *seconds)
-{
-    static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"};
-    char *end = NULL;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && !*end && !errno) {
-        *seconds = number;
-        return 0;
-    }
-    for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
-        struct tm tm = {0};
-        const char *rest = strptime(text, formats[i], &tm);
-        time_t time = rest && !*rest ? timegm(&tm) : -1;
-        if (time >= 0) {
-            *seconds = (uint64_t)time;
-            return 0;
-        }
-    }
-    return -EINVAL;
-}
-
 static void parse_time(struct argp_state *state, const char *text, uint64_t *seconds)
 {
-    if (wp_reporter_time_parse(text, seconds))
+    if (wp_time_parse(text, seconds))
         argp_error(state, "'%s' is not a time: give seconds since the epoch or 2026-11-20T22:14 (UTC)", text);
 }
 
@@ -62,8 +40,6 @@ static void parse_id(struct argp_state *state, const char *what, const char *tex
 static void check(struct argp_state *state, const struct wp_reporter_options *options)
 {
     bool prints = options->format_given && options->format != WP_FORMAT_HTML;
-    if (!options->store)
-        argp_error(state, "give the store to read with --store ROOT");
     if (!options->out && !prints)
         argp_error(state, "give --out DIR for the site, or --format json, text or folded to print");
     if (options->out && prints)
@@ -74,10 +50,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct wp_reporter_options *options = state->input;
     switch (key) {
-    case 's':
-        if (options->store)
-            argp_error(state, "one --store at a time");
-        options->store = arg;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->common;
         break;
     case 'o':
         options->out = arg;
@@ -119,10 +93,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, char **argv)
 {
+    static const struct argp_child children[] = {{&wp_common_argp, 0, NULL, 0}, {0}};
+    /* No file by itself: a person who prints a report does not mean the timer's site. The timer names its file. */
+    static const struct wp_config_spec spec = {"reporter", NULL, NULL};
     static const struct argp argp = {option_table, parse, NULL,
         "Makes pages from a store: where the time went, and who was being waited for.\v"
+        "`wakepath-reporter check OLD NEW` compares two releases for a script.\n"
         "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, 64 usage.",
-        NULL, NULL, NULL};
+        children, NULL, NULL};
     memset(options, 0, sizeof(*options));
-    argp_parse(&argp, argc, argv, 0, NULL, options);
+    options->common.compare = WP_COMPARE_DEFAULTS;
+    wp_config_parse(&options->config, &spec, &argp, argc, argv, options);
 }

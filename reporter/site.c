@@ -2,6 +2,7 @@
 #include "reporter/site.h"
 
 #include "reporter/assets.h"
+#include "reporter/compare_findings.h"
 #include "reporter/format_html.h"
 #include "reporter/format_json.h"
 #include "reporter/page.h"
@@ -14,6 +15,8 @@
 
 struct site {
     const struct wp_site_options *options;
+    struct wp_stores stores;
+    struct wp_release_order order;
     struct wp_site_tree tree;
     struct wp_site_summary summary;
     struct wp_buffer main_json;   /* summary.json of the aggregate that speaks for the release, the last release seen */
@@ -79,12 +82,19 @@ static int keep_main(struct site *site, const struct wp_facts *facts, struct wp_
     return wp_format_json(&site->main_json, facts, err);
 }
 
-static int write_aggregate(struct site *site, struct wp_release_summary *release, const struct wp_facts *facts,
-    struct wp_error *err)
+static int write_pages(struct site *site, const struct wp_facts *facts, struct wp_error *err)
 {
     int rc = 0;
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
-        rc = write_page(site, facts, (enum wp_page_kind)page, err);
+        if (page != WP_PAGE_COMPARE) /* that one rests on two releases */
+            rc = write_page(site, facts, (enum wp_page_kind)page, err);
+    return rc;
+}
+
+static int write_aggregate(struct site *site, struct wp_release_summary *release, const struct wp_facts *facts,
+    struct wp_error *err)
+{
+    int rc = write_pages(site, facts, err);
     if (!rc)
         rc = write_beside(site, facts, "flame-data.js", wp_view_data_flame, err);
     if (!rc && facts->trace)
@@ -99,11 +109,62 @@ static int write_aggregate(struct site *site, struct wp_release_summary *release
     return rc;
 }
 
-static int read_aggregate(struct site *site, struct wp_txn *txn, struct wp_release_summary *release,
+static int write_comparison(struct site *site, const struct wp_facts *facts, const struct wp_compare *compare,
+    struct wp_error *err)
+{
+    struct wp_display display;
+    struct wp_buffer path = {0}, content = {0};
+    wp_display_init(&display, &(struct wp_query){WP_PAGE_COMPARE, facts->release, facts->aggregate});
+    int rc = wp_page_compare(&display, compare, err);
+    if (!rc)
+        rc = write_display(site, &display, err);
+    wp_display_fini(&display);
+    wp_query_folder(&path, facts->release);
+    wp_buffer_putc(&path, '/');
+    wp_query_folder(&path, facts->aggregate);
+    wp_buffer_puts(&path, "/compare-data.js");
+    if (!rc)
+        rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_view_data_compare(&content, facts, compare, err);
+    if (!rc)
+        rc = write_buffer(site, (const char *)path.data, &content, err);
+    wp_buffer_fini(&path);
+    wp_buffer_fini(&content);
+    return rc;
+}
+
+/* The same aggregate of the release that this one is compared with; facts->change says what came of it. */
+static int compare_aggregate(struct site *site, struct wp_facts *facts, size_t baseline, struct wp_error *err)
+{
+    struct wp_snapshot snapshot;
+    struct wp_facts before = {0};
+    struct wp_compare compare;
+    int rc = wp_snapshot_begin(&snapshot, &site->stores, site->order.rows[baseline].id, err);
+    if (rc == -EBADMSG || rc == -ENOENT) /* damaged, which its own page says, or just removed */
+        return 0;
+    if (rc)
+        return rc;
+    rc = wp_facts_read(&before, &snapshot, facts->aggregate, &site->options->selection, err);
+    if (!rc)
+        rc = wp_compare_build(&compare, &before, facts, &site->options->compare, err);
+    if (!rc) {
+        facts->change = wp_compare_summary(&facts->pool, &compare);
+        rc = write_comparison(site, facts, &compare, err);
+        wp_compare_fini(&compare);
+    }
+    wp_facts_fini(&before);
+    wp_snapshot_end(&snapshot);
+    return rc == -ENOENT ? 0 : rc; /* the older one did not have this aggregate */
+}
+
+static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot, struct wp_release_summary *release,
     const char *aggregate, struct wp_error *err)
 {
     struct wp_facts facts;
-    int rc = wp_facts_read(&facts, txn, release->id, aggregate, &site->options->selection, err);
+    size_t row = wp_release_order_find(&site->order, release->id);
+    size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
+    int rc = wp_facts_read(&facts, snapshot, aggregate, &site->options->selection, err);
+    if (!rc && baseline != SIZE_MAX)
+        rc = compare_aggregate(site, &facts, baseline, err);
     if (!rc)
         rc = write_aggregate(site, release, &facts, err);
     else if (rc == -ENOENT && !site->options->aggregate)
@@ -123,60 +184,61 @@ static int write_release(struct site *site, struct wp_release_summary *release, 
     return rc;
 }
 
-static int read_release(struct site *site, struct wp_store *store, const char *id, struct wp_error *err)
+static int read_release(struct site *site, const struct wp_release_row *row, struct wp_error *err)
 {
-    struct wp_txn *txn = NULL;
+    struct wp_snapshot snapshot;
     char **aggregates = NULL;
     size_t count = 0;
     bool found = false;
-    struct wp_release_summary *release = wp_summary_release(&site->summary, id);
+    struct wp_release_summary *release = wp_summary_release(&site->summary, row->id);
     if (!release)
         return wp_error_set(err, -ENOMEM, "out of memory for the index");
+    release->is_dirty = row->is_dirty;
+    release->baseline = row->baseline == SIZE_MAX ? NULL
+        : wp_pool_text(&site->summary.pool, site->order.rows[row->baseline].id);
     site->main_found = false;
     wp_buffer_clear(&site->main_json);
-    int rc = wp_txn_begin(&txn, store, id, false, err);
+    int rc = wp_snapshot_begin(&snapshot, &site->stores, row->id, err);
     if (rc == -EBADMSG && !site->options->release) { /* the others are well */
         release->is_damaged = true;
         site->damaged++;
         return write_release(site, release, err);
     }
-    if (!rc)
-        rc = wp_txn_aggregates(txn, &aggregates, &count, err);
+    if (rc)
+        return rc;
+    rc = wp_snapshot_aggregates(&snapshot, &aggregates, &count, err);
     for (size_t i = 0; i < count && !rc; i++) {
         if (site->options->aggregate && strcmp(site->options->aggregate, aggregates[i]))
             continue;
         found = true;
-        rc = read_aggregate(site, txn, release, aggregates[i], err);
+        rc = read_aggregate(site, &snapshot, release, aggregates[i], err);
     }
     if (!rc && site->options->aggregate && site->options->release && !found)
-        rc = wp_error_set(err, -ENOENT, "release %s has no aggregate %s", id, site->options->aggregate);
+        rc = wp_error_set(err, -ENOENT, "release %s has no aggregate %s", row->id, site->options->aggregate);
     wp_strings_free(aggregates, count);
-    wp_txn_abort(txn);
+    wp_snapshot_end(&snapshot);
     return rc ? rc : write_release(site, release, err);
 }
 
-static int read_store(struct site *site, struct wp_store *store, struct wp_error *err)
+static int read_stores(struct site *site, struct wp_error *err)
 {
-    char **releases = NULL;
-    size_t count = 0;
     bool found = false;
-    int rc = wp_store_releases(store, &releases, &count, err);
-    for (size_t i = 0; i < count && !rc; i++) {
-        if (site->options->release && strcmp(site->options->release, releases[i]))
+    int rc = wp_release_order_read(&site->order, &site->stores, &site->options->order, err);
+    for (size_t i = 0; i < site->order.count && !rc; i++) {
+        if (site->options->release && strcmp(site->options->release, site->order.rows[i].id))
             continue;
         found = true;
-        rc = read_release(site, store, releases[i], err);
+        rc = read_release(site, &site->order.rows[i], err);
     }
     if (!rc && site->options->release && !found)
-        rc = wp_error_set(err, -ENOENT, "store %s has no release %s", site->options->store, site->options->release);
-    wp_strings_free(releases, count);
+        rc = wp_error_set(err, -ENOENT, "store %s has no release %s", site->options->stores[0], site->options->release);
     return rc;
 }
 
 static int write_index(struct site *site, struct wp_error *err)
 {
     struct wp_display display;
-    wp_summary_sort(&site->summary);
+    site->summary.is_history = site->options->order.git != NULL;
     wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
     int rc = wp_page_index(&display, &site->summary, err);
     if (!rc)
@@ -201,16 +263,15 @@ static int write_assets(struct site *site, struct wp_error *err)
 int wp_site_write(const struct wp_site_options *options, struct wp_site_result *result, struct wp_error *err)
 {
     struct site site = {.options = options};
-    struct wp_store *store = NULL;
     memset(result, 0, sizeof(*result));
-    int rc = wp_store_open(&store, options->store, false, err);
+    int rc = wp_stores_open(&site.stores, options->stores, options->store_count, err);
     if (rc)
         return rc;
     rc = wp_tree_begin(&site.tree, options->out, options->wait, err);
     if (!rc) {
         rc = write_assets(&site, err);
         if (!rc)
-            rc = read_store(&site, store, err);
+            rc = read_stores(&site, err);
         if (!rc)
             rc = write_index(&site, err);
         *result = (struct wp_site_result){site.summary.release_count, site.summary.aggregate_count, site.tree.written,
@@ -222,6 +283,7 @@ int wp_site_write(const struct wp_site_options *options, struct wp_site_result *
     }
     wp_buffer_fini(&site.main_json);
     wp_summary_fini(&site.summary);
-    wp_store_close(store);
+    wp_release_order_fini(&site.order);
+    wp_stores_close(&site.stores);
     return rc;
 }

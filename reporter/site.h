@@ -2,14 +2,19 @@
 #ifndef WP_REPORTER_SITE_H
 #define WP_REPORTER_SITE_H
 /* Writes the whole site of a store, or the part of it that the options narrow it to. Never prints. */
-#include "storage/store.h"
+#include "reporter/compare.h"
+#include "reporter/release_order.h"
 
 #include <stdbool.h>
 
 struct wp_site_options {
-    const char *store, *out;
+    const char *const *stores;
+    size_t store_count;
+    const char *out;
     const char *release, *aggregate;  /* NULL: all */
     struct wp_selection selection;
+    struct wp_order_options order;    /* how releases stand and what each is compared with */
+    struct wp_compare_options compare;
     bool wait;                        /* for another writer of the same site; else -EBUSY */
 };
 

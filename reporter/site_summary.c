@@ -49,6 +49,7 @@ struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct
     row->host_count = facts->host_count;
     row->process_count = facts->process_count;
     row->damage_count = facts->damage_count;
+    row->change = facts->change ? wp_pool_text(&site->pool, facts->change) : NULL;
     copy_findings(site, row, facts);
     if (release->last)
         release->last->next = row;
@@ -72,23 +73,6 @@ const struct wp_aggregate_summary *wp_summary_main(const struct wp_release_summa
             best = row;
     }
     return best;
-}
-
-/* Insertion into a new list: releases are few, and the store's order breaks ties. */
-void wp_summary_sort(struct wp_site_summary *site)
-{
-    struct wp_release_summary *sorted = NULL, *row = site->first;
-    while (row) {
-        struct wp_release_summary *next = row->next, **at = &sorted;
-        while (*at && (*at)->last_ns >= row->last_ns)
-            at = &(*at)->next;
-        row->next = *at;
-        *at = row;
-        row = next;
-    }
-    site->first = sorted;
-    for (site->last = sorted; site->last && site->last->next; site->last = site->last->next)
-        ;
 }
 
 void wp_summary_fini(struct wp_site_summary *site)

@@ -15,6 +15,7 @@ struct wp_aggregate_summary {
     uint64_t wall_ns, total_ns, categories[WP_CATEGORIES], first_ns, last_ns;
     double accounted_percent, coverage;
     size_t host_count, process_count, damage_count, finding_count;
+    const char *change;                     /* since the baseline, NULL: not compared */
     struct wp_summary_finding findings[3];
     struct wp_aggregate_summary *next;
 };
@@ -22,6 +23,8 @@ struct wp_aggregate_summary {
 struct wp_release_summary {
     const char *id;
     uint64_t last_ns;                       /* newest activity in any aggregate */
+    bool is_dirty;                          /* of a tree that was not committed */
+    const char *baseline;                   /* what it is compared with, NULL nothing */
     bool is_damaged;                        /* could not be opened at all */
     size_t aggregate_count;
     struct wp_aggregate_summary *first, *last; /* in the store's order */
@@ -32,16 +35,15 @@ struct wp_site_summary {
     struct wp_pool pool;
     struct wp_release_summary *first, *last;
     size_t release_count, aggregate_count;
+    bool is_history;                        /* in the order of a repository, not of time */
 };
 
-/* Appends; NULL when out of memory (site->pool.failed). */
+/* Appends, the newest release first; NULL when out of memory (site->pool.failed). */
 struct wp_release_summary *wp_summary_release(struct wp_site_summary *site, const char *id);
 struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct wp_release_summary *release,
     const struct wp_facts *facts);
 /* The aggregate that speaks for a release: "main", else the one of the largest total (the first of equals). */
 const struct wp_aggregate_summary *wp_summary_main(const struct wp_release_summary *release);
-/* Newest first; a release that has no activity last. */
-void wp_summary_sort(struct wp_site_summary *site);
 void wp_summary_fini(struct wp_site_summary *site);
 
 #endif

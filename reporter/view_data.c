@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/view_data.h"
 
+#include "reporter/compare.h"
 #include "reporter/escape.h"
 
 #include <errno.h>
@@ -115,13 +116,29 @@ static uint64_t cell_pieces(const void *context, uint32_t row)
     return ((const struct frame_ids *)context)->facts->flame.cells[row].count;
 }
 
-int wp_view_data_flame(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+struct change_column {
+    const struct wp_compare *compare;
+};
+
+static uint64_t node_was(const void *context, uint32_t row)
+{
+    return ((const struct change_column *)context)->compare->was_ns[row];
+}
+
+static uint64_t node_mark(const void *context, uint32_t row)
+{
+    return ((const struct change_column *)context)->compare->marks[row];
+}
+
+static int put_flame(struct wp_buffer *out, const char *name, const struct wp_facts *facts, const struct wp_compare *compare,
+    struct wp_error *err)
 {
     struct frame_ids ids = {0};
     const struct wp_flame *flame = &facts->flame;
+    struct change_column changes = {compare};
     int rc = number_frames(&ids, facts);
     if (!rc) {
-        wp_buffer_puts(out, "wakepath.data(\"flame\",{\n");
+        wp_buffer_printf(out, "wakepath.data(\"%s\",{\n", name);
         put_categories(out);
         wp_buffer_puts(out, "\"frames\":[");
         for (uint32_t i = 0; i < ids.count; i++) {
@@ -139,11 +156,29 @@ int wp_view_data_flame(struct wp_buffer *out, const struct wp_facts *facts, stru
         put_column(out, "cell_category", flame->cell_count, cell_category, &ids);
         put_column(out, "cell_ns", flame->cell_count, cell_ns, &ids);
         put_column(out, "cell_pieces", flame->cell_count, cell_pieces, &ids);
+        if (compare) {
+            put_column(out, "was", compare->flame_count, node_was, &changes);
+            put_column(out, "mark", compare->flame_count, node_mark, &changes);
+            wp_buffer_puts(out, "\"before\":");
+            put_name(out, compare->side[WP_BEFORE].label);
+            wp_buffer_puts(out, ",\n");
+        }
         wp_buffer_puts(out, "\"end\":0});\n");
     }
     free(ids.ids);
     free(ids.order);
     return !rc && !out->failed ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the flame's data");
+}
+
+int wp_view_data_flame(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+{
+    return put_flame(out, "flame", facts, NULL, err);
+}
+
+int wp_view_data_compare(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare,
+    struct wp_error *err)
+{
+    return put_flame(out, "compare", facts, compare, err);
 }
 
 static const struct wp_trace *trace_of(const void *context)

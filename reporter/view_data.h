@@ -8,10 +8,15 @@
  * frame, link = permalink), cells in the order of their nodes (cell_node as the step from the one before). The trace: the
  * columns are the fields of storage/trace.h under their rows' names (piece_start, run_thread ...).
  */
-#include "reporter/facts.h"
+#include "reporter/compare.h"
 
 int wp_view_data_flame(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
 /* facts->trace must be there. */
 int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
+
+/* The flame of the newer side with three more columns, the root in them: was (what the node took before, at the newer side's
+ * units) and mark (enum wp_verdict), by node; before: the name of the older side. */
+int wp_view_data_compare(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare,
+    struct wp_error *err);
 
 #endif

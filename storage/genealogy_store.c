@@ -5,8 +5,10 @@
 #include "storage/columns.h"
 #include "storage/rows.h"
 #include "storage/value_check.h"
+#include "storage/value_join.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -186,6 +188,133 @@ int wp_genealogy_compact(struct wp_txn *txn, const char *shard, struct wp_error 
     int rc = start(&all, err);
     if (!rc)
         rc = wp_chunks_compact(txn, shard, &chunks, err);
+    finish(&all);
+    return rc;
+}
+
+/* --- what is not needed any more --- */
+
+#define SAME_START_NS 2000000000ull /* two sessions' clocks tell one start a little apart */
+
+struct expiry {
+    const struct genealogy *all;
+    bool *is_kept;
+    uint32_t *queue, queued;
+};
+
+static void keep(struct expiry *expiry, uint32_t row)
+{
+    if (expiry->is_kept[row])
+        return;
+    expiry->is_kept[row] = true;
+    expiry->queue[expiry->queued++] = row;
+}
+
+bool wp_genealogy_same_start(uint64_t a_ns, uint64_t b_ns)
+{
+    return !a_ns || !b_ns || (a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns) <= SAME_START_NS;
+}
+
+/* The rows of the parent: they stand together, in order of host and pid. */
+static void keep_parent(struct expiry *expiry, const struct row *child)
+{
+    const struct genealogy *all = expiry->all;
+    uint32_t low = 0, high = all->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct row *row = &all->rows[middle];
+        int rc = compare_texts(all->strings, row->host, child->host);
+        if (rc < 0 || (!rc && row->pid < child->parent_pid))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < all->count && all->rows[low].pid == child->parent_pid &&
+             !compare_texts(all->strings, all->rows[low].host, child->host); low++)
+        if (wp_genealogy_same_start(all->rows[low].start_ns, child->parent_start_ns))
+            keep(expiry, low);
+}
+
+/* Sorts and marks; whom a kept process descends from is kept. */
+static int mark(struct genealogy *all, bool *is_kept, bool (*is_needed)(void *context, const struct wp_genealogy_row *row),
+    void *context)
+{
+    struct expiry expiry = {all, is_kept, calloc(all->count + 1, sizeof(uint32_t)), 0};
+    if (!expiry.queue)
+        return -ENOMEM;
+    qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all->strings);
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct row *row = &all->rows[i];
+        struct wp_genealogy_row shown = {wp_intern_text(all->strings, row->host), wp_intern_text(all->strings, row->comm),
+            wp_intern_text(all->strings, row->exe), row->pid, row->parent_pid, row->start_ns, row->parent_start_ns};
+        if (is_needed(context, &shown))
+            keep(&expiry, i);
+    }
+    for (uint32_t i = 0; i < expiry.queued; i++)
+        keep_parent(&expiry, &all->rows[expiry.queue[i]]);
+    free(expiry.queue);
+    return 0;
+}
+
+/* Writes what is left; *dropped rows went. */
+static int put_rest(struct wp_txn *txn, const struct wp_key *key, struct genealogy *all, const bool *is_kept, size_t *dropped,
+    struct wp_error *err)
+{
+    struct wp_buffer bytes = {0};
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (is_kept[i])
+            all->rows[left++] = all->rows[i];
+    *dropped = all->count - left;
+    all->count = left;
+    int rc = *dropped ? pack(all, &bytes, err) : 0;
+    if (!rc && *dropped)
+        rc = wp_txn_put_key(txn, key, bytes.data, bytes.size, err);
+    wp_buffer_fini(&bytes);
+    return rc;
+}
+
+int wp_genealogy_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)(void *context,
+    const struct wp_genealogy_row *row), void *context, size_t *dropped, struct wp_error *err)
+{
+    struct genealogy all;
+    struct wp_buffer bytes = {0};
+    struct wp_key key = {.kind = WP_VALUE_GENEALOGY};
+    bool *is_kept = NULL;
+    *dropped = 0;
+    snprintf(key.shard, sizeof(key.shard), "%s", shard);
+    int rc = wp_genealogy_compact(txn, shard, err); /* deltas that are left after it are damaged, and none of this one's */
+    if (!rc)
+        rc = start(&all, err);
+    if (rc)
+        return rc;
+    rc = wp_txn_get_key(txn, &key, &bytes, err);
+    if (!rc)
+        rc = take(&all, bytes.data, bytes.size, err);
+    if (!rc && all.count) {
+        is_kept = calloc(all.count, sizeof(*is_kept));
+        rc = is_kept ? mark(&all, is_kept, is_needed, context) : -ENOMEM;
+        if (rc)
+            wp_error_set(err, rc, "out of memory for a genealogy");
+        else
+            rc = put_rest(txn, &key, &all, is_kept, dropped, err);
+    } else if (rc == -ENOENT || rc == -EBADMSG || rc == -EPROTONOSUPPORT) {
+        rc = 0; /* none, or damaged: stays as it is */
+    }
+    free(is_kept);
+    wp_buffer_fini(&bytes);
+    finish(&all);
+    return rc;
+}
+
+int wp_genealogy_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err)
+{
+    struct genealogy all;
+    int rc = start(&all, err);
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = take(&all, values[i].data, values[i].size, err);
+    if (!rc)
+        rc = pack(&all, out, err);
     finish(&all);
     return rc;
 }

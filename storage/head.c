@@ -58,6 +58,7 @@ int wp_head_encode(const struct wp_head *head, struct wp_buffer *out, struct wp_
     message.pieces = head->pieces;
     message.events = head->events;
     message.dropped = head->dropped;
+    message.timebox_length_s = head->timebox_length_s;
     return wp_message_pack(&message.base, out, err);
 }
 
@@ -69,7 +70,8 @@ int wp_head_decode(struct wp_head *head, const uint8_t *bytes, size_t size, stru
     const Wakepath__Store__Head *m = (const Wakepath__Store__Head *)unpacked;
     *head = (struct wp_head){.first_ns = m->first_ns, .last_ns = m->last_ns, .wall_ns = m->wall_ns,
         .total_ns = m->total_ns, .hosts = m->hosts, .nodes = m->nodes, .processes = m->processes, .pieces = m->pieces,
-        .events = m->events, .dropped = m->dropped};
+        .events = m->events, .dropped = m->dropped,
+        .timebox_length_s = m->timebox_length_s};
     for (size_t i = 0; i < m->n_category_ns && i < WP_CATEGORIES; i++)
         head->category_ns[i] = m->category_ns[i];
     protobuf_c_message_free_unpacked(unpacked, NULL);

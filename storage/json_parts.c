@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/json_parts.h"
 
+#include "storage/shard_store.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -99,12 +101,21 @@ struct json_object *wp_head_json(const struct wp_head *head, bool is_trace)
     wp_json_put_number(object, "processes", head->processes);
     wp_json_put_number(object, "events", head->events);
     wp_json_put_number(object, "dropped", head->dropped);
+    if (head->timebox_length_s)
+        wp_json_put_number(object, "timebox_length_s", head->timebox_length_s);
     return object;
 }
 
 struct json_object *wp_value_head_json(const struct wp_value *value)
 {
     struct wp_head head;
+    if (value->kind == WP_VALUE_SHARD) {
+        uint8_t origin[16];
+        struct json_object *object = json_object_new_object();
+        if (!wp_shard_origin_of(value, origin))
+            wp_json_put_hex(object, "origin", (ProtobufCBinaryData){16, origin});
+        return object;
+    }
     if (!value->head_size || wp_head_decode(&head, value->head, value->head_size, NULL))
         return NULL;
     return wp_head_json(&head, value->kind == WP_VALUE_TRACE);

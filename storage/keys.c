@@ -45,6 +45,8 @@ static int format_front(const struct wp_key *key, char text[WP_KEY_ROOM], struct
         snprintf(text, WP_KEY_ROOM, STATE "processed.%s.", session);
     } else if (!in_aggregate) {
         snprintf(text, WP_KEY_ROOM, STATE "%s.", name);
+    } else if (key->kind == WP_VALUE_METADATA && key->has_timebox) {
+        snprintf(text, WP_KEY_ROOM, "%s/metadata.~%llu.", key->aggregate, (unsigned long long)key->timebox_s);
     } else if (key->kind == WP_VALUE_METADATA) {
         snprintf(text, WP_KEY_ROOM, "%s/metadata.", key->aggregate);
     } else {
@@ -180,7 +182,9 @@ static bool parse_aggregate(struct wp_key *key, const char *text)
         return false;
     if (!strncmp(text, "metadata.", 9)) {
         key->kind = WP_VALUE_METADATA;
-        return take_shard(key, dot + 1);
+        key->has_timebox = dot[1] == '~';
+        return key->has_timebox ? take_number(dot + 2, &key->timebox_s, &text) && take_shard(key, text)
+                                : take_shard(key, dot + 1);
     }
     if (!strncmp(text, "report.", 7))
         key->kind = WP_VALUE_REPORT;

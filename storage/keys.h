@@ -19,7 +19,8 @@ struct wp_key {
     enum wp_value_kind kind;
     char aggregate[WP_ID_ROOM]; /* "" under __state__ and __source__ */
     char shard[WP_ID_ROOM];     /* "" for a blob */
-    uint64_t timebox_s;         /* reports, traces */
+    uint64_t timebox_s;         /* reports, traces, metadata of a timebox */
+    bool has_timebox;           /* metadata: of a timebox */
     bool has_delta;             /* reports, genealogy, sourcemap */
     uint64_t delta;
     uint8_t session[16];        /* processed */

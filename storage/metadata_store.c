@@ -73,9 +73,12 @@ static int load(struct wp_txn *txn, const struct wp_key *key, ProtobufCMessage *
     return rc;
 }
 
-static int make_key(struct wp_key *key, const char *aggregate, const char *shard, struct wp_error *err)
+static int make_key(struct wp_key *key, const struct wp_metadata_place *place, const char *shard, struct wp_error *err)
 {
-    *key = (struct wp_key){.kind = WP_VALUE_METADATA};
+    const char *aggregate = place->aggregate;
+    *key = (struct wp_key){.kind = WP_VALUE_METADATA, .has_timebox = place->has_timebox, .timebox_s = place->timebox_s};
+    if (place->has_timebox && !aggregate)
+        return wp_error_set(err, -EINVAL, "a timebox is an aggregate's: say which");
     if (aggregate && (size_t)snprintf(key->aggregate, sizeof(key->aggregate), "%s", aggregate) >= sizeof(key->aggregate))
         return wp_error_set(err, -EINVAL, "an aggregate's name has at most 128 bytes: '%.150s...'", aggregate);
     if ((size_t)snprintf(key->shard, sizeof(key->shard), "%s", shard) >= sizeof(key->shard))
@@ -83,8 +86,9 @@ static int make_key(struct wp_key *key, const char *aggregate, const char *shard
     return 0;
 }
 
+/* Puts `added`, or only takes out the entry of its name. An older entry changes nothing. */
 static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepath__Store__Metadata *old, entry_type *added,
-    struct wp_error *err)
+    bool is_removal, struct wp_error *err)
 {
     Wakepath__Store__Metadata out = WAKEPATH__STORE__METADATA__INIT;
     struct wp_buffer bytes = {0};
@@ -96,11 +100,15 @@ static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepat
         if (compare_texts(old->entries[i]->key, added->key))
             out.entries[out.n_entries++] = old->entries[i];
         else
-            is_older = old->entries[i]->real_s > added->real_s;
+            is_older = old->entries[i]->real_s > added->real_s && !is_removal;
     }
-    out.entries[out.n_entries++] = added;
-    qsort(out.entries, out.n_entries, sizeof(*out.entries), compare_entries);
-    int rc = 0;
+    int rc = is_removal && out.n_entries == old->n_entries ? -ENOENT : 0;
+    if (rc)
+        wp_error_set(err, rc, "no metadata '%.*s'", (int)added->key.len, (const char *)added->key.data);
+    if (!is_removal)
+        out.entries[out.n_entries++] = added;
+    if (out.n_entries)
+        qsort(out.entries, out.n_entries, sizeof(*out.entries), compare_entries);
     if (out.n_entries > ENTRIES_LIMIT)
         rc = wp_error_set(err, -E2BIG, "more than %u metadata keys in one value", ENTRIES_LIMIT);
     if (!rc && !is_older) {
@@ -113,26 +121,33 @@ static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepat
     return rc;
 }
 
-int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *name, const char *value,
-    uint64_t real_s, struct wp_error *err)
+int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard, const char *name,
+    const char *value, uint64_t real_s, struct wp_error *err)
 {
     struct wp_key key;
     ProtobufCMessage *message = NULL;
     size_t name_size = strnlen(name, KEY_LIMIT + 1);
     if (!name_size || name_size > KEY_LIMIT)
         return wp_error_set(err, -EINVAL, "a metadata key has 1 to %u bytes: '%.100s'", KEY_LIMIT, name);
-    int rc = make_key(&key, aggregate, shard, err);
+    int rc = make_key(&key, place, shard, err);
     if (!rc)
         rc = load(txn, &key, &message, err);
     if (!rc) {
         entry_type added = WAKEPATH__STORE__METADATA__ENTRY__INIT;
         added.key = (ProtobufCBinaryData){name_size, (uint8_t *)(uintptr_t)name};
-        added.value = (ProtobufCBinaryData){strnlen(value, WP_TEXT_LIMIT), (uint8_t *)(uintptr_t)value};
+        if (value)
+            added.value = (ProtobufCBinaryData){strnlen(value, WP_TEXT_LIMIT), (uint8_t *)(uintptr_t)value};
         added.real_s = real_s;
-        rc = put_entry(txn, &key, (const Wakepath__Store__Metadata *)message, &added, err);
+        rc = put_entry(txn, &key, (const Wakepath__Store__Metadata *)message, &added, !value, err);
     }
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;
+}
+
+int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *name, const char *value,
+    uint64_t real_s, struct wp_error *err)
+{
+    return wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = aggregate}, shard, name, value, real_s, err);
 }
 
 /* --- reading: all shards' entries, sorted, the winner of each key first --- */
@@ -173,16 +188,17 @@ static int add_rows(struct rows *rows, const char *shard, const Wakepath__Store_
     return 0;
 }
 
-static int load_rows(struct wp_txn *txn, const char *aggregate, struct rows *rows, struct wp_error *err)
+static int load_rows(struct wp_txn *txn, const struct wp_metadata_place *place, struct rows *rows, struct wp_error *err)
 {
     char prefix[WP_KEY_ROOM], **keys = NULL;
     size_t count = 0;
-    snprintf(prefix, sizeof(prefix), "%.128s/metadata.", aggregate ? aggregate : "__state__");
+    snprintf(prefix, sizeof(prefix), "%.128s/metadata.", place->aggregate ? place->aggregate : "__state__");
     int rc = wp_txn_keys(txn, prefix, &keys, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
         struct wp_key key;
         ProtobufCMessage *message = NULL;
-        if (wp_key_parse(&key, keys[i], NULL))
+        if (wp_key_parse(&key, keys[i], NULL) || key.has_timebox != place->has_timebox ||
+                (key.has_timebox && key.timebox_s != place->timebox_s))
             continue;
         rc = load(txn, &key, &message, err);
         if (!rc && add_rows(rows, key.shard, (const Wakepath__Store__Metadata *)message))
@@ -193,16 +209,18 @@ static int load_rows(struct wp_txn *txn, const char *aggregate, struct rows *row
     return rc;
 }
 
-int wp_txn_metadata(struct wp_txn *txn, const char *aggregate, int (*visit)(void *context, const char *shard,
-    const char *key, const char *value), void *context, struct wp_error *err)
+int wp_txn_all_metadata(struct wp_txn *txn, const struct wp_metadata_place *place, int (*visit)(void *context,
+    const struct wp_metadata_row *row), void *context, struct wp_error *err)
 {
     struct rows rows = {0};
-    int rc = load_rows(txn, aggregate, &rows, err);
+    int rc = load_rows(txn, place, &rows, err);
     if (!rc && rows.count)
         qsort(rows.rows, rows.count, sizeof(*rows.rows), compare_rows);
-    for (size_t i = 0; !rc && i < rows.count; i++)
-        if (!i || strcmp(rows.rows[i].key, rows.rows[i - 1].key))
-            rc = visit(context, rows.rows[i].shard, rows.rows[i].key, rows.rows[i].value);
+    for (size_t i = 0; !rc && i < rows.count; i++) {
+        const struct row *row = &rows.rows[i];
+        bool is_winner = !i || strcmp(row->key, rows.rows[i - 1].key);
+        rc = visit(context, &(struct wp_metadata_row){row->shard, row->key, row->value, row->real_s, is_winner});
+    }
     for (size_t i = 0; i < rows.count; i++) {
         free(rows.rows[i].shard);
         free(rows.rows[i].key);
@@ -210,4 +228,22 @@ int wp_txn_metadata(struct wp_txn *txn, const char *aggregate, int (*visit)(void
     }
     free(rows.rows);
     return rc;
+}
+
+struct winners {
+    int (*visit)(void *context, const char *shard, const char *key, const char *value);
+    void *context;
+};
+
+static int visit_winner(void *context, const struct wp_metadata_row *row)
+{
+    const struct winners *winners = context;
+    return row->is_winner ? winners->visit(winners->context, row->shard, row->key, row->value) : 0;
+}
+
+int wp_txn_metadata(struct wp_txn *txn, const char *aggregate, int (*visit)(void *context, const char *shard,
+    const char *key, const char *value), void *context, struct wp_error *err)
+{
+    struct winners winners = {visit, context};
+    return wp_txn_all_metadata(txn, &(struct wp_metadata_place){.aggregate = aggregate}, visit_winner, &winners, err);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a release holds as a whole: its aggregates and shards, and the digest that says whether any of it has changed. */
+#include "storage/head.h"
 #include "storage/txn.h"
 
 #include <errno.h>
@@ -102,5 +103,32 @@ int wp_txn_digest(struct wp_txn *txn, const char *prefix, uint64_t digest[2], st
     }
     XXH3_freeState(state);
     wp_strings_free(keys, count);
+    return rc;
+}
+
+struct activity {
+    struct wp_txn *txn;
+    uint64_t last_ns;
+};
+
+static int see_report(void *context, const char *text, size_t value_size)
+{
+    struct activity *activity = context;
+    struct wp_key key;
+    struct wp_value value;
+    struct wp_head head;
+    (void)value_size;
+    if (!wp_key_parse(&key, text, NULL) && key.kind == WP_VALUE_REPORT &&
+            !wp_txn_value(activity->txn, text, WP_VALUE_REPORT, &value, NULL) &&
+            !wp_head_decode(&head, value.head, value.head_size, NULL) && head.last_ns > activity->last_ns)
+        activity->last_ns = head.last_ns;
+    return 0;
+}
+
+int wp_txn_last_activity(struct wp_txn *txn, uint64_t *real_ns, struct wp_error *err)
+{
+    struct activity activity = {txn, 0};
+    int rc = wp_txn_visit(txn, "", see_report, &activity, err);
+    *real_ns = activity.last_ns;
     return rc;
 }

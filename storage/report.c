@@ -23,6 +23,7 @@ static int start(struct wp_report *report)
             wp_rows_grow(&report->node_cell, &report->node_cell_room, 0, sizeof(*report->node_cell)))
         return -ENOMEM;
     report->node_cell[0] = WP_NO_CELL;
+    report->bucket_shift = WP_REPORT_BUCKET_SHIFT;
     return 0;
 }
 
@@ -45,8 +46,8 @@ void wp_report_destroy(struct wp_report *report)
     for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
         wp_intmap_fini(maps[i]);
     void *rows[] = {report->frames, report->nodes, report->node_cell, report->cells, report->cell_next,
-        report->processes, report->unexplained, report->largest, report->spans, report->hosts, report->events,
-        report->limits, report->edges};
+        report->cell_sample, report->samples, report->processes, report->unexplained, report->largest, report->spans,
+        report->hosts, report->events, report->limits, report->edges};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         free(rows[i]);
     wp_intern_destroy(report->strings);
@@ -59,6 +60,7 @@ void wp_report_clear(struct wp_report *report)
         &report->by_unexplained, &report->by_host, &report->by_event, &report->by_limit, &report->by_edge};
     for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
         wp_intmap_clear(maps[i]);
+    report->bucket_count = report->sample_count = 0;
     report->cell_count = report->process_count = report->unexplained_count = report->largest_count = 0;
     report->span_count = report->host_count = report->event_count = report->limit_count = report->edge_count = 0;
     report->recorded_ns = report->window_ns = report->uncertain_ns = report->detached_ns = 0;
@@ -109,29 +111,33 @@ uint32_t wp_report_child(struct wp_report *report, uint32_t parent, uint32_t fra
     return node;
 }
 
-void wp_report_add(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count)
+uint32_t wp_report_cell_add(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count)
 {
-    if (node >= report->node_count || (unsigned)category >= WP_CATEGORIES) {
-        report->has_failed = true;
-        return;
-    }
+    if (node >= report->node_count || (unsigned)category >= WP_CATEGORIES)
+        return checked(report, WP_NO_CELL);
     uint32_t cell = report->node_cell[node];
     while (cell != WP_NO_CELL && report->cells[cell].category != (uint32_t)category)
         cell = report->cell_next[cell];
     if (cell == WP_NO_CELL) {
         cell = report->cell_count;
         if (wp_rows_grow(&report->cells, &report->cell_room, cell, sizeof(*report->cells)) ||
-                wp_rows_grow(&report->cell_next, &report->cell_next_room, cell, sizeof(*report->cell_next))) {
-            report->has_failed = true;
-            return;
-        }
+                wp_rows_grow(&report->cell_next, &report->cell_next_room, cell, sizeof(*report->cell_next)) ||
+                wp_rows_grow(&report->cell_sample, &report->cell_sample_room, cell, sizeof(*report->cell_sample)))
+            return checked(report, WP_NO_CELL);
         report->cells[cell] = (struct wp_cell){node, category, 0, 0};
         report->cell_next[cell] = report->node_cell[node];
+        report->cell_sample[cell] = WP_NO_CELL;
         report->node_cell[node] = cell;
         report->cell_count++;
     }
     report->cells[cell].ns = wp_sum(report->cells[cell].ns, ns);
     report->cells[cell].count = wp_sum(report->cells[cell].count, count);
+    return cell;
+}
+
+void wp_report_add(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count)
+{
+    wp_report_cell_add(report, node, category, ns, count);
 }
 
 /* The row of `key` in `map`: *is_new when it is the next one, for which the caller has made room. */

@@ -53,6 +53,20 @@ struct wp_report_process {
     uint64_t running_ns; /* of that, itself on a CPU on top */
 };
 
+/*
+ * When the time of a cell was: realtime is cut into buckets of 2^shift ns, shift being the least (from
+ * WP_REPORT_BUCKET_SHIFT on) for which WP_REPORT_BUCKETS of them hold all the time of the report. Widening a bucket only
+ * adds neighbours up, and the width follows from the content alone, so that samples merge as exactly as everything else.
+ */
+#define WP_REPORT_BUCKETS 64u
+#define WP_REPORT_BUCKET_SHIFT 27u /* 134 ms */
+struct wp_cell_sample {
+    uint64_t bucket;     /* realtime >> shift */
+    uint64_t ns;
+    uint32_t cell;
+    uint32_t next;       /* the same cell's sample before it; UINT32_MAX none */
+};
+
 /* A wait with no explanation. All of them are kept (so that merging stays exact); the accessor shows the largest. */
 #define WP_REPORT_UNEXPLAINED 256u
 struct wp_unexplained {
@@ -99,6 +113,8 @@ uint32_t wp_report_frame(struct wp_report *report, enum wp_frame_style style, co
 /* The child of `parent` (0: root) with this frame. */
 uint32_t wp_report_child(struct wp_report *report, uint32_t parent, uint32_t frame);
 void wp_report_add(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count);
+/* One piece of which it is known when it was (realtime): wp_report_add, and its share in each bucket. */
+void wp_report_add_at(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t start_ns, uint64_t end_ns);
 /* Index of the process row, made if new. */
 uint32_t wp_report_process(struct wp_report *report, const char *host, const char *comm, uint32_t pid, uint64_t start_ns);
 void wp_report_process_add(struct wp_report *report, uint32_t process, uint64_t total_ns, uint64_t running_ns);
@@ -128,6 +144,10 @@ const char *wp_report_text(const struct wp_report *report, uint32_t string);
 const struct wp_frame_info *wp_report_frames(const struct wp_report *report, uint32_t *count); /* [0] is unused */
 const struct wp_node *wp_report_nodes(const struct wp_report *report, uint32_t *count);        /* [0] is the root; parents first */
 const struct wp_cell *wp_report_cells(const struct wp_report *report, uint32_t *count);
+/* In no order. What was added without a time (by an old version) is in the cells only. */
+const struct wp_cell_sample *wp_report_samples(const struct wp_report *report, uint32_t *count);
+/* The numbers of the buckets that hold time, ascending; *shift is the logarithm of their width. */
+const uint64_t *wp_report_buckets(const struct wp_report *report, uint32_t *count, unsigned *shift);
 const struct wp_report_process *wp_report_processes(const struct wp_report *report, uint32_t *count);
 /* The WP_REPORT_UNEXPLAINED largest, largest first. Sorts on first use: not for two threads at once. */
 const struct wp_unexplained *wp_report_unexplained_rows(const struct wp_report *report, uint32_t *count);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #define WP_NO_CELL UINT32_MAX
+#define WP_REPORT_BUCKET_SHIFT_LIMIT 58u /* 64 buckets of it hold every time there is */
 
 struct wp_report {
     struct wp_intern *strings;
@@ -16,6 +17,10 @@ struct wp_report {
     uint32_t *node_cell;       /* a node's newest cell, WP_NO_CELL none; as many as nodes */
     struct wp_cell *cells;
     uint32_t *cell_next;       /* the same node's cell before it: at most WP_CATEGORIES long, found without hashing */
+    uint32_t *cell_sample;     /* a cell's newest sample, WP_NO_CELL none */
+    struct wp_cell_sample *samples;
+    uint64_t buckets[WP_REPORT_BUCKETS]; /* those in use, ascending */
+    unsigned bucket_shift;
     struct wp_report_process *processes;
     struct wp_unexplained *unexplained, *largest;
     struct wp_span *spans;     /* ascending, apart */
@@ -23,6 +28,7 @@ struct wp_report {
     struct wp_event_count *events;
     struct wp_limit_count *limits;
     struct wp_report_edge *edges;
+    uint32_t bucket_count, sample_count, sample_room, cell_sample_room;
     uint32_t frame_count, node_count, cell_count, process_count, unexplained_count, largest_count, span_count,
         host_count, event_count, limit_count, edge_count;
     uint32_t frame_room, node_room, node_cell_room, cell_room, cell_next_room, process_room, unexplained_room,
@@ -34,6 +40,12 @@ struct wp_report {
     bool largest_is_fresh, has_failed;
 };
 
+/* wp_report_add, and which cell it was; WP_NO_CELL when it failed. */
+uint32_t wp_report_cell_add(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count);
+/* Adds to the sample of `cell` in the bucket `bucket` of width 2^shift, which may widen all buckets. */
+void wp_report_sample_add(struct wp_report *report, uint32_t cell, uint64_t bucket, unsigned shift, uint64_t ns);
+/* The place of a bucket of the report's own width, bucket_count when it is not there. */
+uint32_t wp_report_bucket_place(const struct wp_report *report, uint64_t bucket);
 /* Row adders by id of a string of this report; the public ones stand on them. */
 uint32_t wp_report_process_row(struct wp_report *report, const struct wp_report_process *key);
 void wp_report_unexplained_add(struct wp_report *report, const struct wp_unexplained *row);

@@ -16,6 +16,10 @@ static int check_columns(const message_type *m, struct wp_error *err)
         rc = WP_LENGTHS("nodes", err, m->n_node_up, m->n_node_frame);
     if (!rc)
         rc = WP_LENGTHS("times", err, m->n_cell_node_step, m->cell_category.len, m->n_cell_ns, m->n_cell_count);
+    if (!rc && m->n_cell_samples)
+        rc = WP_LENGTHS("samples of the times", err, m->n_cell_ns, m->n_cell_samples);
+    if (!rc)
+        rc = WP_LENGTHS("samples", err, m->sample_bucket.len, m->n_sample_ns);
     if (!rc)
         rc = WP_LENGTHS("processes", err, m->n_process_host, m->n_process_comm, m->n_process_pid, m->n_process_start_ns,
             m->n_process_total_ns, m->n_process_running_ns);
@@ -98,6 +102,48 @@ static int take_cells(struct wp_report *report, const message_type *m, struct wp
     return 0;
 }
 
+/* The buckets' numbers; WP_REPORT_BUCKETS of them at most. */
+static int take_buckets(const message_type *m, uint64_t buckets[WP_REPORT_BUCKETS], struct wp_error *err)
+{
+    uint64_t bucket = 0;
+    if (m->n_bucket_step > WP_REPORT_BUCKETS)
+        return wp_error_set(err, -EBADMSG, "%zu buckets of time, at most %u", m->n_bucket_step, WP_REPORT_BUCKETS);
+    if (m->n_bucket_step ? m->bucket_shift < WP_REPORT_BUCKET_SHIFT || m->bucket_shift > WP_REPORT_BUCKET_SHIFT_LIMIT
+                         : m->bucket_shift != 0)
+        return wp_error_set(err, -EBADMSG, "buckets of 2^%u ns", m->bucket_shift);
+    for (size_t i = 0; i < m->n_bucket_step; i++) {
+        if ((i && !m->bucket_step[i]) || m->bucket_step[i] > (UINT64_MAX >> m->bucket_shift) - bucket)
+            return wp_error_set(err, -EBADMSG, "bucket %zu is there twice or after the end of time", i);
+        buckets[i] = bucket += m->bucket_step[i];
+    }
+    return 0;
+}
+
+static int take_samples(struct wp_report *report, const message_type *m, struct wp_error *err)
+{
+    uint64_t buckets[WP_REPORT_BUCKETS];
+    size_t at = 0;
+    int rc = take_buckets(m, buckets, err);
+    for (size_t i = 0; !rc && i < m->n_cell_samples; i++) {
+        uint64_t left = m->cell_ns[i];
+        if (m->cell_samples[i] > m->n_sample_ns - at)
+            return wp_error_set(err, -EBADMSG, "time %zu has samples that are not there", i);
+        for (size_t end = at + m->cell_samples[i], first = at; at < end; at++) {
+            if (m->sample_bucket.data[at] >= m->n_bucket_step ||
+                    (at > first && m->sample_bucket.data[at] <= m->sample_bucket.data[at - 1]))
+                return wp_error_set(err, -EBADMSG, "sample %zu is in no bucket or not after the one before", at);
+            bool is_full = m->cell_ns[i] == UINT64_MAX; /* a sum at its limit says nothing about its parts */
+            if (!m->sample_ns[at] || (!is_full && m->sample_ns[at] > left))
+                return wp_error_set(err, -EBADMSG, "the samples of time %zu are more than it", i);
+            left -= m->sample_ns[at];
+            wp_report_sample_add(report, (uint32_t)i, buckets[m->sample_bucket.data[at]], m->bucket_shift, m->sample_ns[at]);
+        }
+    }
+    if (!rc && at != m->n_sample_ns)
+        return wp_error_set(err, -EBADMSG, "%zu samples belong to no time", m->n_sample_ns - at);
+    return rc;
+}
+
 static int take_spans(struct wp_report *report, const message_type *m, struct wp_error *err)
 {
     uint64_t at = 0;
@@ -156,6 +202,8 @@ int wp_report_decode(struct wp_report **out, const uint8_t *bytes, size_t size, 
         rc = take_tree(report, m, err);
     if (!rc)
         rc = take_cells(report, m, err);
+    if (!rc)
+        rc = take_samples(report, m, err);
     if (!rc)
         rc = take_spans(report, m, err);
     if (!rc)

@@ -74,6 +74,37 @@ static void put_cells(struct encoder *encoder)
     }
 }
 
+/* Cell by cell in the order of put_cells, which has left out only cells without time. */
+static void put_samples(struct encoder *encoder)
+{
+    Wakepath__Store__Report *message = &encoder->message;
+    const struct wp_report *report = encoder->report;
+    uint32_t count = report->sample_count, at = 0;
+    if (!count)
+        return;
+    message->bucket_shift = report->bucket_shift;
+    COLUMN(encoder, u64, bucket_step, report->bucket_count);
+    COLUMN(encoder, u32, cell_samples, encoder->order.cell_count);
+    COLUMN(encoder, u64, sample_ns, count);
+    message->sample_bucket = (ProtobufCBinaryData){count, wp_columns_bytes(&encoder->columns, count)};
+    if (encoder->columns.has_failed)
+        return;
+    for (uint32_t i = 0; i < report->bucket_count; i++)
+        message->bucket_step[i] = report->buckets[i] - (i ? report->buckets[i - 1] : 0);
+    for (uint32_t i = 0; i < encoder->order.cell_count; i++) {
+        uint64_t sums[WP_REPORT_BUCKETS] = {0};
+        for (uint32_t row = report->cell_sample[encoder->order.cells[i]]; row != WP_NO_CELL; row = report->samples[row].next)
+            sums[wp_report_bucket_place(report, report->samples[row].bucket)] = report->samples[row].ns;
+        for (uint32_t place = 0; place < report->bucket_count; place++) {
+            if (!sums[place])
+                continue;
+            message->sample_bucket.data[at] = (uint8_t)place;
+            message->sample_ns[at++] = sums[place];
+            message->cell_samples[i]++;
+        }
+    }
+}
+
 static void put_processes(struct encoder *encoder)
 {
     Wakepath__Store__Report *message = &encoder->message;
@@ -189,6 +220,7 @@ int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32
     put_texts(&encoder);
     put_tree(&encoder);
     put_cells(&encoder);
+    put_samples(&encoder);
     put_processes(&encoder);
     put_unexplained(&encoder);
     put_spans_and_hosts(&encoder);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/json_parts.h"
 
+#include <stdlib.h>
+
 #define STACK_SHOWN 512u
 
 /* "frame;frame;..." of a node, outermost first. Hostile depths are cut. */
@@ -23,18 +25,41 @@ static void put_stack(struct json_object *row, const struct wp_report *report, u
     wp_buffer_fini(&text);
 }
 
+/* The cells' rows have their samples, in the order of time: which bucket, and how much. */
+static void put_samples(struct json_object **times, const struct wp_report *report)
+{
+    uint32_t count, buckets;
+    unsigned shift;
+    const struct wp_cell_sample *samples = wp_report_samples(report, &count);
+    const uint64_t *starts = wp_report_buckets(report, &buckets, &shift);
+    for (uint32_t bucket = 0; bucket < buckets; bucket++)
+        for (uint32_t i = 0; i < count; i++) {
+            if (samples[i].bucket != starts[bucket])
+                continue;
+            struct json_object *row = wp_json_add_row(times[samples[i].cell]);
+            wp_json_put_number(row, "start_ns", samples[i].bucket << shift);
+            wp_json_put_number(row, "ns", samples[i].ns);
+        }
+}
+
 static void put_times(struct json_object *object, const struct wp_report *report)
 {
     uint32_t count;
     struct json_object *rows = wp_json_put_rows(object, "times");
     const struct wp_cell *cells = wp_report_cells(report, &count);
+    struct json_object **samples = calloc(count + (size_t)1, sizeof(struct json_object *));
     for (uint32_t i = 0; i < count; i++) {
         struct json_object *row = wp_json_add_row(rows);
         wp_json_put_number(row, "ns", cells[i].ns);
         wp_json_put_number(row, "count", cells[i].count);
         wp_json_put_text(row, "category", wp_category_key(cells[i].category));
         put_stack(row, report, cells[i].node);
+        if (samples)
+            samples[i] = wp_json_put_rows(row, "samples");
     }
+    if (samples)
+        put_samples(samples, report);
+    free(samples);
     rows = wp_json_put_rows(object, "unexplained");
     const struct wp_unexplained *waits = wp_report_unexplained_rows(report, &count);
     for (uint32_t i = 0; i < count; i++) {

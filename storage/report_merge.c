@@ -13,7 +13,7 @@ struct merge {
     const struct wp_report *from;
     uint32_t *strings; /* id there -> id here + 1; 0: not translated yet */
     uint32_t *nodes;   /* id there -> id here */
-    uint32_t *frames;
+    uint32_t *frames, *cells;
 };
 
 static uint32_t string_here(struct merge *merge, uint32_t id)
@@ -43,6 +43,19 @@ static void merge_tree(struct merge *merge, uint32_t frame_count, uint32_t node_
     for (uint32_t i = 1; i < node_count; i++) {
         struct wp_node node = from->nodes[i];
         merge->nodes[i] = wp_report_child(merge->into, merge->nodes[node.parent], merge->frames[node.frame]);
+    }
+}
+
+static void merge_times(struct merge *merge, uint32_t cells, uint32_t samples)
+{
+    const struct wp_report *from = merge->from;
+    for (uint32_t i = 0; i < cells; i++) {
+        struct wp_cell cell = from->cells[i];
+        merge->cells[i] = wp_report_cell_add(merge->into, merge->nodes[cell.node], cell.category, cell.ns, cell.count);
+    }
+    for (uint32_t i = 0; i < samples; i++) {
+        struct wp_cell_sample sample = from->samples[i];
+        wp_report_sample_add(merge->into, merge->cells[sample.cell], sample.bucket, from->bucket_shift, sample.ns);
     }
 }
 
@@ -90,17 +103,15 @@ static void merge_rows(struct merge *merge)
 int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct wp_error *err)
 {
     struct merge merge = {.into = into, .from = from};
-    uint32_t cells = from->cell_count;
+    uint32_t cells = from->cell_count, samples = from->sample_count;
     merge.strings = calloc(wp_intern_count(from->strings), sizeof(*merge.strings));
     merge.nodes = calloc(from->node_count, sizeof(*merge.nodes));
     merge.frames = calloc(from->frame_count, sizeof(*merge.frames));
-    int rc = merge.strings && merge.nodes && merge.frames && !from->has_failed ? 0 : -ENOMEM;
+    merge.cells = calloc(cells + (size_t)1, sizeof(*merge.cells));
+    int rc = merge.strings && merge.nodes && merge.frames && merge.cells && !from->has_failed ? 0 : -ENOMEM;
     if (!rc) {
         merge_tree(&merge, from->frame_count, from->node_count);
-        for (uint32_t i = 0; i < cells; i++) {
-            struct wp_cell cell = from->cells[i];
-            wp_report_add(into, merge.nodes[cell.node], cell.category, cell.ns, cell.count);
-        }
+        merge_times(&merge, cells, samples);
         merge_rows(&merge);
         wp_report_window(into, from->recorded_ns, from->window_ns);
         wp_report_uncertain(into, from->uncertain_ns);
@@ -110,5 +121,6 @@ int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct
     free(merge.strings);
     free(merge.nodes);
     free(merge.frames);
+    free(merge.cells);
     return rc ? wp_error_set(err, rc, "out of memory for merging a report of %u stacks", from->node_count) : 0;
 }

@@ -2,6 +2,7 @@
 /* Reports and traces in a release: deltas appended, merged when read, compacted. */
 #include "storage/head.h"
 #include "storage/report_body.h"
+#include "storage/report_store.h"
 #include "storage/txn.h"
 
 #include "common/path.h"
@@ -23,10 +24,12 @@ static int fill_key(struct wp_key *key, enum wp_value_kind kind, const char *agg
 }
 
 /* A report's body and head as they are stored. */
-static int pack(const struct wp_report *report, struct wp_buffer *body, struct wp_buffer *head_bytes, struct wp_error *err)
+static int pack(const struct wp_report *report, uint64_t timebox_length_s, struct wp_buffer *body, struct wp_buffer *head_bytes,
+    struct wp_error *err)
 {
     struct wp_head head;
     wp_head_of_report(&head, report);
+    head.timebox_length_s = timebox_length_s;
     int rc = wp_report_pack(report, body, &head.nodes, err);
     return rc ? rc : wp_head_encode(&head, head_bytes, err);
 }
@@ -38,7 +41,7 @@ int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebo
     struct wp_key key;
     int rc = fill_key(&key, WP_VALUE_REPORT, aggregate, timebox_s, shard, err);
     if (!rc)
-        rc = pack(report, &body, &head_bytes, err);
+        rc = pack(report, 0, &body, &head_bytes, err);
     if (!rc)
         rc = wp_txn_append(txn, &key, &head_bytes, body.data, body.size, err);
     wp_buffer_fini(&body);
@@ -76,8 +79,7 @@ static bool selected(const struct wp_selection *selection, const struct wp_key *
            (!selection->shard || !strcmp(selection->shard, key->shard));
 }
 
-/* Lists "<aggregate>/<what>."; -ENOENT when the aggregate has no key at all. */
-static int list_keys(struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count,
+int wp_txn_list(struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count,
     struct wp_error *err)
 {
     char prefix[WP_KEY_ROOM];
@@ -98,7 +100,7 @@ static int list_keys(struct wp_txn *txn, const char *aggregate, const char *what
     return rc;
 }
 
-static int read_one(struct wp_txn *txn, const char *key, struct wp_report **report, struct wp_error *err)
+int wp_txn_decode_report(struct wp_txn *txn, const char *key, struct wp_report **report, struct wp_error *err)
 {
     struct wp_buffer body = {0};
     int rc = wp_txn_get(txn, key, WP_VALUE_REPORT, &body, err);
@@ -111,16 +113,15 @@ static int read_one(struct wp_txn *txn, const char *key, struct wp_report **repo
     return rc;
 }
 
-static bool is_damage(int rc)
+bool wp_is_damage(int rc)
 {
     return rc == -EBADMSG || rc == -EFBIG || rc == -EPROTONOSUPPORT;
 }
 
-/* Merges the value into *sum (NULL: becomes it). */
-static int merge_one(struct wp_txn *txn, const char *key, struct wp_report **sum, struct wp_error *err)
+int wp_txn_merge_report(struct wp_txn *txn, const char *key, struct wp_report **sum, struct wp_error *err)
 {
     struct wp_report *report = NULL;
-    int rc = read_one(txn, key, &report, err);
+    int rc = wp_txn_decode_report(txn, key, &report, err);
     if (rc)
         return rc;
     if (!*sum) {
@@ -157,8 +158,7 @@ static int add_damage(struct wp_damage **damage, size_t *count, const char *key,
     return 0;
 }
 
-/* Ids and rows in canonical order: what is shown must not depend on how many deltas it came in. */
-static int make_canonical(struct wp_report **report, struct wp_error *err)
+int wp_report_make_canonical(struct wp_report **report, struct wp_error *err)
 {
     struct wp_buffer bytes = {0};
     struct wp_report *canonical = NULL;
@@ -183,13 +183,13 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
     *report = NULL;
     *damage = NULL;
     *damage_count = 0;
-    int rc = list_keys(txn, aggregate, "report", &keys, &count, err);
+    int rc = wp_txn_list(txn, aggregate, "report", &keys, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
         struct wp_error reason = {0};
         if (wp_key_parse(&key, keys[i], NULL) || !selected(selection, &key))
             continue;
-        rc = merge_one(txn, keys[i], &sum, &reason);
-        if (is_damage(rc))
+        rc = wp_txn_merge_report(txn, keys[i], &sum, &reason);
+        if (wp_is_damage(rc))
             rc = add_damage(damage, damage_count, keys[i], reason.text);
         if (rc)
             wp_error_set(err, rc, "cannot read '%s': %s", keys[i], *reason.text ? reason.text : strerror(-rc));
@@ -201,7 +201,7 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
     if (!rc && !sum && !(sum = wp_report_create()))
         rc = wp_error_set(err, -ENOMEM, "out of memory for a report");
     if (!rc)
-        rc = make_canonical(&sum, err);
+        rc = wp_report_make_canonical(&sum, err);
     if (rc) {
         wp_report_destroy(sum);
         wp_damage_free(*damage, *damage_count);
@@ -222,7 +222,7 @@ int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp
     struct wp_key key;
     struct wp_buffer body = {0};
     *trace = NULL;
-    int rc = list_keys(txn, aggregate, "trace", &keys, &count, err);
+    int rc = wp_txn_list(txn, aggregate, "trace", &keys, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
         if (wp_key_parse(&key, keys[i], NULL) || !selected(selection, &key) || (newest && key.timebox_s < newest_s))
             continue;
@@ -244,21 +244,14 @@ int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp
     return rc;
 }
 
-/* --- compaction --- */
-
-static bool same_report(const struct wp_key *a, const struct wp_key *b)
-{
-    return a->timebox_s == b->timebox_s && !strcmp(a->aggregate, b->aggregate) && !strcmp(a->shard, b->shard);
-}
-
-static int put_sum(struct wp_txn *txn, struct wp_key key, const struct wp_report *sum, struct wp_error *err)
+int wp_txn_put_report(struct wp_txn *txn, const struct wp_key *key, const struct wp_report *report, uint64_t timebox_length_s,
+    struct wp_error *err)
 {
     struct wp_buffer body = {0}, head_bytes = {0};
     char text[WP_KEY_ROOM];
-    key.has_delta = false;
-    int rc = pack(sum, &body, &head_bytes, err);
+    int rc = pack(report, timebox_length_s, &body, &head_bytes, err);
     if (!rc)
-        rc = wp_key_format(&key, text, err);
+        rc = wp_key_format(key, text, err);
     if (!rc)
         rc = wp_txn_put_headed(txn, text, WP_VALUE_REPORT, &head_bytes, body.data, body.size, err);
     wp_buffer_fini(&body);
@@ -266,101 +259,14 @@ static int put_sum(struct wp_txn *txn, struct wp_key key, const struct wp_report
     return rc;
 }
 
-/* keys[from, to) are one report's base and deltas. One that has a damaged part stays as it is: that is for a person. */
-static int compact_one(struct wp_txn *txn, char **keys, size_t from, size_t to, struct wp_key key, struct wp_error *err)
+uint64_t wp_txn_timebox_length(struct wp_txn *txn, const char *key)
 {
-    struct wp_report *sum = NULL;
-    int rc = 0;
-    for (size_t i = from; !rc && i < to; i++)
-        rc = merge_one(txn, keys[i], &sum, err);
-    if (is_damage(rc)) {
-        wp_report_destroy(sum);
+    const uint8_t *bytes;
+    size_t size;
+    struct wp_value value;
+    struct wp_head head;
+    if (wp_txn_stored(txn, key, &bytes, &size, NULL) || wp_value_parse(&value, bytes, size, NULL) || !value.head_size ||
+            wp_head_decode(&head, value.head, value.head_size, NULL))
         return 0;
-    }
-    if (!rc)
-        rc = make_canonical(&sum, err);
-    if (!rc)
-        rc = put_sum(txn, key, sum, err);
-    for (size_t i = from; !rc && i < to; i++)
-        if (strstr(keys[i], ".~"))
-            rc = wp_txn_delete(txn, keys[i], err);
-    wp_report_destroy(sum);
-    return rc;
-}
-
-struct part { /* a stored report of the shard that is compacted */
-    struct wp_key key;
-    char *text;
-};
-
-static int compare_parts(const void *left, const void *right)
-{
-    const struct part *a = left, *b = right;
-    if (a->key.timebox_s != b->key.timebox_s)
-        return a->key.timebox_s < b->key.timebox_s ? -1 : 1;
-    return strcmp(a->text, b->text);
-}
-
-/* Sorted by report: in the store itself another shard's keys may stand between a report and its deltas. */
-static int take_parts(struct wp_txn *txn, const char *aggregate, const char *shard, struct part **parts, size_t *part_count,
-    struct wp_error *err)
-{
-    char **keys = NULL;
-    size_t count = 0;
-    int rc = list_keys(txn, aggregate, "report", &keys, &count, err);
-    *parts = rc ? NULL : calloc(count + 1, sizeof(**parts));
-    if (!rc && !*parts)
-        rc = wp_error_set(err, -ENOMEM, "out of memory for compacting '%s'", aggregate);
-    *part_count = 0;
-    for (size_t i = 0; !rc && i < count; i++) {
-        struct part *part = &(*parts)[*part_count];
-        if (wp_key_parse(&part->key, keys[i], NULL) || strcmp(part->key.shard, shard))
-            continue;
-        part->text = keys[i];
-        keys[i] = NULL;
-        (*part_count)++;
-    }
-    wp_strings_free(keys, count);
-    if (!rc)
-        qsort(*parts, *part_count, sizeof(**parts), compare_parts);
-    return rc;
-}
-
-static int compact_aggregate(struct wp_txn *txn, const char *aggregate, const char *shard, struct wp_error *err)
-{
-    struct part *parts = NULL;
-    size_t count = 0;
-    int rc = take_parts(txn, aggregate, shard, &parts, &count, err);
-    char **texts = rc ? NULL : calloc(count + 1, sizeof(*texts));
-    if (!rc && !texts)
-        rc = wp_error_set(err, -ENOMEM, "out of memory for compacting '%s'", aggregate);
-    for (size_t i = 0; !rc && i < count; i++)
-        texts[i] = parts[i].text;
-    for (size_t from = 0, to; !rc && from < count; from = to) {
-        bool has_delta = false;
-        for (to = from; to < count && same_report(&parts[from].key, &parts[to].key); to++)
-            has_delta |= parts[to].key.has_delta;
-        if (has_delta)
-            rc = compact_one(txn, texts, from, to, parts[from].key, err);
-    }
-    for (size_t i = 0; i < count; i++)
-        free(parts[i].text);
-    free(texts);
-    free(parts);
-    return rc;
-}
-
-int wp_txn_compact(struct wp_txn *txn, const char *shard, struct wp_error *err)
-{
-    char **aggregates = NULL;
-    size_t count = 0;
-    int rc = wp_txn_aggregates(txn, &aggregates, &count, err);
-    for (size_t i = 0; !rc && i < count; i++)
-        rc = compact_aggregate(txn, aggregates[i], shard, err);
-    wp_strings_free(aggregates, count);
-    if (!rc)
-        rc = wp_genealogy_compact(txn, shard, err);
-    if (!rc)
-        rc = wp_sourcemap_compact(txn, shard, err);
-    return rc;
+    return head.timebox_length_s;
 }

@@ -5,6 +5,7 @@
 #include "storage/columns.h"
 #include "storage/rows.h"
 #include "storage/value_check.h"
+#include "storage/value_join.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -178,6 +179,18 @@ int wp_sourcemap_compact(struct wp_txn *txn, const char *shard, struct wp_error 
     int rc = start(&map, err);
     if (!rc)
         rc = wp_chunks_compact(txn, shard, &chunks, err);
+    finish(&map);
+    return rc;
+}
+
+int wp_sourcemap_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err)
+{
+    struct sourcemap map;
+    int rc = start(&map, err);
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = take(&map, values[i].data, values[i].size, err);
+    if (!rc)
+        rc = pack(&map, out, err);
     finish(&map);
     return rc;
 }

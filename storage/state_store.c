@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small state values of a shard: its flag, resume points, last samples, clocks. */
+/* The small state values of a shard: resume points, last samples, clocks. */
 #include "proto/store.pb-c.h"
 #include "storage/columns.h"
 #include "storage/txn.h"
@@ -16,27 +16,6 @@ static int state_key(struct wp_key *key, enum wp_value_kind kind, const char *sh
     if ((size_t)snprintf(key->shard, sizeof(key->shard), "%s", shard) >= sizeof(key->shard))
         return wp_error_set(err, -EINVAL, "a shard's id has at most 128 bytes: '%.150s...'", shard);
     return 0;
-}
-
-int wp_txn_register_shard(struct wp_txn *txn, const char *shard, struct wp_error *err)
-{
-    static const enum wp_value_kind kinds[] = {WP_VALUE_SHARD, WP_VALUE_METADATA, WP_VALUE_LAST_SAMPLE, WP_VALUE_GENEALOGY,
-        WP_VALUE_SOURCEMAP, WP_VALUE_SOURCE, WP_VALUE_CLOCK};
-    int rc = 0;
-    for (size_t i = 0; !rc && i < sizeof(kinds) / sizeof(*kinds); i++) {
-        char text[WP_KEY_ROOM];
-        const uint8_t *bytes;
-        size_t size;
-        struct wp_key key;
-        rc = state_key(&key, kinds[i], shard, err);
-        if (!rc)
-            rc = wp_key_format(&key, text, err);
-        if (!rc)
-            rc = wp_txn_stored(txn, text, &bytes, &size, err);
-        if (rc == -ENOENT)
-            rc = wp_txn_put(txn, text, kinds[i], NULL, 0, err);
-    }
-    return rc;
 }
 
 /* The message of a state value, an empty one where there is none yet. */

@@ -3,8 +3,11 @@
 
 #include "common/path.h"
 #include "storage/network_fs.h"
+#include "storage/shrink.h"
 #include "storage/store_env.h"
+#include "storage/store_lock.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -54,6 +57,8 @@ int wp_store_open(struct wp_store **out, const char *root, bool create, struct w
     for (size_t size = strlen(store->root); size > 1 && store->root[size - 1] == '/'; size--)
         store->root[size - 1] = 0;
     store->map_size = MAP_SIZE;
+    store->is_guarded = !create;
+    store->shard_fd = store->upkeep_fd = -1;
     LIST_INIT(&store->envs);
     pthread_mutex_init(&store->lock, NULL);
     *out = store;
@@ -72,8 +77,46 @@ void wp_store_close(struct wp_store *store)
         free(env);
     }
     pthread_mutex_destroy(&store->lock);
+    if (store->shard_fd >= 0)
+        close(store->shard_fd);
+    if (store->upkeep_fd >= 0)
+        close(store->upkeep_fd);
     free(store->root);
     free(store);
+}
+
+int wp_store_claim_shard(struct wp_store *store, const char *shard, struct wp_error *err)
+{
+    char name[160], what[400];
+    if (!wp_id_valid(shard))
+        return wp_error_set(err, -EINVAL, "'%.150s' is not a shard's id: letters, digits and ._+- (1 to 128)", shard);
+    assert(store->shard_fd < 0);
+    snprintf(name, sizeof(name), "shard.%s", shard);
+    snprintf(what, sizeof(what), "shard '%s' of store '%.200s' has a writer already, give this one another --shard", shard,
+        store->root);
+    return wp_lock_file(store->root, name, what, &store->shard_fd, err);
+}
+
+int wp_store_open_shard(struct wp_store **store, const char *root, const char *shard, struct wp_error *err)
+{
+    int rc = wp_store_open(store, root, true, err);
+    if (!rc)
+        rc = wp_store_claim_shard(*store, shard, err);
+    if (rc) {
+        wp_store_close(*store);
+        *store = NULL;
+    }
+    return rc;
+}
+
+int wp_store_upkeep(struct wp_store *store, struct wp_error *err)
+{
+    char what[400];
+    if (store->upkeep_fd >= 0)
+        return 0;
+    snprintf(what, sizeof(what), "somebody else tidies store '%.200s', try again when that has ended", store->root);
+    int rc = wp_lock_file(store->root, "store", what, &store->upkeep_fd, err);
+    return rc ? rc : wp_shrink_clean(store, err);
 }
 
 const char *wp_store_root(const struct wp_store *store)

@@ -23,10 +23,18 @@ enum wp_value_kind {
 struct wp_store;
 struct wp_txn;
 
-/* Opens (create: makes) the root. -EACCES/-EROFS say whether it is the root or its parent; a network file system is
- * refused with an explanation where it can be told. */
+/* Opens (create: makes) the root. Without `create` each environment is walked through by a child process when it is
+ * opened, so that a ruined one is -EBADMSG and not the end of the caller. -EACCES/-EROFS say whether it is the root or its
+ * parent; a network file system is refused with an explanation where it can be told. */
 int wp_store_open(struct wp_store **store, const char *root, bool create, struct wp_error *err);
 void wp_store_close(struct wp_store *store);
+/* A shard has one writer: claims it for this handle until it is closed or its process ends. -EBUSY: another has it. */
+int wp_store_claim_shard(struct wp_store *store, const char *shard, struct wp_error *err);
+/* wp_store_open that creates, and claims; what an aggregator opens with. */
+int wp_store_open_shard(struct wp_store **store, const char *root, const char *shard, struct wp_error *err);
+/* Before a handle prunes, merges, repairs or otherwise rewrites what others wrote: one at a time in a root, until the
+ * handle is closed. Removes what a killed one has left. -EBUSY. */
+int wp_store_upkeep(struct wp_store *store, struct wp_error *err);
 /* A process opens a root once at a time (LMDB's file locks are the process's); threads may share the handle. */
 const char *wp_store_root(const struct wp_store *store);
 /* Address space of environments that are opened from now on (default 1 GiB); they grow by themselves. */
@@ -111,7 +119,23 @@ int wp_txn_put_clock(struct wp_txn *txn, const char *shard, const struct wp_cloc
  * Merged into what is there, last writer by time wins. */
 int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *key, const char *value,
     uint64_t real_s, struct wp_error *err);
-/* "__state__/shard.<shard>", and empty state values that are not there yet, so that the layout is whole. */
+struct wp_metadata_place {
+    const char *aggregate;     /* NULL: of the release */
+    bool has_timebox;          /* "<aggregate>/metadata.~<timebox>.<shard>" */
+    uint64_t timebox_s;
+};
+/* At any of the three levels; value NULL removes the key from this shard. -ENOENT: it was not there. */
+int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard, const char *key,
+    const char *value, uint64_t real_s, struct wp_error *err);
+struct wp_metadata_row {
+    const char *shard, *key, *value;
+    uint64_t real_s;
+    bool is_winner;            /* of all shards: later, then greater shard id */
+};
+/* By key, the winner first. */
+int wp_txn_all_metadata(struct wp_txn *txn, const struct wp_metadata_place *place, int (*visit)(void *context,
+    const struct wp_metadata_row *row), void *context, struct wp_error *err);
+/* "__state__/shard.<shard>" with a new origin, and empty state values that are not there yet, so that the layout is whole. */
 int wp_txn_register_shard(struct wp_txn *txn, const char *shard, struct wp_error *err);
 
 /* --- what the reporter reads --- */
@@ -131,6 +155,8 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
 /* The newest trace of the aggregate in the selection; -ENOENT. */
 int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err);
+/* Realtime of the newest activity in any report of the release, from their heads alone; 0 none. Damaged ones say nothing. */
+int wp_txn_last_activity(struct wp_txn *txn, uint64_t *real_ns, struct wp_error *err);
 /* Digest over the keys and value digests with this prefix: what a page rests on. */
 int wp_txn_digest(struct wp_txn *txn, const char *prefix, uint64_t digest[2], struct wp_error *err);
 /* Sorted shards and timeboxes; free. */

@@ -2,6 +2,8 @@
 #include "storage/store_env.h"
 
 #include "common/path.h"
+#include "storage/env_check.h"
+#include "storage/store_lock.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -82,10 +84,44 @@ static int prepare_folder(const struct wp_store *store, const char *release, boo
     return wp_path_make(path, err);
 }
 
-static int open_env(const struct wp_store *store, struct wp_env *env, bool write, struct wp_error *err)
+/* LMDB would end the process that reads a ruined file. A writer has no time to read all of it. */
+static int check_file(const struct wp_store *store, const char *path, struct wp_error *err)
+{
+    int rc = wp_env_measure(path, err);
+    if (rc > 0 || (!rc && store->is_guarded))
+        rc = wp_env_walk(path, err);
+    return rc;
+}
+
+/* Which file it is; LMDB's own descriptor knows. */
+static int note_file(struct wp_env *env)
+{
+    struct stat st;
+    mdb_filehandle_t fd;
+    int mdb_rc = mdb_env_get_fd(env->mdb, &fd);
+    if (!mdb_rc && fstat(fd, &st))
+        mdb_rc = errno;
+    if (!mdb_rc) {
+        env->device = st.st_dev;
+        env->inode = st.st_ino;
+    }
+    return mdb_rc;
+}
+
+bool wp_env_is_replaced(const struct wp_store *store, const struct wp_env *env)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    return make_path(store, env->release, "/data.mdb", path, NULL) || stat(path, &st) || st.st_dev != env->device ||
+           st.st_ino != env->inode;
+}
+
+static int open_files(const struct wp_store *store, struct wp_env *env, bool write, struct wp_error *err)
 {
     char path[PATH_MAX];
     int dead, rc = prepare_folder(store, env->release, write, path, err);
+    if (!rc)
+        rc = check_file(store, path, err);
     if (rc)
         return rc;
     int mdb_rc = mdb_env_create(&env->mdb);
@@ -97,6 +133,8 @@ static int open_env(const struct wp_store *store, struct wp_env *env, bool write
         mdb_rc = mdb_env_open(env->mdb, path, MDB_NOTLS | (write ? 0 : MDB_RDONLY), 0664);
     if (!mdb_rc)
         mdb_rc = mdb_reader_check(env->mdb, &dead); /* readers that were killed hold back pages */
+    if (!mdb_rc)
+        mdb_rc = note_file(env);
     if (mdb_rc) {
         mdb_env_close(env->mdb);
         env->mdb = NULL;
@@ -106,6 +144,17 @@ static int open_env(const struct wp_store *store, struct wp_env *env, bool write
     env->is_broken = false;
     env->wanted_map = 0;
     return 0;
+}
+
+/* LMDB opens data.mdb and lock.mdb by name, one after the other: both must be of one folder. */
+static int open_env(const struct wp_store *store, struct wp_env *env, bool write, struct wp_error *err)
+{
+    int fd, rc = wp_lock_root(store->root, false, &fd, err);
+    if (rc)
+        return rc;
+    rc = open_files(store, env, write, err);
+    close(fd);
+    return rc;
 }
 
 static void close_env(struct wp_env *env)
@@ -164,7 +213,10 @@ static int set_map_size(struct wp_store *store, struct wp_env *env, struct wp_er
 /* Opens, opens again for writing, or sets right what the last transaction left to do. */
 static int ready_env(struct wp_store *store, struct wp_env *env, bool write, struct wp_error *err)
 {
-    if (env->mdb && (env->is_broken || (write && env->is_read_only))) {
+    bool is_replaced = env->mdb && wp_env_is_replaced(store, env);
+    if (is_replaced && env->transactions && !write)
+        return 0; /* as it was when they began: one snapshot */
+    if (env->mdb && (env->is_broken || is_replaced || (write && env->is_read_only))) {
         if (env->transactions)
             return wp_error_set(err, -EBUSY, "release '%s' of '%s' must be opened again, but %u transactions of this "
                 "process are open in it; end them first", env->release, store->root, env->transactions);

@@ -21,26 +21,68 @@ struct command {
     int (*run)(struct wp_tool *tool, struct wp_error *err);
 };
 
+#define AGES (WP_TOOL_VALUE(WP_TOOL_HOURS) | WP_TOOL_VALUE(WP_TOOL_DAYS) | WP_TOOL_VALUE(WP_TOOL_LATE) | \
+    WP_TOOL_VALUE(WP_TOOL_NOW))
 static const struct command commands[] = {
     {"ls", "ROOT[/RELEASE[/PREFIX]]", "List releases, or keys of one", 1, 3, WP_TOOL_JSON | WP_TOOL_RECURSIVE | WP_TOOL_LONG,
         wp_tool_ls},
-    {"cat", "ROOT/RELEASE/KEY", "Print a value as text", 1, 3, WP_TOOL_JSON, wp_tool_cat},
+    {"cat", "ROOT/RELEASE/KEY", "Print a value, or a sum: ROOT REV:AGGREGATE", 1, 3, WP_TOOL_JSON, wp_tool_cat},
     {"stat", "ROOT[/RELEASE]", "Say how much there is of what", 1, 2, WP_TOOL_JSON, wp_tool_stat},
     {"verify", "ROOT[/RELEASE]", "Read all, name each fault", 1, 2, WP_TOOL_JSON,
         wp_tool_verify},
     {"releases", "ROOT", "List releases, times, sizes", 1, 1, WP_TOOL_JSON, wp_tool_releases_list},
-    {"compact", "ROOT[/RELEASE]", "Merge the deltas of reports", 1, 2, WP_TOOL_JSON,
+    {"compact", "ROOT[/RELEASE]", "Merge the deltas of reports", 1, 2, WP_TOOL_JSON | WP_TOOL_ROLL_UP | AGES,
         wp_tool_compact},
+    {"prune", "ROOT[/RELEASE]", "Let go of what is old", 1, 2, WP_TOOL_JSON | WP_TOOL_DRY_RUN | WP_TOOL_NO_ROLL_UP | AGES |
+        WP_TOOL_VALUE(WP_TOOL_TRACES) | WP_TOOL_VALUE(WP_TOOL_MONTHS) | WP_TOOL_VALUE(WP_TOOL_STATE) |
+        WP_TOOL_VALUE(WP_TOOL_QUOTA), wp_tool_prune},
+    {"merge", "ROOT[/RELEASE]... --into ROOT", "Take stores into one", 1, WP_TOOL_ARGUMENTS, WP_TOOL_JSON |
+        WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO), wp_tool_merge},
+    {"backup", "ROOT[/RELEASE] --into DIR", "Copy it while it is in use", 1, 2, WP_TOOL_JSON | WP_TOOL_VALUE(WP_TOOL_INTO),
+        wp_tool_backup},
+    {"dump", "ROOT[/RELEASE]", "Print all of it as text", 1, 2, WP_TOOL_JSON, wp_tool_dump},
+    {"metadata", "get|set|rm|ls ROOT/RELEASE [KEY [VALUE]]", "Read and write what is said about it", 2, 4, WP_TOOL_JSON |
+        WP_TOOL_LONG | WP_TOOL_VALUE(WP_TOOL_SHARD) | WP_TOOL_VALUE(WP_TOOL_AGGREGATE) | WP_TOOL_VALUE(WP_TOOL_TIMEBOX) |
+        WP_TOOL_VALUE(WP_TOOL_NOW), wp_tool_metadata},
+    {"repair", "ROOT[/RELEASE] --drop-damaged", "Give up what is damaged", 1, 2, WP_TOOL_JSON | WP_TOOL_DRY_RUN |
+        WP_TOOL_DROP_DAMAGED, wp_tool_repair},
+    {"load", "ROOT [DUMP]", "Make releases of a dump", 1, 2, WP_TOOL_JSON, wp_tool_load},
 };
+#undef AGES
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 
+#define KEY_OF(n) (256 + (n))
 static const struct argp_option all_options[] = {
     {"json", 'j', NULL, 0, "Print JSON", 0},
     {"recursive", 'R', NULL, 0, "List what is below, too", 0},
     {"long", 'l', NULL, 0, "With kinds, sizes and totals", 0},
+    {"dry-run", 'n', NULL, 0, "Change nothing, say what would go", 0},
+    {"roll-up", 'r', NULL, 0, "Make days of old hours, months of old days", 0},
+    {"no-roll-up", 'N', NULL, 0, "Delete old hours and days instead of rolling them up", 0},
+    {"rename-shard", 'm', NULL, 0, "A shard that has a namesake of another origin gets a name of its own", 0},
+    {"drop-damaged", 'D', NULL, 0, "Delete what cannot be read", 0},
+    {"traces", KEY_OF(WP_TOOL_TRACES), "AGE", 0, "Keep traces so long (7d)", 0},
+    {"hours", KEY_OF(WP_TOOL_HOURS), "AGE", 0, "Keep hours so long, then as days (30d)", 0},
+    {"days", KEY_OF(WP_TOOL_DAYS), "AGE", 0, "Keep days so long, then as months (1y)", 0},
+    {"months", KEY_OF(WP_TOOL_MONTHS), "AGE", 0, "Keep months so long (never given up)", 0},
+    {"state", KEY_OF(WP_TOOL_STATE), "AGE", 0, "Keep ended sessions and processes so long (30d)", 0},
+    {"late-after", KEY_OF(WP_TOOL_LATE), "AGE", 0, "A day or month stays open so long (1h)", 0},
+    {"now", KEY_OF(WP_TOOL_NOW), "SECONDS", 0, "Count ages from there instead of from now", 0},
+    {"quota", KEY_OF(WP_TOOL_QUOTA), "BYTES", 0, "All releases together take no more; the oldest goes first", 0},
+    {"shard", KEY_OF(WP_TOOL_SHARD), "ID", 0, "Of this shard", 0},
+    {"aggregate", KEY_OF(WP_TOOL_AGGREGATE), "NAME", 0, "Of this aggregate, not of the release", 0},
+    {"timebox", KEY_OF(WP_TOOL_TIMEBOX), "SECOND", 0, "Of the aggregate's timebox that begins there", 0},
+    {"into", KEY_OF(WP_TOOL_INTO), "ROOT", 0, "Where it goes, made if it is not there", 0},
 };
-static const unsigned option_flags[] = {WP_TOOL_JSON, WP_TOOL_RECURSIVE, WP_TOOL_LONG};
+static const unsigned option_flags[] = {WP_TOOL_JSON, WP_TOOL_RECURSIVE, WP_TOOL_LONG, WP_TOOL_DRY_RUN, WP_TOOL_ROLL_UP,
+    WP_TOOL_NO_ROLL_UP, WP_TOOL_RENAME_SHARD, WP_TOOL_DROP_DAMAGED};
 #define OPTIONS (sizeof(all_options) / sizeof(*all_options))
+
+static unsigned flag_of(size_t option)
+{
+    int key = all_options[option].key;
+    return key >= KEY_OF(0) ? WP_TOOL_VALUE(key - KEY_OF(0)) : option_flags[option];
+}
 
 struct parse {
     const struct command *command;
@@ -55,8 +97,10 @@ static error_t parse_command(int key, char *arg, struct argp_state *state)
 {
     struct parse *parse = state->input;
     for (size_t i = 0; i < OPTIONS; i++) {
-        if (key == all_options[i].key && parse->command->flags & option_flags[i]) {
-            parse->tool->flags |= option_flags[i];
+        if (key == all_options[i].key && parse->command->flags & flag_of(i)) {
+            parse->tool->flags |= flag_of(i);
+            if (key >= KEY_OF(0))
+                parse->tool->values[key - KEY_OF(0)] = arg;
             return 0;
         }
     }
@@ -79,7 +123,7 @@ static void parse_words(const struct command *command, struct wp_tool *tool, int
     struct argp argp = {options, parse_command, command->arguments, command->help, NULL, NULL, NULL};
     char name[64];
     for (size_t i = 0, count = 0; i < OPTIONS; i++)
-        if (command->flags & option_flags[i])
+        if (command->flags & flag_of(i))
             options[count++] = all_options[i];
     snprintf(name, sizeof(name), "wakepath-store %s", command->name);
     argv[0] = name; /* usage lines name the command */
@@ -118,7 +162,7 @@ static char *list_commands(int key, const char *text, void *input)
     struct wp_buffer list = {0};
     wp_buffer_puts(&list, "Commands (each has --help):\n");
     for (size_t i = 0; i < COMMANDS; i++)
-        wp_buffer_printf(&list, "  %-9s %-24s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
+        wp_buffer_printf(&list, "  %-9s %-29s %s\n", commands[i].name, commands[i].arguments, commands[i].help);
     wp_buffer_puts(&list, "\nA blank does as well as the slash between ROOT, RELEASE and KEY. A store may be "
         "read while it is being written. Exit status: 0 well, 1 failure or fault, 64 usage.");
     return (char *)list.data; /* argp frees it */
@@ -189,100 +233,4 @@ int wp_store_tool_main(int argc, char **argv)
     else
         return 128 - rc; /* killed from outside, as a shell says it */
     return WP_EXIT_FAILURE;
-}
-
-/* --- what commands share --- */
-
-int wp_tool_open(struct wp_tool *tool, struct wp_error *err)
-{
-    int rc = wp_tool_place_of(&tool->place, tool->arguments, err);
-    return rc ? rc : wp_store_open(&tool->store, tool->place.root, false, err);
-}
-
-int wp_tool_releases(struct wp_tool *tool, char ***releases, size_t *count, struct wp_error *err)
-{
-    *releases = NULL;
-    *count = 0;
-    if (*tool->place.rest)
-        return wp_error_set(err, -EINVAL, "'%s': give a release, not a key", tool->place.rest);
-    if (!*tool->place.release)
-        return wp_store_releases(tool->store, releases, count, err);
-    if (!wp_strings_add(releases, count, tool->place.release))
-        return 0;
-    wp_strings_free(*releases, *count);
-    return wp_error_set(err, -ENOMEM, "out of memory");
-}
-
-int wp_tool_pass_over(struct wp_tool *tool, int rc, const struct wp_error *err)
-{
-    if (rc != -EBADMSG || *tool->place.release)
-        return rc;
-    wp_buffer_printf(&tool->complaints, "%s\n", err->text);
-    return 0;
-}
-
-const char *wp_tool_signal_text(int signal)
-{
-    switch (signal) {
-    case SIGBUS:
-    case SIGSEGV:
-    case SIGABRT:
-        return "the structure of a data.mdb is damaged: reading it ended the reading process";
-    default:
-        return NULL;
-    }
-}
-
-int wp_tool_apart(int (*work)(void *context), void *context, struct wp_error *err)
-{
-    int status;
-    fflush(stdout);
-    pid_t child = fork();
-    if (child < 0)
-        return wp_error_errno(err, -errno, "cannot start the reading process");
-    if (!child) {
-        prctl(PR_SET_PDEATHSIG, SIGTERM);
-        _exit(work(context));
-    }
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return wp_error_errno(err, -errno, "cannot wait for the reading process");
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-int wp_tool_json(struct wp_tool *tool, struct json_object *object, struct wp_error *err)
-{
-    const char *text = object ? json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE)
-                              : NULL;
-    if (text) {
-        wp_buffer_puts(&tool->out, text);
-        wp_buffer_putc(&tool->out, '\n');
-    }
-    int rc = text ? 0 : wp_error_set(err, -ENOMEM, "out of memory for JSON");
-    json_object_put(object);
-    return rc;
-}
-
-const char *wp_tool_size(uint64_t bytes, char *text, size_t room)
-{
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double amount = (double)bytes;
-    size_t unit = 0;
-    for (; amount >= 1024 && unit + 1 < sizeof(units) / sizeof(*units); unit++)
-        amount /= 1024;
-    snprintf(text, room, unit ? "%.1f %s" : "%.0f %s", amount, units[unit]);
-    return text;
-}
-
-const char *wp_tool_time(uint64_t ns, char *text, size_t room)
-{
-    static const struct {
-        uint64_t ns;
-        const char *name;
-    } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
-    size_t unit = 0;
-    while (unit < 3 && ns < units[unit].ns)
-        unit++;
-    snprintf(text, room, unit < 3 ? "%.2f %s" : "%.0f %s", (double)ns / (double)units[unit].ns, units[unit].name);
-    return text;
 }

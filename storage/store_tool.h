@@ -13,20 +13,31 @@
 struct json_object;
 
 enum wp_tool_flags {
-    WP_TOOL_JSON = 1, WP_TOOL_RECURSIVE = 2, WP_TOOL_LONG = 4,
+    WP_TOOL_JSON = 1, WP_TOOL_RECURSIVE = 2, WP_TOOL_LONG = 4, WP_TOOL_DRY_RUN = 8, WP_TOOL_ROLL_UP = 16, WP_TOOL_NO_ROLL_UP = 32,
+    WP_TOOL_RENAME_SHARD = 64, WP_TOOL_DROP_DAMAGED = 128,
 };
 
-#define WP_TOOL_ARGUMENTS 3
+/* Options with a value. In a command's flags option n is bit WP_TOOL_VALUE(n). */
+enum wp_tool_value {
+    WP_TOOL_TRACES, WP_TOOL_HOURS, WP_TOOL_DAYS, WP_TOOL_MONTHS, WP_TOOL_STATE, WP_TOOL_LATE, WP_TOOL_NOW, WP_TOOL_QUOTA,
+    WP_TOOL_INTO, WP_TOOL_SHARD, WP_TOOL_AGGREGATE, WP_TOOL_TIMEBOX, WP_TOOL_VALUES
+};
+#define WP_TOOL_VALUE(n) (1u << (16 + (n)))
+
+#define WP_TOOL_ARGUMENTS 5
 
 struct wp_tool_place {
     char root[PATH_MAX];
-    char release[NAME_MAX + 1]; /* "": all */
-    char rest[WP_KEY_ROOM];     /* a key or the start of keys, "" none */
+    char release[3 * WP_ID_ROOM]; /* "": all; wp_tool_open makes an id of a reference */
+    char rest[WP_KEY_ROOM];       /* a key or the start of keys, "" none */
+    bool is_reference, has_timebox; /* of an aggregate: `rest` begins with its name */
+    uint64_t timebox_s;
 };
 
 struct wp_tool {
     unsigned flags;                             /* given ones */
     const char *arguments[WP_TOOL_ARGUMENTS];   /* NULL: not given */
+    const char *values[WP_TOOL_VALUES];         /* NULL: not given */
     struct wp_tool_place place;                 /* what they say */
     struct wp_buffer complaints;                /* lines for standard error: releases that were passed over */
     struct wp_store *store;                     /* opened by wp_tool_open, closed by the caller of the command */
@@ -35,8 +46,10 @@ struct wp_tool {
 
 /* "ROOT", "ROOT RELEASE", "ROOT/RELEASE/KEY" ...: any way to part it. */
 int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err);
-/* Takes the arguments apart and opens tool->store; nothing is made where there is no store. */
+/* Takes the arguments apart, opens tool->store, and resolves a reference; nothing is made where there is no store. */
 int wp_tool_open(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct json_object **object, struct wp_error *err);
 /* The releases that are meant: the given one, or all. Free with wp_strings_free. */
 int wp_tool_releases(struct wp_tool *tool, char ***releases, size_t *count, struct wp_error *err);
 /* One of several releases is damaged: notes it as a complaint, which makes the command fail in the end, and gives 0.
@@ -49,6 +62,12 @@ int wp_tool_apart(int (*work)(void *context), void *context, struct wp_error *er
 const char *wp_tool_signal_text(int signal);
 /* Prints the JSON object and drops it. -ENOMEM. */
 int wp_tool_json(struct wp_tool *tool, struct json_object *object, struct wp_error *err);
+/* The age ("90", "12h", "7d", "1y", "never"), size ("10G") or number that an option gives, or the default. -EINVAL. */
+int wp_tool_age(const struct wp_tool *tool, enum wp_tool_value option, uint64_t *seconds, struct wp_error *err);
+int wp_tool_bytes(const struct wp_tool *tool, enum wp_tool_value option, uint64_t *bytes, struct wp_error *err);
+int wp_tool_number(const struct wp_tool *tool, enum wp_tool_value option, uint64_t *number, struct wp_error *err);
+/* A write transaction would make a release that is not there: -ENOENT. */
+int wp_tool_release_is_there(struct wp_tool *tool, const char *release, struct wp_error *err);
 /* "1.5 MiB", "2.31 s"; a static rule, at most `room` bytes. */
 const char *wp_tool_size(uint64_t bytes, char *text, size_t room);
 const char *wp_tool_time(uint64_t ns, char *text, size_t room);
@@ -60,6 +79,13 @@ int wp_tool_stat(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_verify(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_releases_list(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_compact(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_prune(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_dump(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_load(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_backup(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_repair(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_merge(struct wp_tool *tool, struct wp_error *err);
 
 /* All of it: parses, runs, prints. The exit status. */
 int wp_store_tool_main(int argc, char **argv);

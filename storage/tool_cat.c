@@ -35,10 +35,12 @@ int wp_tool_cat(struct wp_tool *tool, struct wp_error *err)
     if (!rc)
         rc = wp_txn_begin(&txn, tool->store, tool->place.release, false, err);
     if (!rc)
-        rc = read_value(tool, txn, &object, err);
+        rc = tool->place.is_reference ? wp_tool_cat_reference(tool, txn, &object, err) : read_value(tool, txn, &object, err);
     wp_txn_abort(txn);
-    if (rc)
+    if (rc) {
+        json_object_put(object);
         return rc;
+    }
     if (tool->flags & WP_TOOL_JSON)
         return wp_tool_json(tool, object, err);
     wp_json_print(&tool->out, object);

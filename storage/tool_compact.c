@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store compact */
 #include "storage/json_parts.h"
+#include "storage/rollup.h"
 #include "storage/store_tool.h"
 #include "storage/txn.h"
 
 #include <errno.h>
 #include <string.h>
+#include <time.h>
+
+#define DAY ((uint64_t)WP_DAY_S)
 
 struct work {
-    uint64_t before, after; /* keys */
+    uint64_t before, after;        /* keys */
+    const struct wp_roll_up *rule; /* NULL: deltas only */
     struct wp_error *err;
 };
 
@@ -31,16 +36,11 @@ static int compact_release(struct wp_txn *txn, void *context)
     for (size_t i = 0; !rc && i < count; i++)
         rc = wp_txn_compact(txn, shards[i], work->err);
     wp_strings_free(shards, count);
+    if (!rc && work->rule) {
+        struct wp_roll_up rule = *work->rule;
+        rc = wp_txn_roll_up(txn, &rule, NULL, NULL, work->err);
+    }
     return rc ? rc : wp_txn_visit(txn, "", count_key, &work->after, work->err);
-}
-
-/* A write transaction would make a release that is not there. */
-static int check_release(struct wp_tool *tool, const char *release, struct wp_error *err)
-{
-    struct wp_txn *txn = NULL;
-    int rc = wp_txn_begin(&txn, tool->store, release, false, err);
-    wp_txn_abort(txn);
-    return rc;
 }
 
 int wp_tool_compact(struct wp_tool *tool, struct wp_error *err)
@@ -48,12 +48,23 @@ int wp_tool_compact(struct wp_tool *tool, struct wp_error *err)
     struct json_object *rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL;
     char **releases = NULL;
     size_t count = 0;
-    int rc = wp_tool_open(tool, err);
+    struct wp_roll_up rule = {.now_s = (uint64_t)time(NULL), .hours_s = 30 * DAY, .days_s = 365 * DAY, .late_s = 3600};
+    int rc = wp_tool_age(tool, WP_TOOL_HOURS, &rule.hours_s, err);
+    if (!rc)
+        rc = wp_tool_age(tool, WP_TOOL_DAYS, &rule.days_s, err);
+    if (!rc)
+        rc = wp_tool_age(tool, WP_TOOL_LATE, &rule.late_s, err);
+    if (!rc)
+        rc = wp_tool_number(tool, WP_TOOL_NOW, &rule.now_s, err);
+    if (!rc)
+        rc = wp_tool_open(tool, err);
+    if (!rc)
+        rc = wp_store_upkeep(tool->store, err);
     if (!rc)
         rc = wp_tool_releases(tool, &releases, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
-        struct work work = {.err = err};
-        rc = check_release(tool, releases[i], err);
+        struct work work = {.rule = tool->flags & WP_TOOL_ROLL_UP ? &rule : NULL, .err = err};
+        rc = wp_tool_release_is_there(tool, releases[i], err);
         if (!rc)
             rc = wp_store_update(tool->store, releases[i], compact_release, &work, err);
         if (!rc && rows) {

@@ -2,6 +2,8 @@
 /* ROOT, RELEASE and KEY in one argument or in several: taken apart by where data.mdb is. */
 #include "storage/store_tool.h"
 
+#include "storage/reference.h"
+
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -29,6 +31,11 @@ static int split_release(struct wp_tool_place *place, const char *path, const ch
     return 0;
 }
 
+static int take_more(char *to, size_t room, const char *text, struct wp_error *err)
+{
+    return (size_t)snprintf(to, room, "%s", text) < room ? 0 : wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", text);
+}
+
 static int split_path(struct wp_tool_place *place, const char *text, struct wp_error *err)
 {
     char path[PATH_MAX];
@@ -44,17 +51,21 @@ static int split_path(struct wp_tool_place *place, const char *text, struct wp_e
         return 0;
     }
     int code = -errno;
+    char *last = strrchr(path, '/');
+    if (last && last > path && wp_is_reference(last + 1)) { /* ROOT/REV~2, where ROOT is a folder */
+        *last = 0;
+        if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+            memcpy(place->root, path, sizeof(path));
+            return take_more(place->release, sizeof(place->release), last + 1, err);
+        }
+        *last = '/';
+    }
     for (char *slash = strrchr(path, '/'); slash && slash > path; slash = strrchr(path, '/')) {
         *slash = 0;
         if (is_release_folder(path))
             return split_release(place, path, text + (slash - path) + 1, err);
     }
     return wp_error_errno(err, code, "cannot open '%s'", text);
-}
-
-static int take_more(char *to, size_t room, const char *text, struct wp_error *err)
-{
-    return (size_t)snprintf(to, room, "%s", text) < room ? 0 : wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", text);
 }
 
 int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err)
@@ -70,7 +81,7 @@ int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP
             rc = take_more(place->rest, sizeof(place->rest), word, err);
         } else {
             rc = take_more(place->rest, sizeof(place->rest), slash ? slash + 1 : "", err);
-            snprintf(place->release, sizeof(place->release), "%.*s", slash ? (int)(slash - word) : NAME_MAX, word);
+            snprintf(place->release, sizeof(place->release), "%.*s", slash ? (int)(slash - word) : (int)sizeof(place->release) - 1, word);
         }
     }
     return rc;

@@ -28,6 +28,11 @@ static int begin(struct wp_txn *txn, struct wp_error *err)
     int rc = mdb_txn_begin(txn->env->mdb, NULL, txn->is_write ? 0 : MDB_RDONLY, &txn->mdb);
     if (rc)
         return wp_txn_error(txn, err, rc, "cannot begin a transaction");
+    if (txn->is_write && wp_env_is_replaced(txn->store, txn->env)) { /* while it waited for LMDB's lock */
+        mdb_txn_abort(txn->mdb);
+        wp_env_set_broken(txn->store, txn->env);
+        return -EAGAIN;
+    }
     rc = mdb_dbi_open(txn->mdb, NULL, 0, &txn->dbi);
     if (!rc)
         return 0;
@@ -56,6 +61,8 @@ int wp_txn_begin(struct wp_txn **out, struct wp_store *store, const char *releas
         else
             *out = txn;
     }
+    if (rc == -EAGAIN)
+        wp_error_set(err, rc, "release '%s' of '%s' changes its file or map again and again", release, store->root);
     return rc;
 }
 

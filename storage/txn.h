@@ -35,6 +35,11 @@ int wp_txn_get_key(struct wp_txn *txn, const struct wp_key *key, struct wp_buffe
 
 /* The part "genealogy" or "sourcemap" of wp_txn_compact. */
 int wp_genealogy_compact(struct wp_txn *txn, const char *shard, struct wp_error *err);
+/* Drops the rows that are not needed, nor ancestors of one that is. */
+int wp_genealogy_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)(void *context,
+    const struct wp_genealogy_row *row), void *context, size_t *dropped, struct wp_error *err);
+/* Whether two start times (0 unknown) may be of one process. */
+bool wp_genealogy_same_start(uint64_t a_ns, uint64_t b_ns);
 int wp_sourcemap_compact(struct wp_txn *txn, const char *shard, struct wp_error *err);
 
 #endif

@@ -199,6 +199,8 @@ struct json_object *wp_value_json(const struct wp_key *key, const struct wp_valu
     wp_json_put_number(object, "stored_bytes", WP_VALUE_HEADER + value->head_size + value->body_size);
     wp_json_put_number(object, "raw_bytes", value->raw_size);
     wp_json_put_hex(object, "digest", (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)value->digest});
+    if (value->kind == WP_VALUE_SHARD && value->head_size)
+        wp_json_put(object, "head", wp_value_head_json(value));
     if (put_content(object, value->kind, raw, err)) {
         json_object_put(object);
         return NULL;

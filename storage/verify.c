@@ -80,13 +80,12 @@ static void check_sources(struct pass *pass, const char *text, const struct wp_k
     protobuf_c_message_free_unpacked(message, NULL);
 }
 
-static int check_value(struct pass *pass, const char *text, const struct wp_key *key, struct wp_buffer *raw,
-    struct wp_error *err)
+int wp_verify_value(struct wp_txn *txn, const char *text, const struct wp_key *key, struct wp_buffer *raw, struct wp_error *err)
 {
     const uint8_t *bytes;
     size_t size;
     struct wp_value value;
-    int rc = wp_txn_stored(pass->txn, text, &bytes, &size, err);
+    int rc = wp_txn_stored(txn, text, &bytes, &size, err);
     if (rc == -ENOENT)
         return wp_error_set(err, -EBADMSG, "it is listed and cannot be found: the order of keys is damaged");
     if (!rc)
@@ -96,8 +95,6 @@ static int check_value(struct pass *pass, const char *text, const struct wp_key 
             wp_value_kind_name(key->kind));
     if (!rc)
         rc = wp_value_unwrap(&value, raw, err);
-    if (!rc)
-        pass->verify->raw_bytes += raw->size;
     return rc ? rc : wp_value_check(key, &value, raw, err);
 }
 
@@ -113,7 +110,8 @@ static int check_key(void *context, const char *text, size_t value_size)
         fault(pass, text, err.text);
         return 0;
     }
-    int rc = check_value(pass, text, &key, &raw, &err);
+    int rc = wp_verify_value(pass->txn, text, &key, &raw, &err);
+    pass->verify->raw_bytes += raw.size;
     if (rc == -ENOMEM) {
         pass->rc = rc;
     } else if (rc) {

@@ -7,18 +7,20 @@
   var palette = wakepath.palette, Surface = wakepath.Surface;
   var ROW = 21, LEAST = 0.5;
 
+  // data.was and data.mark, by node: a difference flame, which is coloured by change and not gathered.
   function Flame(place, data) {
     this.data = data;
+    this.differs = Boolean(data.was);
     this.whole = this.model = models.decode(data);
     this.zoom = this.selected = 0;
     this.up = true;
     this.hits = null;
     this.drawn = 0;
     this.buildTools(place);
-    this.surface = new Surface(place, 'Consolidated flame. Arrow keys move, Enter zooms, Escape goes back, slash searches.',
+    this.surface = new Surface(place, (this.differs ? 'Difference flame' : 'Consolidated flame') + '. Arrow keys move, Enter zooms, Escape goes back, slash searches.',
       this.acts());
     this.say = view.say(place);
-    view.legend(place, palette.LEGEND);
+    view.legend(place, this.differs ? palette.CHANGES : palette.LEGEND);
     this.tip = new wakepath.Tip();
     this.fromHash();
     var self = this;
@@ -44,7 +46,7 @@
       self.layout();
       self.toHash();
     });
-    this.gatherButton = view.button(bar, 'Gather', 'Put together all that stands on this frame, wherever it occurs', function () {
+    this.gatherButton = this.differs ? document.createElement('button') : view.button(bar, 'Gather', 'Put together all that stands on this frame, wherever it occurs', function () {
       self.gatherSelected();
     });
     bar.appendChild(view.element('span', 'hint', 'Click zooms, Escape goes back, arrow keys move, / searches'));
@@ -143,6 +145,7 @@
   };
 
   Flame.prototype.colour = function (node) {
+    if (this.differs) return this.colours[palette.changeName(this.data.mark[node], this.model.total[node], this.data.was[node])];
     if (!node) return this.colours['f-process'];
     var frame = this.model.frames[this.model.frame[node]];
     return this.colours[palette.colourName(frame[0], this.model.flags[node])];
@@ -191,6 +194,13 @@
     var model = this.model, frame = node ? model.frames[model.frame[node]] : null, data = this.data;
     var rows = [['Time', units.duration(model.total[node])],
       ['Of everything', units.share(model.total[node], this.whole.total[0])]];
+    if (this.differs) {
+      var was = data.was[node], is = model.total[node];
+      rows.push(['In ' + data.before, units.duration(was)],
+        ['Change', (is < was ? '−' : '+') + units.duration(Math.abs(is - was)) +
+          (was ? ', ' + (is < was ? '−' : '+') + Math.abs(100 * (is - was) / was).toFixed(1) + ' %' : ', new')],
+        ['', palette.VERDICTS[data.mark[node]]]);
+    }
     if (node) rows.push(['Of what it stands on', units.share(model.total[node], model.total[model.parent[node]])]);
     rows.push(['Pieces', units.count(models.pieces(model, node))]);
     models.categories(model, node).slice(0, 5).forEach(function (row) {
@@ -357,7 +367,7 @@
     }
   };
 
-  wakepath.views.flame = function (place, data) {
+  wakepath.views.flame = wakepath.views.difference = function (place, data) {
     wakepath.flame = new Flame(place, data);
   };
 })();

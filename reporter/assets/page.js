@@ -22,7 +22,7 @@
     return;
   }
   var view = place.dataset.view;
-  var payload = wakepath.payloads[view === 'flame' ? 'flame' : 'trace'];
+  var payload = wakepath.payloads[view === 'flame' ? 'flame' : view === 'difference' ? 'compare' : 'trace'];
   if (payload && wakepath.views[view]) {
     place.textContent = '';
     wakepath.views[view](place, payload);

@@ -7,7 +7,8 @@
   var STYLE = {PROCESS: 1, USER: 2, KERNEL: 3, SLEEP: 4, IO: 5, NET: 6, SCHED: 7, WAIT: 8};
   var RUNS = 1, SLEEPS = 2;
   var WORDS = ['', 'process', 'function', 'kernel function', 'sleep', 'block I/O', 'network', 'scheduler', 'wait'];
-  var NAMES = ['run', 'sleep', 'both', 'process', 'io', 'net', 'sched', 'wait', 'unaccounted'];
+  var NAMES = ['run', 'sleep', 'both', 'process', 'io', 'net', 'sched', 'wait', 'unaccounted', 'worse', 'worse-weak',
+    'better', 'better-weak', 'same'];
 
   function read() {
     var style = window.getComputedStyle(document.documentElement);
@@ -40,6 +41,16 @@
   var LEGEND = [['f-run', 'runs'], ['f-sleep', 'sleeps'], ['f-both', 'both'], ['f-process', 'process'], ['f-io', 'block I/O'],
     ['f-net', 'network'], ['f-sched', 'scheduler'], ['f-wait', 'other wait']];
 
-  window.wakepath.palette = {STYLE: STYLE, RUNS: RUNS, SLEEPS: SLEEPS, WORDS: WORDS, LEGEND: LEGEND, read: read,
+  // enum wp_verdict in reporter/compare.h; a small change is pale.
+  var VERDICTS = ['no sure change', 'too small to tell', 'takes longer', 'takes less'];
+  function changeName(mark, is, was) {
+    if (mark !== 2 && mark !== 3) return 'f-same';
+    return (mark === 2 ? 'f-worse' : 'f-better') + (Math.abs(is - was) < 0.2 * was ? '-weak' : '');
+  }
+
+  var CHANGES = [['f-worse', 'takes longer'], ['f-worse-weak', 'by less than a fifth'], ['f-better', 'takes less'],
+    ['f-better-weak', 'by less than a fifth'], ['f-same', 'no sure change, or too small to tell']];
+
+  window.wakepath.palette = {CHANGES: CHANGES, VERDICTS: VERDICTS, changeName: changeName, STYLE: STYLE, RUNS: RUNS, SLEEPS: SLEEPS, WORDS: WORDS, LEGEND: LEGEND, read: read,
     colourName: colourName};
 })();

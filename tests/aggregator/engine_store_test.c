@@ -242,9 +242,82 @@ static void ended_sessions_take_no_memory(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* Times of another decade are refused, and nothing else of the session is the worse for it. */
+static void the_far_future_is_refused(void **state)
+{
+    struct place *place = *state;
+    struct wp_error err = {0};
+    uint32_t count = place->trace.whole.event_count;
+    say_hello(place, 1, 1);
+    assert_int_equal(send_cut(place, 1, 1, 0, count / 2, 1), 0);
+    for (int spoilt = 0; spoilt < 3; spoilt++) {
+        struct wp_buffer bytes = {0};
+        struct wp_batch batch = made_trace_cut(&place->trace, count / 2, count, 2);
+        struct wp_event *last = &batch.events[batch.event_count - 1];
+        uint64_t time_ns = last->time_ns, far_ns = UINT64_MAX / 4;
+        struct wp_drop drop = {.from_ns = 1, .to_ns = far_ns};
+        batch.session[0] = 1;
+        batch.is_last = false;
+        if (spoilt == 0)
+            batch.watermark_ns = far_ns;
+        else if (spoilt == 1)
+            last->time_ns = far_ns;
+        else
+            batch.drops = &drop, batch.drop_count = 1;
+        assert_int_equal(wp_batch_encode(&batch, &bytes, NULL), 0);
+        last->time_ns = time_ns;
+        assert_int_equal(wp_engine_batch(place->engine, 1, bytes.data, bytes.size, &err), -EINVAL);
+        assert_non_null(strstr(err.text, "far future"));
+        wp_buffer_fini(&bytes);
+    }
+    assert_int_equal(send_cut(place, 1, 1, count / 2, count, 2), 0);
+    assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+    commit(place);
+    struct wp_buffer bytes[2] = {{0}, {0}};
+    for (unsigned i = 0; i < 2; i++) { /* then the same without any of that */
+        wp_engine_destroy(place->engine);
+        struct wp_report *report = stored(place);
+        assert_int_equal(wp_report_encode(report, &bytes[i], NULL), 0);
+        wp_report_destroy(report);
+        assert_int_equal(wp_path_remove(place->root, NULL), 0);
+        place->acked[1] = 0;
+        open_engine(place);
+        say_hello(place, 1, 1);
+        send_all(place, 1, 1, count);
+    }
+    assert_int_equal(bytes[0].size, bytes[1].size);
+    assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].size);
+    wp_buffer_fini(&bytes[0]);
+    wp_buffer_fini(&bytes[1]);
+}
+
+/* A host that starts sessions and ends none has its share and no more; who talks is not ended for it. */
+static void one_host_has_its_share(void **state)
+{
+    struct place *place = *state;
+    uint32_t count = place->trace.whole.event_count;
+    say_hello(place, 1, 1);
+    for (uint8_t i = 2; i < 120; i++) {
+        say_hello(place, i, i);
+        if (i == 30)
+            assert_int_equal(send_cut(place, 1, 1, 0, count / 4, 1), 0);
+        if (i == 60)
+            assert_int_equal(send_cut(place, 1, 1, count / 4, count / 2, 2), 0);
+    }
+    commit(place);
+    assert_int_equal(wp_engine_ended(place->engine), 119 - 64);
+    assert_int_equal(send_cut(place, 1, 1, count / 2, count, 3), 0);
+    assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+    wp_engine_step(place->engine, 10000000000); /* the silent ones are given up: they might have had to do with it */
+    commit(place);
+    assert_int_equal(wp_engine_ended(place->engine), 119 - 64 + 1);
+    assert_int_equal(place->acked[1], 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(whatever_the_batches), TEST(an_ended_session_is_known),
-        TEST(acks_are_said_once), TEST(strangers_are_refused), TEST(ended_sessions_take_no_memory)};
+        TEST(acks_are_said_once), TEST(strangers_are_refused), TEST(ended_sessions_take_no_memory),
+        TEST(the_far_future_is_refused), TEST(one_host_has_its_share)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

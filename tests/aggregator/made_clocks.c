@@ -37,8 +37,8 @@ static uint64_t delay(const struct made_link *link, int way, struct made_random 
     return link->delay_ns[way] + (uint64_t)(-log(1 - made_unit(random)) * (double)link->jitter_ns);
 }
 
-static void exchange(struct wp_clocks *clocks, const struct made_clock *hosts, const struct made_link *link, uint64_t at_ns,
-    struct made_random *random)
+static void exchange(struct wp_clocks *clocks, const struct made_clock *hosts, const struct made_link *link,
+    uint64_t at_ns, struct made_random *random)
 {
     uint64_t there_ns = at_ns + delay(link, 0, random), answer_ns = there_ns + 20000;
     uint64_t back_ns = answer_ns + delay(link, 1, random);

@@ -2,8 +2,8 @@
 #ifndef WP_TESTS_MADE_CLOCKS_H
 #define WP_TESTS_MADE_CLOCKS_H
 /*
- * Hosts with clocks whose truth is known: offset, drift, slow wander, rate changes, steps; and messages between them with
- * delays at random. True time is in ns, from 0; a test asks for what the model says of a moment of true time.
+ * Hosts with clocks whose truth is known: offset, drift, slow wander, rate changes, steps; and messages between them
+ * with delays at random. True time is in ns, from 0; a test asks for what the model says of a moment of true time.
  */
 #include "aggregator/clocks.h"
 

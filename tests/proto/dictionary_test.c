@@ -114,8 +114,42 @@ static void refusals(void **state)
     REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_RENAME, .c = 2});
 }
 
+/* A peer that never stops naming things: refused at the limit, with all that it said before in place. */
+static void endless(void **state)
+{
+    (void)state;
+    struct wp_dictionary *d = wp_dictionary_create();
+    struct wp_error err = {0};
+    struct one o;
+    size_t limit = 100000;
+    uint32_t taken = 0;
+    char text[WP_STRING_BYTES] = "x";
+    int rc = 0;
+    wp_dictionary_limit(d, limit);
+    for (; !rc && taken < 100; taken += !rc) {
+        fill(&o);
+        o.string = (struct wp_bytes){text, sizeof(text)};
+        o.batch.first_string = o.batch.first_thread = o.batch.first_object = o.batch.first_frame = o.batch.first_stack =
+            o.batch.first_socket = taken + 1;
+        rc = wp_dictionary_apply(d, &o.batch, &err);
+    }
+    assert_int_equal(rc, -E2BIG);
+    assert_non_null(strstr(err.text, "begin anew"));
+    assert_true(taken >= 20 && taken * sizeof(text) <= limit);
+    assert_int_equal(wp_dictionary_thread_count(d), taken);
+    assert_int_equal(strlen(wp_dictionary_string(d, taken)), 1);
+    struct wp_batch none = {.seq = 1};
+    assert_int_equal(wp_dictionary_apply(d, &none, &err), 0);
+    struct wp_thread_entry threads[2000] = {{.tid = 1}}; /* entries without strings count as well */
+    none.threads = threads;
+    none.thread_count = 2000;
+    none.first_thread = taken + 1;
+    assert_int_equal(wp_dictionary_apply(d, &none, &err), -E2BIG);
+    wp_dictionary_destroy(d);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(good_sessions), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(good_sessions), cmocka_unit_test(refusals), cmocka_unit_test(endless)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

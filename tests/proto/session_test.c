@@ -90,8 +90,25 @@ static void refusals(void **state)
     assert_int_equal(wp_hello_decode(&came, (const uint8_t *)"", 0, &err), -EPROTONOSUPPORT); /* version 0 */
 }
 
+static void clocks(void **state)
+{
+    (void)state;
+    struct wp_error err = {0};
+    uint64_t day = 86400 * (uint64_t)1000000000, now = 20000 * day;
+    struct wp_hello hello = {.start_mono_ns = 900 * day, .start_real_ns = now};
+    assert_int_equal(wp_hello_check_clock(&hello, now, &err), 0);
+    assert_int_equal(wp_hello_check_clock(&hello, 30000 * day, &err), 0); /* an old capture */
+    assert_int_equal(wp_hello_check_clock(&hello, now - day, &err), 0);
+    assert_int_equal(wp_hello_check_clock(&hello, now - day - 1, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "ahead"));
+    hello.start_real_ns = UINT64_MAX;
+    assert_int_equal(wp_hello_check_clock(&hello, now, &err), -EINVAL);
+    hello = (struct wp_hello){.start_mono_ns = UINT64_MAX};
+    assert_int_equal(wp_hello_check_clock(&hello, now, &err), -EINVAL);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trips), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trips), cmocka_unit_test(refusals), cmocka_unit_test(clocks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -132,6 +132,34 @@ class Pages(unittest.TestCase):
         print(f"flame of {nodes} nodes: {min(times):.1f} ms a frame")
         self.assertLess(min(times), 100)
 
+    def test_difference_flame_is_coloured_by_change(self):
+        store, out = self.folder.name + "/store-compared", self.folder.name + "/site-compared"
+        for kind, release in (("service", "v1"), ("service-slower", "v2")):
+            subprocess.run([SAMPLE, kind, store, release], check=True)
+        subprocess.run([f"{BIN}/wakepath-reporter", "--store", store, "--out", out, "--quiet"], check=True)
+        browser = self.browser
+        ready = browser.open(f"file://{out}/v2/main/compare.html")
+        self.assertEqual(browser.faults(), [])
+        self.drawn(ready, "flame")
+        colours = browser.evaluate("""(function () { var f = window.wakepath.flame, seen = {};
+          for (var i = 0; i < f.model.count; i++) seen[f.name(i)] = f.colour(i);
+          return [seen['io:read vda'], seen['accept4'], seen['render'], f.colours['f-worse'], f.colours['f-worse-weak'],
+            f.colours['f-better-weak'], f.colours['f-same']]; })()""")
+        self.assertIn(colours[0], colours[3:5])
+        self.assertEqual((colours[1], colours[2]), (colours[5], colours[6]))
+        self.assertEqual(len(set(colours[3:])), 4)
+        lines = browser.evaluate("""(function () { var f = window.wakepath.flame;
+          for (var i = 0; i < f.model.count; i++) if (f.name(i) === 'io:read vda') return f.describe(i).rows; })()""")
+        self.assertIn(["In v1", lines[2][1]], lines)
+        self.assertIn("takes longer", [row[1] for row in lines])
+        browser.evaluate("document.querySelector('table#changes tbody a').click()")
+        self.assertTrue(browser.wait("window.wakepath.flame.name(window.wakepath.flame.zoom) === '[postgres]'"))
+        browser.evaluate("document.querySelectorAll('table#changes th button')[5].click()")
+        self.assertIn("+19", browser.evaluate("document.querySelector('table#changes tbody td.worse + td').textContent"))
+        self.assertEqual(browser.faults(), [])
+        self.assertTrue(browser.open(f"file://{out}/index.html"))
+        self.assertEqual(browser.evaluate("document.querySelectorAll('svg.trend .dot').length"), 4)
+
     def test_tables_sort_and_filter(self):
         self.open("plain", "v1/main/functions.html")
         browser = self.browser

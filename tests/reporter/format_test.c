@@ -173,6 +173,8 @@ static void hostile_names_stay_text_on_every_page(void **state)
     struct wp_facts facts;
     build(&facts, sample_hostile_report(), sample_hostile_trace());
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES; page++) {
+        if (page == WP_PAGE_COMPARE) /* rests on two releases: compare_test.c */
+            continue;
         struct wp_display display;
         struct wp_buffer html = {0}, text = {0};
         wp_display_init(&display, &(struct wp_query){(enum wp_page_kind)page, "v1", "main"});

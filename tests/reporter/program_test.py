@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 BIN, SAMPLE = sys.argv[1], sys.argv[2]
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -137,6 +138,182 @@ class Program(unittest.TestCase):
             run = reporter("--store", self.store, "--out", self.folder + "/site", "--no-wait")
             self.assertEqual(run.returncode, 1)
             self.assertIn("another reporter", run.stderr)
+
+    def services(self):
+        self.put("service", "v1.0")
+        self.put("service-equal", "v1.1")
+        self.put("service-slower", "v1.2-dirty")
+
+    def check(self, *args):
+        return reporter("check", *args, "--store", self.store)
+
+    def test_check_tells_by_its_exit_status(self):
+        self.services()
+        run = self.check("v1.0", "v1.1")
+        self.assertEqual((run.returncode, run.stderr), (0, ""))
+        self.assertIn("Nothing in v1.1 takes longer", run.stdout)
+        run = self.check("v1.1", "v1.2-dirty")
+        self.assertEqual((run.returncode, run.stderr), (2, ""))
+        self.assertIn("web › postgres waits for the disk 19 % longer", " ".join(run.stdout.split()))
+        self.assertTrue(all(len(line) <= 100 for line in run.stdout.splitlines()))
+        self.assertEqual(self.check("v1.2-dirty", "v1.1", "--ignore", "remote_not_traced", "--threshold", "4").returncode, 0)
+        self.assertEqual(self.check("v1.1", "v1.2-dirty", "--threshold", "30").returncode, 0)
+        self.assertEqual(self.check().returncode, 2)  # the newest against the one before
+        self.assertEqual(self.check("v1.1").returncode, 0)
+        self.assertEqual(self.check("v1.2-dirty", "--against", "v1.0").returncode, 2)
+
+    def test_check_for_machines(self):
+        self.services()
+        run = self.check("v1.1", "v1.2-dirty", "--format", "json")
+        found = json.loads(run.stdout)
+        self.assertEqual((run.returncode, found["schema"], found["degraded"]), (2, 1, True))
+        first = found["hops"][0]
+        self.assertEqual((first["name"], first["category"], first["verdict"]), ("web › postgres", "blocking_io", "worse"))
+        self.assertLess(first["p_adjusted"], 0.01)
+        self.assertAlmostEqual(first["percent"], 20, delta=3)
+        run = self.check("v1.1", "v1.2-dirty", "--format", "junit")
+        suite = xml.etree.ElementTree.fromstring(run.stdout).find("testsuite")
+        self.assertEqual(run.returncode, 2)
+        self.assertEqual(int(suite.get("failures")), len(suite.findall("testcase/failure")))
+        self.assertEqual(int(suite.get("tests")), len(suite.findall("testcase")))
+        self.assertGreater(int(suite.get("failures")), 0)
+
+    def test_check_failures_and_usage(self):
+        self.services()
+        for args, name in ((("v1.0", "v9"), "v9"), (("v9",), "v9"), (("v1.0:nobody", "v1.1"), "nobody"), (("v1",), "v1"),
+                           (("v1.1", "--against", "v9"), "v9"), (("v1.1", "--git", "/no/such"), "/no/such"),
+                           (("v1.0", "v1.1/db-7"), "db-7")):
+            run = self.check(*args)
+            self.assertEqual((run.returncode, run.stdout, run.stderr.count("\n")), (1, "", 1), (args, run.stderr))
+            self.assertIn(name, run.stderr)
+        for args in (("a", "b", "c"), ("../x", "v1"), ("v1@yesterday", "v1"), ("v1@2026-01-01..never", "v1"), ("v1/", "v1"),
+                     ("v1", "v2", "--per", "hour"), ("v1", "v2", "--alpha", "2"), ("v1", "v2", "--threshold", "x"),
+                     ("v1", "v2", "--ignore", "nothing"), ("v1", "v2", "--format", "pdf"), ("v1", "v2", "--against", "v1")):
+            run = self.check(*args)
+            self.assertEqual(run.returncode, 64, (args, run.stderr))
+        self.assertEqual(reporter("check", "v1", "v2").returncode, 64)
+
+    def test_other_pairs_are_compared(self):
+        self.put("service", "v1.0")
+        self.put("service-slower", "v1.0", "canary")
+        self.put("service-slower", "v1.0", "later", "1790007200")
+        run = self.check("v1.0:main", "v1.0:canary")  # two aggregates of one release
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("canary against main", run.stdout)
+        self.put("service-slower", "v2.0", "main", "1790007200")
+        self.put("service", "v2.0", "main", "1790000000")
+        run = self.check("v2.0@..1790003600", "v2.0@1790003600..")  # two time ranges
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertEqual(self.check("v2.0@..1790003600", "v1.0").returncode, 0)
+        self.assertEqual(self.check("v1.0/web-1", "v2.0@1790003600../web-1").returncode, 2)  # one host, and there is no other
+
+    def test_several_stores_are_one(self):
+        whole, one, two = self.folder + "/whole", self.folder + "/one", self.folder + "/two"
+        for store, kind in ((one, "service"), (two, "service-equal"), (whole, "service"), (whole, "service-equal")):
+            subprocess.run([SAMPLE, kind, store, "v1"], check=True)
+        subprocess.run([SAMPLE, "plain", two, "v2", "other"], check=True)
+        for fmt in ("json", "folded", "text"):
+            merged = reporter("--store", one, "--store", two, "--release", "v1", "--format", fmt)
+            self.assertEqual(merged.returncode, 0, merged.stderr)
+            self.assertEqual(merged.stdout, reporter("--store", whole, "--release", "v1", "--format", fmt).stdout)
+        out, again = self.folder + "/site", self.folder + "/again"
+        for order, folder in (((one, two), out), ((two, one), again)):
+            run = reporter("--store", order[0], "--store", order[1], "--out", folder, "--quiet")
+            self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertTrue(same_tree(out, again))
+        self.assertTrue(os.path.exists(out + "/v1/main/index.html") and os.path.exists(out + "/v2/other/index.html"))
+        run = reporter("--store", one, "--store", one + "/.", "--out", out)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("twice", run.stderr)
+
+    def test_a_damaged_share_is_said_and_the_other_shown(self):
+        one, two = self.folder + "/one", self.folder + "/two"
+        for store in (one, two):
+            subprocess.run([SAMPLE, "plain", store, "v1"], check=True)
+        with open(two + "/v1/data.mdb", "wb") as file:
+            file.write(b"no database" * 1000)
+        out = self.folder + "/site"
+        run = reporter("--store", one, "--store", two, "--out", out)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        with open(out + "/v1/main/index.html", encoding="utf-8") as file:
+            self.assertIn("Damaged and left out", file.read())
+
+    def git(self, *args):
+        run = subprocess.run(["git", "-C", self.folder + "/repo", "-c", "user.name=t", "-c", "user.email=t@t", *args],
+                             capture_output=True, text=True, check=True, env={**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null"})
+        return run.stdout.strip()
+
+    def history(self):
+        """main: v1.0 - x - v1.1 - merge of side; side leaves after v1.0: s1 - s2."""
+        os.makedirs(self.folder + "/repo")
+        self.git("init", "-q", "-b", "main")
+        commit = ("commit", "-q", "--allow-empty", "-m", "c")
+        self.git(*commit)
+        self.git("tag", "v1.0")
+        self.git("checkout", "-q", "-b", "side")
+        self.git(*commit, "-m", "s1")
+        self.git("tag", "s1")
+        self.git(*commit, "-m", "s2")
+        self.git("tag", "s2")
+        self.git("checkout", "-q", "main")
+        self.git(*commit, "-m", "x")
+        self.git(*commit, "-m", "v")
+        self.git("tag", "v1.1")
+        self.git("merge", "-q", "--no-ff", "-m", "m", "side")
+        self.git("tag", "v2.0")
+
+    def test_history_orders_releases_and_finds_baselines(self):
+        self.history()
+        described = self.git("describe", "--always", "s2")
+        # Measured in an order that is not theirs, with ids as they come from `git describe`, and one that git does not know.
+        for release in ("v2.0", "s2", "v1.0", "v1.1-dirty", "nightly"):
+            self.put("service" if release != "s2" else "service-slower", release)
+        repo, out = self.folder + "/repo", self.folder + "/site"
+        run = reporter("--store", self.store, "--git", repo, "--out", out, "--quiet")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        with open(out + "/index.html", encoding="utf-8") as file:
+            index = file.read()
+        places = [index.index(f'href="{release}/') for release in ("v2.0", "s2", "v1.0")]
+        self.assertEqual(places, sorted(places))
+        self.assertIn("in the order of their history", index)
+        self.assertIn("v1.1-dirty (with changes that were not committed)", index)
+
+        def baseline(new, *more):
+            run = self.check(new, "--git", repo, "--format", "json", *more)
+            return json.loads(run.stdout)["old"]["release"] if run.stdout else run.stderr
+        self.assertEqual(baseline("v2.0"), "s2")  # nearest: v1.1 was measured with changes only
+        self.assertEqual(baseline("s2"), "v1.0")
+        self.assertEqual(baseline("v1.1-dirty"), "v1.0")
+        self.put("service", "v1.1")
+        self.assertEqual(baseline("v1.1-dirty"), "v1.1")  # its own commit
+        self.assertIn(baseline("v2.0"), ("v1.1", "s2"))
+        self.assertEqual(baseline("s2", "--against", "main~1"), "v1.1")
+        self.assertEqual(baseline("s2", "--against", "main"), "v2.0")
+        self.assertIn("nothing measured comes before", baseline("v1.0"))
+        self.assertIn("knows no commit", baseline("s2", "--against", "no-such-branch"))
+        self.assertEqual(self.git("cat-file", "-t", described), "commit")
+        bare = self.folder + "/bare.git"
+        subprocess.run(["git", "clone", "-q", "--bare", repo, bare], check=True, capture_output=True)
+        run = self.check("s2", "--git", bare, "--format", "json")
+        self.assertEqual(json.loads(run.stdout)["old"]["release"], "v1.0")
+
+    def test_compared_pages_hang_together(self):
+        self.services()
+        self.put("hostile", "v1.0", "hostile")
+        self.put("hostile", "v1.1", "hostile")
+        out, narrow = self.folder + "/site", self.folder + "/narrow"
+        self.assertEqual(reporter("--store", self.store, "--out", out, "--quiet").returncode, 0)
+        self.assertEqual(reporter("--store", self.store, "--release", "v1.1", "--out", narrow, "--quiet").returncode, 0)
+        for site in (out, narrow):
+            check = subprocess.run([sys.executable, HERE + "/site_check.py", site], capture_output=True, text=True)
+            self.assertEqual(check.returncode, 0, check.stdout)
+        with open(out + "/v1.2-dirty/main/compare.html", encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("v1.2-dirty against v1.1", page)
+        self.assertIn("web › postgres waits for the disk 19 % longer", page)
+        with open(out + "/v1.2-dirty/main/index.html", encoding="utf-8") as file:
+            self.assertIn("Since v1.1: web › postgres waits for the disk", file.read())
+        self.assertFalse(os.path.exists(out + "/v1/main/compare.html"))  # nothing comes before it
 
     def test_damage_is_marked_not_fatal(self):
         self.put("plain", "v1", "second")

@@ -1,15 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reporter_sample KIND ROOT [RELEASE [AGGREGATE]]: adds a made-up recording to a store. KIND: plain, hostile, large. */
+/* reporter_sample KIND ROOT [RELEASE [AGGREGATE [TIMEBOX]]]: adds a made-up recording to a store. KIND: plain,
+ * hostile, large, and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
 #include "tests/reporter/sample.h"
+#include "tests/reporter/sample_service.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+static struct wp_report *make_service(const char *which)
+{
+    struct service_options options = {.seed = 10, .seconds = 900, .requests = 100, .steps = 0.05};
+    if (*which) {
+        options.seed = strcmp(which, "-slower") ? 11 : 12;
+        options.hour = strcmp(which, "-slower") ? 1 : 2;
+        options.slower[SERVICE_DISK] = strcmp(which, "-slower") ? 0 : 0.2;
+    }
+    return sample_service(&options);
+}
 
 int main(int argc, char **argv)
 {
     struct wp_error err = {0};
     if (argc < 3) {
-        fprintf(stderr, "reporter_sample KIND ROOT [RELEASE [AGGREGATE]]\n");
+        fprintf(stderr, "reporter_sample KIND ROOT [RELEASE [AGGREGATE [TIMEBOX]]]\n");
         return 64;
     }
     const char *release = argc > 3 ? argv[3] : "v1", *aggregate = argc > 4 ? argv[4] : "main";
@@ -18,6 +32,8 @@ int main(int argc, char **argv)
     if (!strcmp(argv[1], "plain")) {
         report = sample_report();
         trace = sample_trace();
+    } else if (!strncmp(argv[1], "service", 7)) {
+        report = make_service(argv[1] + 7);
     } else if (!strcmp(argv[1], "hostile")) {
         report = sample_hostile_report();
         trace = sample_hostile_trace();
@@ -25,7 +41,8 @@ int main(int argc, char **argv)
         report = sample_large_report(100000);
         trace = sample_large_trace(60000);
     }
-    if (!report || sample_put(argv[2], release, aggregate, 1790000000, report, trace, &err)) {
+    uint64_t timebox_s = argc > 5 ? strtoull(argv[5], NULL, 10) : 1790000000;
+    if (!report || sample_put(argv[2], release, aggregate, timebox_s, report, trace, &err)) {
         fprintf(stderr, "reporter_sample: %s\n", report ? err.text : "no such kind");
         return 1;
     }

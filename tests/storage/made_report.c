@@ -61,12 +61,24 @@ static uint32_t node_of(struct wp_report *report, const struct made_fact *fact)
     return node;
 }
 
+void made_stretch(const struct made_fact *fact, uint64_t *start_ns, uint64_t *end_ns)
+{
+    *start_ns = 1790000000000000000u + fact->c % 3600000000000u;
+    *end_ns = *start_ns + (fact->d % 97 ? fact->a * (1 + fact->b) : fact->a * 1000000000u);
+}
+
 void made_add(struct wp_report *report, const struct made_fact *fact)
 {
     switch (fact->kind) {
     case MADE_TIME:
         wp_report_add(report, node_of(report, fact), (enum wp_category)(fact->c % WP_CATEGORIES), fact->a, fact->b);
         break;
+    case MADE_TIMED: {
+        uint64_t start_ns, end_ns;
+        made_stretch(fact, &start_ns, &end_ns);
+        wp_report_add_at(report, node_of(report, fact), (enum wp_category)(fact->c % WP_CATEGORIES), start_ns, end_ns);
+        break;
+    }
     case MADE_PROCESS:
         wp_report_process_add(report, wp_report_process(report, hosts[fact->c % 4], made_name((unsigned)(fact->d % 7)),
             (uint32_t)(fact->c % 9), fact->d % 3), fact->a, fact->b);

@@ -10,7 +10,7 @@
 
 enum made_kind {
     MADE_TIME, MADE_PROCESS, MADE_UNEXPLAINED, MADE_ACTIVITY, MADE_HOST, MADE_EVENTS, MADE_LIMIT, MADE_WINDOW, MADE_UNCERTAIN,
-    MADE_DETACHED, MADE_EDGE, MADE_KINDS
+    MADE_DETACHED, MADE_EDGE, MADE_TIMED, MADE_KINDS
 };
 
 struct made_fact {
@@ -25,6 +25,8 @@ void made_facts(struct made_fact *facts, size_t count, uint64_t seed);
 void made_shuffle(struct made_fact *facts, size_t count, uint64_t *seed);
 void made_add(struct wp_report *report, const struct made_fact *fact);
 struct wp_report *made_report(const struct made_fact *facts, size_t count);
+/* When a MADE_TIMED fact was: seconds of stretches in an hour, now and then one of days. */
+void made_stretch(const struct made_fact *fact, uint64_t *start_ns, uint64_t *end_ns);
 /* A frame's name, by its number, with hostile ones among them. */
 const char *made_name(unsigned frame);
 struct wp_trace *made_trace(uint64_t seed, unsigned rows);

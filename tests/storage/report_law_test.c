@@ -123,6 +123,96 @@ static void rows_that_say_nothing_are_not_stored(void **state)
     wp_report_destroy(empty);
 }
 
+/* The width at which the stretches of the facts fill at most WP_REPORT_BUCKETS buckets, found the slow way. */
+static unsigned width_of(const struct made_fact *facts, uint64_t sums[WP_REPORT_BUCKETS])
+{
+    for (unsigned shift = WP_REPORT_BUCKET_SHIFT;; shift++) {
+        uint64_t buckets[WP_REPORT_BUCKETS], count = 0;
+        memset(sums, 0, WP_REPORT_BUCKETS * sizeof(*sums));
+        for (unsigned i = 0; i < FACTS && count <= WP_REPORT_BUCKETS; i++) {
+            uint64_t at, end;
+            made_stretch(&facts[i], &at, &end);
+            while (facts[i].kind == MADE_TIMED && at < end && count <= WP_REPORT_BUCKETS) {
+                uint64_t place = 0, until = ((at >> shift) + 1) << shift;
+                until = until < end ? until : end;
+                while (place < count && buckets[place] != at >> shift)
+                    place++;
+                if (place == count && ++count > WP_REPORT_BUCKETS)
+                    break;
+                buckets[place] = at >> shift;
+                sums[place] += until - at;
+                at = until;
+            }
+        }
+        if (count <= WP_REPORT_BUCKETS)
+            return shift;
+    }
+}
+
+static int compare_sums(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static void samples_say_when(void **state)
+{
+    (void)state;
+    unsigned widened = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct made_fact facts[FACTS];
+        uint64_t want[WP_REPORT_BUCKETS], sums[WP_REPORT_BUCKETS] = {0};
+        made_facts(facts, FACTS, seed);
+        struct wp_report *report = made_report(facts, FACTS);
+        unsigned shift, want_shift = width_of(facts, want);
+        uint32_t buckets, count, cells;
+        const uint64_t *bucket = wp_report_buckets(report, &buckets, &shift);
+        const struct wp_cell_sample *samples = wp_report_samples(report, &count);
+        const struct wp_cell *cell = wp_report_cells(report, &cells);
+        assert_int_equal(shift, want_shift);
+        assert_true(buckets <= WP_REPORT_BUCKETS);
+        for (uint32_t i = 0; i < count; i++) {
+            uint32_t place = 0;
+            while (place < buckets && bucket[place] != samples[i].bucket)
+                place++;
+            assert_true(place < buckets && samples[i].cell < cells && samples[i].ns && samples[i].ns <= cell[samples[i].cell].ns);
+            sums[place] += samples[i].ns;
+        }
+        qsort(want, WP_REPORT_BUCKETS, sizeof(*want), compare_sums);
+        qsort(sums, WP_REPORT_BUCKETS, sizeof(*sums), compare_sums);
+        assert_memory_equal(want, sums, sizeof(want));
+        widened += shift > WP_REPORT_BUCKET_SHIFT;
+        wp_report_destroy(report);
+    }
+    assert_true(widened > 10);
+}
+
+static void samples_end_with_time(void **state)
+{
+    (void)state;
+    struct wp_report *report = wp_report_create(), *same;
+    struct wp_buffer bytes = {0};
+    uint32_t buckets, node = wp_report_child(report, 0, wp_report_frame(report, WP_STYLE_USER, "f", ""));
+    unsigned shift;
+    wp_report_add_at(report, node, WP_TIMEOUT, 0, UINT64_MAX);
+    wp_report_add_at(report, node, WP_TIMEOUT, UINT64_MAX - 1, UINT64_MAX);
+    wp_report_add_at(report, node, WP_TIMEOUT, 7, 3);
+    wp_report_buckets(report, &buckets, &shift);
+    assert_int_equal(buckets, WP_REPORT_BUCKETS);
+    assert_int_equal(shift, 58);
+    encode(report, &bytes);
+    assert_int_equal(wp_report_decode(&same, bytes.data, bytes.size, NULL), 0);
+    assert_same(report, same);
+    wp_report_clear(report);
+    wp_report_add_at(report, wp_report_child(report, 0, wp_report_frame(report, WP_STYLE_USER, "f", "")), WP_TIMEOUT, 5, 6);
+    wp_report_buckets(report, &buckets, &shift);
+    assert_int_equal(shift, WP_REPORT_BUCKET_SHIFT);
+    assert_int_equal(buckets, 1);
+    wp_buffer_fini(&bytes);
+    wp_report_destroy(report);
+    wp_report_destroy(same);
+}
+
 /* Sums by "stack|category", kept the slow way. */
 struct model {
     struct wp_intern *names;
@@ -132,16 +222,22 @@ struct model {
 static void model_fact(struct model *model, const struct made_fact *fact)
 {
     struct wp_buffer name = {0};
-    if (fact->kind != MADE_TIME)
+    if (fact->kind != MADE_TIME && fact->kind != MADE_TIMED)
         return;
+    uint64_t ns = fact->a, count = fact->b, start_ns, end_ns;
+    if (fact->kind == MADE_TIMED) {
+        made_stretch(fact, &start_ns, &end_ns);
+        ns = end_ns - start_ns;
+        count = 1;
+    }
     for (unsigned d = 0; d < fact->depth; d++)
         wp_buffer_printf(&name, "%u/%s;", 1 + fact->frames[d], made_name(fact->frames[d]));
     wp_buffer_printf(&name, "|%u", (unsigned)(fact->c % WP_CATEGORIES));
     uint32_t id = wp_intern_id(model->names, (const char *)name.data, name.size);
-    model->ns[id] += fact->a;
-    model->count[id] += fact->b;
-    model->categories[fact->c % WP_CATEGORIES] += fact->a;
-    model->total += fact->a;
+    model->ns[id] += ns;
+    model->count[id] += count;
+    model->categories[fact->c % WP_CATEGORIES] += ns;
+    model->total += ns;
     wp_buffer_fini(&name);
 }
 
@@ -287,6 +383,6 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(law_holds), cmocka_unit_test(zero_is_zero),
         cmocka_unit_test(rows_that_say_nothing_are_not_stored), cmocka_unit_test(decoded_holds_what_was_added),
         cmocka_unit_test(spans_are_a_union), cmocka_unit_test(unexplained_shows_the_largest),
-        cmocka_unit_test(sums_stay_at_their_limit), cmocka_unit_test(misuse_is_remembered)};
+        cmocka_unit_test(samples_say_when), cmocka_unit_test(samples_end_with_time), cmocka_unit_test(sums_stay_at_their_limit), cmocka_unit_test(misuse_is_remembered)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,6 +211,26 @@ static void bad_text_empty(report_message *m) { m->strings[0].len = 0; }
 static void bad_text_nul(report_message *m) { m->strings[1].data[0] = 0; }
 static void bad_text_twice(report_message *m) { m->strings[0] = m->strings[1]; }
 
+/* The first cell that has samples. */
+static size_t sampled(const report_message *m)
+{
+    size_t i = 0;
+    while (!m->cell_samples[i])
+        i++;
+    return i;
+}
+static void bad_shift(report_message *m) { m->bucket_shift = 26; }
+static void bad_shift_far(report_message *m) { m->bucket_shift = 59; }
+static void bad_shift_alone(report_message *m) { m->n_bucket_step = 0; }
+static void bad_bucket_twice(report_message *m) { m->bucket_step[1] = 0; }
+static void bad_bucket_end(report_message *m) { m->bucket_step[1] = UINT64_MAX; }
+static void bad_sample_bucket(report_message *m) { m->sample_bucket.data[0] = 64; }
+static void bad_sample_much(report_message *m) { m->sample_ns[0] = m->cell_ns[sampled(m)] + 1; }
+static void bad_sample_zero(report_message *m) { m->sample_ns[0] = 0; }
+static void bad_samples_more(report_message *m) { m->cell_samples[sampled(m)] = UINT32_MAX; }
+static void bad_samples_fewer(report_message *m) { m->cell_samples[sampled(m)] = 0; }
+static void bad_samples_length(report_message *m) { m->n_cell_samples--; }
+
 static void each_rule_refuses(void **state)
 {
     (void)state;
@@ -221,13 +241,17 @@ static void each_rule_refuses(void **state)
         {bad_node_twice, "twice"}, {bad_style, "style"}, {bad_style_zero, "style"}, {bad_name, "name of a frame"},
         {bad_frame_twice, "twice"}, {bad_category, "category"}, {bad_cell, "time on node"}, {bad_cell_twice, "twice"},
         {bad_length, "columns"}, {bad_process, "host of a process"}, {bad_reason, "reason"}, {bad_wait, "unexplained wait"},
-        {bad_host, "host"}, {bad_kind, "event kind"}, {bad_limit, "limit"}, {bad_edge, "edge"}, {bad_span, "span"}, {bad_span_touch, "span"},
-        {bad_span_end, "span"}, {bad_text_empty, "string"}, {bad_text_nul, "string"}, {bad_text_twice, "string"}};
+        {bad_host, "host"}, {bad_kind, "event kind"}, {bad_limit, "limit"}, {bad_edge, "edge"}, {bad_span, "span"},
+        {bad_span_touch, "span"},
+        {bad_span_end, "span"}, {bad_text_empty, "string"}, {bad_text_nul, "string"}, {bad_text_twice, "string"},
+        {bad_shift, "buckets of"}, {bad_shift_far, "buckets of"}, {bad_shift_alone, "buckets of"}, {bad_bucket_twice, "bucket 1"},
+        {bad_bucket_end, "bucket 1"}, {bad_sample_bucket, "sample 0"}, {bad_sample_much, "more than"}, {bad_sample_zero, "more than"},
+        {bad_samples_more, "not there"}, {bad_samples_fewer, "sample"}, {bad_samples_length, "columns"}};
     struct wp_buffer bytes = report_bytes(3);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         report_message *message = wakepath__store__report__unpack(NULL, bytes.size, bytes.data);
         ProtobufCBinaryData first = message->strings[0];
-        size_t cells = message->n_cell_ns;
+        size_t cells = message->n_cell_ns, buckets = message->n_bucket_step;
         struct wp_report *report;
         struct wp_error err = {0};
         assert_true(message->n_node_up > 4 && message->n_span_gap_ns > 1 && message->n_limit_name && message->n_edge_to && message->n_event_kind);
@@ -238,11 +262,46 @@ static void each_rule_refuses(void **state)
         if (wp_report_decode(&report, packed, size, &err) != -EBADMSG || !strstr(err.text, cases[i].says))
             fail_msg("case %zu: '%s' does not say '%s'", i, err.text, cases[i].says);
         message->strings[0] = first; /* owned by the message */
-        message->n_cell_ns = cells;
+        message->n_cell_ns = message->n_cell_samples = cells;
+        message->n_bucket_step = buckets;
         free(packed);
         wakepath__store__report__free_unpacked(message, NULL);
     }
     wp_buffer_fini(&bytes);
+}
+
+/* Versions before samples wrote none: such a report is whole, and stays without them through the store. */
+static void reports_without_samples_are_read(void **state)
+{
+    (void)state;
+    struct wp_buffer bytes = report_bytes(3), again = {0};
+    report_message *message = wakepath__store__report__unpack(NULL, bytes.size, bytes.data);
+    size_t buckets = message->n_bucket_step, samples = message->n_sample_ns, cells = message->n_cell_samples;
+    size_t places = message->sample_bucket.len;
+    message->bucket_shift = 0;
+    message->n_bucket_step = message->n_sample_ns = message->n_cell_samples = message->sample_bucket.len = 0;
+    size_t size = wakepath__store__report__get_packed_size(message);
+    uint8_t *packed = malloc(size);
+    wakepath__store__report__pack(message, packed);
+    struct wp_report *report;
+    uint32_t count;
+    assert_true(samples > 0);
+    assert_int_equal(wp_report_decode(&report, packed, size, NULL), 0);
+    wp_report_samples(report, &count);
+    assert_int_equal(count, 0);
+    assert_true(wp_report_total(report) > 0);
+    assert_int_equal(wp_report_encode(report, &again, NULL), 0);
+    assert_int_equal(again.size, size);
+    assert_memory_equal(again.data, packed, size);
+    message->n_bucket_step = buckets;
+    message->n_sample_ns = samples;
+    message->n_cell_samples = cells;
+    message->sample_bucket.len = places;
+    wakepath__store__report__free_unpacked(message, NULL);
+    wp_report_destroy(report);
+    wp_buffer_fini(&bytes);
+    wp_buffer_fini(&again);
+    free(packed);
 }
 
 static void trace_ids_are_checked(void **state)
@@ -289,6 +348,6 @@ static void overlong_names_are_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(trace_comes_back), cmocka_unit_test(any_bytes_are_survived),
-        cmocka_unit_test(each_rule_refuses), cmocka_unit_test(trace_ids_are_checked), cmocka_unit_test(overlong_names_are_cut)};
+        cmocka_unit_test(each_rule_refuses), cmocka_unit_test(reports_without_samples_are_read), cmocka_unit_test(trace_ids_are_checked), cmocka_unit_test(overlong_names_are_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

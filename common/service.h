@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COMMON_SERVICE_H
+#define WP_COMMON_SERVICE_H
+/*
+ * What a daemon and its supervisor tell each other: ready, still alive, stopping, reload. The protocol is sd_notify(3):
+ * datagrams of KEY=VALUE lines to the socket in $NOTIFY_SOCKET, and a sign of life each $WATCHDOG_USEC. Without
+ * the variables nothing is sent. One thread; a NULL service is allowed everywhere and does nothing.
+ */
+#include <signal.h>
+#include <stdint.h>
+
+struct wp_service {
+    int fd;                               /* -1: nobody listens */
+    uint64_t watchdog_ns, alive_ns;       /* period of the signs of life, 0 none; the last one */
+    volatile sig_atomic_t *reload;        /* borrowed, set by a signal; NULL: none */
+    void (*on_reload)(void *context);     /* called by wp_service_tick */
+    void *context;
+};
+
+/* Takes the variables out of the environment: they are not for what we start. */
+void wp_service_init(struct wp_service *service);
+void wp_service_ready(struct wp_service *service);
+/* From the daemon's loop, at least some times a second. Work that takes longer lets the watchdog bite: that is its use. */
+void wp_service_tick(struct wp_service *service);
+void wp_service_stopping(struct wp_service *service);
+void wp_service_fini(struct wp_service *service);
+
+#endif

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is installed where, a component a package.
+include(GNUInstallDirs)
+set(made ${CMAKE_BINARY_DIR}/generated)
+set(deploy ${CMAKE_SOURCE_DIR}/deploy)
+
+# wp_install(COMPONENT PROGRAM...): programs with their pages (of the same name, any section) and completions.
+function(wp_install component)
+  foreach(program ${ARGN})
+    install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component})
+    install(FILES ${made}/completion/bash/${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+      COMPONENT ${component})
+    install(FILES ${made}/completion/zsh/_${program} DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions
+      COMPONENT ${component})
+    install(FILES ${made}/completion/fish/${program}.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d
+      COMPONENT ${component})
+  endforeach()
+endfunction()
+
+function(wp_install_manuals component)
+  foreach(page ${ARGN})
+    string(REGEX MATCH "[0-9]$" section ${page})
+    install(FILES ${made}/man/${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT ${component})
+  endforeach()
+endfunction()
+
+wp_install(collector wakepath-collector)
+wp_install(aggregator wakepath-aggregator wakepath-store)
+wp_install(reporter wakepath-reporter)
+wp_install(cli wakepath)
+wp_install_manuals(collector wakepath-collector.8 wakepath-capture.5)
+wp_install_manuals(aggregator wakepath-aggregator.8 wakepath-store.1 wakepath-store.5)
+wp_install_manuals(reporter wakepath-reporter.1)
+wp_install_manuals(cli wakepath.1 wakepath-record.1)
+wp_install_manuals(doc wakepath.conf.5)
+
+foreach(name collector aggregator reporter)
+  install(FILES ${made}/etc/wakepath/${name}.conf DESTINATION /etc/wakepath COMPONENT ${name})
+  install(FILES ${deploy}/systemd/wakepath-${name}.service DESTINATION /lib/systemd/system COMPONENT ${name})
+  install(FILES ${deploy}/systemd/wakepath-${name}.sysusers DESTINATION /usr/lib/sysusers.d RENAME wakepath-${name}.conf
+    COMPONENT ${name})
+  if(EXISTS ${deploy}/systemd/wakepath-${name}.tmpfiles)
+    install(FILES ${deploy}/systemd/wakepath-${name}.tmpfiles DESTINATION /usr/lib/tmpfiles.d RENAME wakepath-${name}.conf
+      COMPONENT ${name})
+  endif()
+endforeach()
+install(FILES ${deploy}/systemd/wakepath-reporter.timer DESTINATION /lib/systemd/system COMPONENT reporter)
+install(FILES ${deploy}/cron/wakepath-reporter DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-reporter/examples
+  RENAME wakepath-reporter.cron COMPONENT reporter)
+
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-doc COMPONENT doc
+  FILES_MATCHING PATTERN "*.md" PATTERN "man" EXCLUDE)
+foreach(name collector aggregator reporter cli doc)
+  install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-${name} RENAME copyright
+    COMPONENT ${name})
+endforeach()

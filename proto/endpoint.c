@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/endpoint.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <zmq.h>
+
+int wp_endpoint_is_network(const char *endpoint, bool *is_network, struct wp_error *err)
+{
+    *is_network = !strncmp(endpoint, "tcp://", 6);
+    if (!strncmp(endpoint, "ipc://@", 7))
+        return wp_error_set(err, -EACCES, "'%s' has no file whose mode could say who may connect; use ipc:///path", endpoint);
+    if (!*is_network && strncmp(endpoint, "ipc://", 6))
+        return wp_error_set(err, -EINVAL, "'%s' is no endpoint (they are ipc:///path or tcp://address:port)", endpoint);
+    return 0;
+}
+
+/* Does anybody listen at an ipc endpoint? The file of a server that died is removed, any other file is left alone. */
+static bool is_taken(const char *endpoint)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct stat status;
+    if (strncmp(endpoint, "ipc://", 6) || strlen(endpoint + 6) >= sizeof(address.sun_path))
+        return false;
+    strcpy(address.sun_path, endpoint + 6);
+    if (lstat(address.sun_path, &status))
+        return false;
+    int fd = S_ISSOCK(status.st_mode) ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
+    bool is_stale = fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof(address)) && errno == ECONNREFUSED;
+    if (fd >= 0)
+        close(fd);
+    return !is_stale || unlink(address.sun_path);
+}
+
+int wp_endpoint_bind(void *socket, const char *endpoint, struct wp_error *err)
+{
+    if (is_taken(endpoint))
+        return wp_error_set(err, -EADDRINUSE, "'%s' is in use: another aggregator listens there; stop it or choose another", endpoint);
+    mode_t before = umask(0177); /* an ipc file is for its owner alone, */
+    if (!(before & 060))
+        umask(0117);             /* or for its group too, where the umask leaves files to that: a service's UMask=0007 */
+    int rc = zmq_bind(socket, endpoint);
+    int code = zmq_errno();
+    umask(before);
+    if (!rc)
+        return 0;
+    if (code == EADDRINUSE)
+        return wp_error_set(err, -EADDRINUSE, "'%s' is in use: another program listens there; stop it or choose another", endpoint);
+    return wp_error_set(err, -code, "cannot listen at '%s': %s (endpoints are ipc:///path or tcp://address:port)", endpoint,
+        zmq_strerror(code));
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_PROTO_ENDPOINT_H
+#define WP_PROTO_ENDPOINT_H
+/* Where servers listen: ipc:///path, for those whom the file's mode lets in, and tcp://address:port, for those with keys. */
+#include "common/error.h"
+
+#include <stdbool.h>
+
+/* True for tcp://. -EINVAL when it is no endpoint at all; -EACCES for ipc://@name, which has no file and so no mode. */
+int wp_endpoint_is_network(const char *endpoint, bool *is_network, struct wp_error *err);
+/* Binds a ZeroMQ socket. The file of a server that died is replaced, any other left alone; an ipc file gets mode 0600.
+ * -EADDRINUSE says which endpoint and what to do. */
+int wp_endpoint_bind(void *socket, const char *endpoint, struct wp_error *err);
+
+#endif

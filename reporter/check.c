@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/check.h"
+
+#include "reporter/format_check.h"
+#include "reporter/format_text.h"
+#include "reporter/page.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Which release NEW is, and which one it stands on. */
+static int find_sides(const struct wp_stores *stores, const struct wp_check_options *options, struct wp_side_spec side[2],
+    struct wp_error *err)
+{
+    struct wp_release_order order;
+    int rc = wp_release_order_read(&order, stores, &options->common.order, err);
+    if (rc)
+        return rc;
+    size_t after = *side[WP_AFTER].release ? wp_release_order_find(&order, side[WP_AFTER].release) : order.count ? 0 : SIZE_MAX;
+    if (after == SIZE_MAX)
+        rc = wp_error_set(err, -ENOENT, *side[WP_AFTER].release ? "no store has a release %s" : "the store has no releases%s",
+            side[WP_AFTER].release);
+    size_t before = rc ? SIZE_MAX : order.rows[after].baseline;
+    if (!rc && before == SIZE_MAX)
+        rc = wp_error_set(err, -ENOENT, "nothing measured comes before release %s: there is nothing to compare it with",
+            order.rows[after].id);
+    if (!rc) {
+        snprintf(side[WP_AFTER].release, sizeof(side[WP_AFTER].release), "%s", order.rows[after].id);
+        snprintf(side[WP_BEFORE].release, sizeof(side[WP_BEFORE].release), "%s", order.rows[before].id);
+        /* What else was asked of the newer one holds for both. */
+        memcpy(side[WP_BEFORE].aggregate, side[WP_AFTER].aggregate, sizeof(side[WP_BEFORE].aggregate));
+        memcpy(side[WP_BEFORE].host, side[WP_AFTER].host, sizeof(side[WP_BEFORE].host));
+    }
+    wp_release_order_fini(&order);
+    return rc;
+}
+
+static int format_text(struct wp_buffer *out, const struct wp_compare *compare, struct wp_error *err)
+{
+    struct wp_display display;
+    wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
+    int rc = wp_page_compare_digest(&display, compare, err);
+    if (!rc)
+        rc = wp_format_text(out, &display, err);
+    wp_display_fini(&display);
+    return rc;
+}
+
+static int format(struct wp_buffer *out, const struct wp_compare *compare, enum wp_check_format as, struct wp_error *err)
+{
+    return as == WP_CHECK_JSON ? wp_format_check_json(out, compare, err)
+        : as == WP_CHECK_JUNIT ? wp_format_check_junit(out, compare, err)
+                               : format_text(out, compare, err);
+}
+
+int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, bool *is_degraded, struct wp_error *err)
+{
+    struct wp_stores stores;
+    struct wp_side_spec side[2] = {options->before, options->after};
+    struct wp_facts facts[2] = {0};
+    struct wp_compare compare;
+    int rc = wp_stores_open(&stores, options->common.stores, options->common.store_count, err);
+    if (rc)
+        return rc;
+    if (!*side[WP_BEFORE].release)
+        rc = find_sides(&stores, options, side, err);
+    for (int i = 0; i < 2 && !rc; i++)
+        rc = wp_side_read(&facts[i], &stores, &side[i], options->aggregate, err);
+    if (!rc)
+        rc = wp_compare_build(&compare, &facts[WP_BEFORE], &facts[WP_AFTER], &options->common.compare, err);
+    if (!rc) {
+        rc = format(out, &compare, options->format, err);
+        *is_degraded = compare.is_degraded;
+        wp_compare_fini(&compare);
+    }
+    wp_facts_fini(&facts[WP_BEFORE]);
+    wp_facts_fini(&facts[WP_AFTER]);
+    wp_stores_close(&stores);
+    return rc;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_COMPARE_H
+#define WP_REPORTER_COMPARE_H
+/*
+ * Two aggregates side by side, before and after: what takes more or less time, and whether that is more than it varies by
+ * itself. Rows are gathered five ways; hops (who was waited for through whom, doing what), processes and categories each
+ * part the whole time, and are judged together. docs/compare.md has the method and what it cannot tell.
+ */
+#include "reporter/facts.h"
+#include "reporter/significance.h"
+
+enum wp_per {                 /* what both sides are divided by */
+    WP_PER_WALL,              /* a second in which the process of interest lived */
+    WP_PER_ACTIVITY,          /* a second in which it was itself on a CPU */
+    WP_PER_RECORDING,         /* one recording, for commands that are run from start to end */
+};
+
+enum wp_verdict {
+    WP_VERDICT_SAME,
+    WP_VERDICT_FEW,           /* too few pieces or too short a time to tell */
+    WP_VERDICT_WORSE,         /* takes longer */
+    WP_VERDICT_BETTER,
+};
+
+enum wp_change_family { WP_CHANGE_HOPS, WP_CHANGE_PROCESSES, WP_CHANGE_CATEGORIES, WP_CHANGE_FUNCTIONS, WP_CHANGE_FAMILIES };
+#define WP_CHANGE_JUDGED 3    /* the first three */
+
+enum { WP_BEFORE, WP_AFTER };
+
+struct wp_change {
+    const char *name;         /* "make › sh › cc1", "cc1", "Blocking I/O" or a function */
+    const char *note;         /* file of a function, NULL */
+    const char *process;      /* the frame of the row's process ("[cc1]"), NULL */
+    int category;             /* -1 none */
+    uint32_t permalink;       /* a node of the newer flame that the row stands on, 0 none */
+    bool is_ignored;          /* asked not to be judged */
+    uint64_t ns[2], count[2];
+    struct wp_rate rate[2];   /* ns a unit */
+    double delta;             /* ns a unit */
+    double percent;           /* of before; INFINITY when there was none */
+    double t, p, adjusted;    /* adjusted for all rows judged with it */
+    enum wp_verdict verdict;
+};
+
+struct wp_changes {
+    struct wp_change *rows;   /* the surest and largest first */
+    size_t count, left_out;   /* rows below a thousandth of both sides are left out */
+};
+
+struct wp_side {
+    const char *release, *aggregate, *label; /* label: what tells it from the other in a sentence */
+    uint64_t wall_ns, total_ns, first_ns, recordings, sampled_ns, bucket_ns;
+    uint32_t buckets;
+    double accounted_percent, units; /* units: seconds or recordings that it is divided by */
+};
+
+struct wp_compare_options {
+    enum wp_per per;
+    double alpha, threshold_percent;
+    uint32_t ignored;         /* bits of categories that are shown and not judged */
+};
+#define WP_COMPARE_DEFAULTS ((struct wp_compare_options){WP_PER_WALL, 0.01, 3, 0})
+
+struct wp_compare {
+    struct wp_pool pool;
+    struct wp_compare_options options;
+    struct wp_side side[2];
+    struct wp_changes changes[WP_CHANGE_FAMILIES];
+    /* By node of the newer flame: what it took before, at the newer's units, and whether that is a change. */
+    uint64_t *was_ns;
+    uint8_t *marks;           /* enum wp_verdict */
+    uint32_t flame_count;
+    size_t worse, better, few, same; /* hops */
+    size_t judged;            /* rows tested together */
+    bool is_degraded;         /* some judged row is worse */
+};
+
+/* -ENOMEM. Borrows names from both facts. */
+int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, const struct wp_facts *after,
+    const struct wp_compare_options *options, struct wp_error *err);
+void wp_compare_fini(struct wp_compare *compare);
+
+/* "wall", "activity", "recording"; -1 for another word. */
+const char *wp_per_key(enum wp_per per);
+int wp_per_find(const char *key);
+/* "a second of wall time" ... */
+const char *wp_per_unit(enum wp_per per);
+/* "worse", "better", "same", "few" */
+const char *wp_verdict_key(enum wp_verdict verdict);
+/* hops, processes ... */
+const char *wp_change_family_key(enum wp_change_family family);
+
+#endif

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/side.h"
+
+#include "common/path.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int wp_time_parse(const char *text, uint64_t *seconds)
+{
+    static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d"};
+    char *end = NULL;
+    errno = 0;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && !errno) {
+        *seconds = number;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(formats) / sizeof(*formats); i++) {
+        struct tm tm = {0};
+        const char *rest = strptime(text, formats[i], &tm);
+        time_t time = rest && !*rest ? timegm(&tm) : -1;
+        if (time >= 0) {
+            *seconds = (uint64_t)time;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static int parse_times(struct wp_side_spec *spec, const char *text, struct wp_error *err)
+{
+    char since[64] = "", until[64] = "";
+    const char *dots = strstr(text, "..");
+    if (!dots || (size_t)(dots - text) >= sizeof(since) || strlen(dots + 2) >= sizeof(until))
+        return wp_error_set(err, -EINVAL, "'%.100s' is not a range of times: SINCE..UNTIL", text);
+    memcpy(since, text, (size_t)(dots - text));
+    memcpy(until, dots + 2, strlen(dots + 2) + 1);
+    if ((*since && wp_time_parse(since, &spec->since_s)) || (*until && wp_time_parse(until, &spec->until_s)))
+        return wp_error_set(err, -EINVAL, "'%.100s' has no time as in 2026-11-20T22:14", text);
+    return 0;
+}
+
+static int parse_id(char id[129], const char *text, const char *what, struct wp_error *err)
+{
+    if (!wp_id_valid(text))
+        return wp_error_set(err, -EINVAL, "'%.130s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text,
+            what);
+    memcpy(id, text, strlen(text) + 1); /* a valid one is 128 bytes at most */
+    return 0;
+}
+
+int wp_side_parse(struct wp_side_spec *spec, const char *text, struct wp_error *err)
+{
+    char copy[1024];
+    *spec = (struct wp_side_spec){.release = ""};
+    if (strlen(text) >= sizeof(copy))
+        return wp_error_set(err, -EINVAL, "what to compare is over %zu bytes long", sizeof(copy));
+    snprintf(copy, sizeof(copy), "%s", text);
+    char *host = strchr(copy, '/');
+    if (host)
+        *host++ = 0;
+    char *times = strchr(copy, '@');
+    if (times)
+        *times++ = 0;
+    char *aggregate = strchr(copy, ':');
+    if (aggregate)
+        *aggregate++ = 0;
+    if (host && (!*host || strlen(host) >= sizeof(spec->host)))
+        return wp_error_set(err, -EINVAL, "'%.100s' names no host after the slash", text);
+    if (host)
+        snprintf(spec->host, sizeof(spec->host), "%s", host);
+    int rc = parse_id(spec->release, copy, "release", err);
+    if (!rc && aggregate)
+        rc = parse_id(spec->aggregate, aggregate, "aggregate", err);
+    return !rc && times ? parse_times(spec, times, err) : rc;
+}
+
+int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, const struct wp_selection *selection,
+    char chosen[129], struct wp_error *err)
+{
+    char **aggregates = NULL;
+    size_t count = 0;
+    uint64_t largest = 0;
+    const char *wanted = asked ? asked : "main", *best = NULL;
+    int rc = wp_snapshot_aggregates(snapshot, &aggregates, &count, err);
+    for (size_t i = 0; i < count && !best; i++)
+        if (!strcmp(aggregates[i], wanted))
+            best = aggregates[i];
+    if (!rc && asked && !best)
+        rc = wp_error_set(err, -ENOENT, "release %s has no aggregate %s (it has %zu%s%s)", snapshot->release, wanted, count,
+            count ? ", the first is " : "", count ? aggregates[0] : "");
+    bool is_found = best; /* totals are read only when they decide */
+    for (size_t i = 0; i < count && !is_found && !rc; i++) {
+        struct wp_report *report = NULL;
+        struct wp_damage *damage = NULL;
+        size_t damaged = 0;
+        if (!wp_snapshot_report(snapshot, aggregates[i], selection, &report, &damage, &damaged, NULL) &&
+                (!best || wp_report_total(report) > largest)) {
+            best = aggregates[i];
+            largest = wp_report_total(report);
+        }
+        wp_report_destroy(report);
+        wp_damage_free(damage, damaged);
+    }
+    if (!rc && !best)
+        rc = wp_error_set(err, -ENOENT, "release %s has no readable report", snapshot->release);
+    snprintf(chosen, 129, "%s", rc ? "" : best);
+    wp_strings_free(aggregates, count);
+    return rc;
+}
+
+/* Adds the shard's report to *sum when it is of the host and of no other. */
+static int add_shard(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
+    const char *host, struct wp_report **sum, struct wp_error *err)
+{
+    struct wp_report *report = NULL;
+    struct wp_damage *damage = NULL;
+    size_t damaged = 0;
+    uint32_t count;
+    int rc = wp_snapshot_report(snapshot, aggregate, selection, &report, &damage, &damaged, err);
+    wp_damage_free(damage, damaged);
+    if (rc)
+        return rc == -ENOENT ? 0 : rc;
+    const uint32_t *hosts = wp_report_hosts(report, &count);
+    bool has = false;
+    for (uint32_t i = 0; i < count; i++)
+        has |= !strcmp(wp_report_text(report, hosts[i]), host);
+    if (has && count > 1)
+        rc = wp_error_set(err, -EINVAL, "release %s: shard %s holds %s and %u more hosts in one sum, not to be told apart",
+            snapshot->release, selection->shard, host, count - 1);
+    else if (has && *sum)
+        rc = wp_report_merge(*sum, report, err);
+    if (has && !rc && !*sum)
+        *sum = report;
+    else
+        wp_report_destroy(report);
+    return rc;
+}
+
+static int read_host(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
+    const struct wp_side_spec *spec, struct wp_selection selection, struct wp_error *err)
+{
+    char **shards = NULL;
+    size_t count = 0;
+    struct wp_report *sum = NULL;
+    int rc = wp_snapshot_shards(snapshot, &shards, &count, err);
+    for (size_t i = 0; i < count && !rc; i++) {
+        selection.shard = shards[i];
+        rc = add_shard(snapshot, aggregate, &selection, spec->host, &sum, err);
+    }
+    wp_strings_free(shards, count);
+    if (!rc && !sum)
+        rc = wp_error_set(err, -ENOENT, "release %s has nothing of host %s in aggregate %s", spec->release, spec->host,
+            aggregate);
+    if (rc) {
+        wp_report_destroy(sum);
+        return rc;
+    }
+    return wp_facts_build(facts, spec->release, aggregate, sum, NULL, err);
+}
+
+int wp_side_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_side_spec *spec,
+    const char *aggregate, struct wp_error *err)
+{
+    struct wp_selection selection = {.since_s = spec->since_s, .until_s = spec->until_s};
+    struct wp_snapshot snapshot;
+    char chosen[129];
+    memset(facts, 0, sizeof(*facts));
+    int rc = wp_snapshot_begin(&snapshot, stores, spec->release, err);
+    if (rc)
+        return rc;
+    rc = wp_aggregate_choose(&snapshot, *spec->aggregate ? spec->aggregate : aggregate, &selection, chosen, err);
+    if (!rc && *spec->host)
+        rc = read_host(facts, &snapshot, chosen, spec, selection, err);
+    else if (!rc)
+        rc = wp_facts_read(facts, &snapshot, chosen, &selection, err);
+    wp_snapshot_end(&snapshot);
+    return rc;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_SIDE_H
+#define WP_REPORTER_SIDE_H
+/*
+ * One side of a comparison as it is asked for: RELEASE[:AGGREGATE][@SINCE..UNTIL][/HOST]. Each sign is in no id. The times
+ * are those of --since and --until, and select whole timeboxes; either may be left out. A host can be told from the others
+ * only where an aggregator's shard holds nothing but that host.
+ */
+#include "reporter/facts.h"
+
+struct wp_side_spec {
+    char release[129], aggregate[129]; /* aggregate "": the default */
+    char host[256];                    /* "": all */
+    uint64_t since_s, until_s;
+};
+
+/* -EINVAL, with what is wrong. */
+int wp_side_parse(struct wp_side_spec *spec, const char *text, struct wp_error *err);
+/* Facts of a side; `aggregate` is taken when the spec names none, and NULL is main, else the largest. -ENOENT; -EINVAL: the
+ * host cannot be told from others. */
+int wp_side_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_side_spec *spec,
+    const char *aggregate, struct wp_error *err);
+/* The aggregate that is meant: `asked`, else main, else the one of the largest total. -ENOENT. */
+int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, const struct wp_selection *selection,
+    char chosen[129], struct wp_error *err);
+/* Seconds since the epoch from text as --since takes it. -EINVAL. */
+int wp_time_parse(const char *text, uint64_t *seconds);
+
+#endif

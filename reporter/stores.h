@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_STORES_H
+#define WP_REPORTER_STORES_H
+/*
+ * Several stores read as one: their releases together, and of a release every report merged by the law, whichever store it
+ * is in. A snapshot is one read transaction in each store that has the release.
+ */
+#include "storage/store.h"
+
+#define WP_STORES_LIMIT 64u
+
+struct wp_stores {
+    struct wp_store *stores[WP_STORES_LIMIT];
+    size_t count;
+};
+
+struct wp_snapshot {
+    const struct wp_stores *stores;
+    const char *release;                    /* borrowed */
+    struct wp_txn *txns[WP_STORES_LIMIT];   /* NULL: not in this store */
+    struct wp_damage *damage;               /* stores whose share of the release cannot be read */
+    size_t damage_count;
+};
+
+/* -EINVAL: a store is given twice. */
+int wp_stores_open(struct wp_stores *stores, const char *const *roots, size_t count, struct wp_error *err);
+void wp_stores_close(struct wp_stores *stores);
+/* Sorted, each once; free with wp_strings_free. */
+int wp_stores_releases(const struct wp_stores *stores, char ***releases, size_t *count, struct wp_error *err);
+
+/* -ENOENT: no store has it; -EBADMSG: none that has it can be read; -EEXIST: two stores hold the same session of the same
+ * shard: one is a copy of the other and the sum would count it twice. */
+int wp_snapshot_begin(struct wp_snapshot *snapshot, const struct wp_stores *stores, const char *release, struct wp_error *err);
+void wp_snapshot_end(struct wp_snapshot *snapshot);
+int wp_snapshot_aggregates(const struct wp_snapshot *snapshot, char ***aggregates, size_t *count, struct wp_error *err);
+int wp_snapshot_shards(const struct wp_snapshot *snapshot, char ***shards, size_t *count, struct wp_error *err);
+/* As wp_txn_read_report and wp_txn_read_trace. */
+int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
+    struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err);
+int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
+    struct wp_trace **trace, struct wp_error *err);
+/* Recordings that went into the release: sessions, each counted once. */
+int wp_snapshot_recordings(const struct wp_snapshot *snapshot, uint64_t *count, struct wp_error *err);
+
+#endif

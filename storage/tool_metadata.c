@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* wakepath-store metadata get|set|rm|ls: of a release, of an aggregate, of one of its timeboxes. */
+#include "storage/json_parts.h"
+#include "storage/store_tool.h"
+#include "storage/txn.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct job {
+    struct wp_tool *tool;
+    struct wp_metadata_place place;
+    const char *shard;            /* NULL: none given */
+    const char *key, *value;
+    uint64_t now_s;
+    struct json_object *rows;     /* --json */
+    uint64_t found;
+    char holder[WP_ID_ROOM];      /* the shard whose value of the key holds */
+    struct wp_error *err;
+};
+
+static int show_row(void *context, const struct wp_metadata_row *row)
+{
+    struct job *job = context;
+    bool is_asked = (!job->key || !strcmp(row->key, job->key)) && (!job->shard || !strcmp(row->shard, job->shard));
+    if (!is_asked || (!row->is_winner && !job->shard && !(job->tool->flags & WP_TOOL_LONG)))
+        return 0;
+    job->found++;
+    if (job->rows) {
+        struct json_object *object = wp_json_add_row(job->rows);
+        wp_json_put_text(object, "key", row->key);
+        wp_json_put_text(object, "value", row->value);
+        wp_json_put_text(object, "shard", row->shard);
+        wp_json_put_number(object, "real_s", row->real_s);
+        wp_json_put(object, "holds", json_object_new_boolean(row->is_winner));
+        return 0;
+    }
+    struct wp_buffer *out = &job->tool->out;
+    if (job->key && !(job->tool->flags & WP_TOOL_LONG)) { /* for scripts: the value and nothing else */
+        wp_buffer_printf(out, "%s\n", row->value);
+        return 0;
+    }
+    struct json_object *object = json_object_new_object(); /* names and values are hostile: printed as all text is */
+    wp_json_put_text(object, row->key, row->value);
+    if (job->tool->flags & WP_TOOL_LONG)
+        wp_buffer_printf(out, "%llu %s%s ", (unsigned long long)row->real_s, row->shard, row->is_winner ? "" : " (overruled)");
+    wp_json_print(out, object);
+    json_object_put(object);
+    return 0;
+}
+
+static int show(struct job *job)
+{
+    struct wp_tool *tool = job->tool;
+    struct wp_txn *txn = NULL;
+    job->rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL;
+    int rc = wp_txn_begin(&txn, tool->store, tool->place.release, false, job->err);
+    if (!rc)
+        rc = wp_txn_all_metadata(txn, &job->place, show_row, job, job->err);
+    wp_txn_abort(txn);
+    if (!rc && job->key && !job->found)
+        rc = wp_error_set(job->err, -ENOENT, "no metadata '%s' there", job->key);
+    if (rc || !job->rows) {
+        json_object_put(job->rows);
+        return rc;
+    }
+    return wp_tool_json(tool, job->rows, job->err);
+}
+
+static int find_holder(void *context, const struct wp_metadata_row *row)
+{
+    struct job *job = context;
+    if (row->is_winner && !strcmp(row->key, job->key))
+        snprintf(job->holder, sizeof(job->holder), "%s", row->shard);
+    return 0;
+}
+
+/* The given shard; else the one whose value holds now, so that the new one holds after it; else the first. */
+static int choose_shard(struct wp_txn *txn, struct job *job)
+{
+    char **shards = NULL;
+    size_t count = 0;
+    *job->holder = 0;
+    if (job->shard) {
+        snprintf(job->holder, sizeof(job->holder), "%s", job->shard);
+        return 0;
+    }
+    int rc = wp_txn_all_metadata(txn, &job->place, find_holder, job, job->err);
+    if (!rc)
+        rc = wp_txn_shards(txn, &shards, &count, job->err);
+    if (!rc && !*job->holder && count)
+        snprintf(job->holder, sizeof(job->holder), "%s", shards[0]);
+    if (!rc && !*job->holder)
+        rc = wp_error_set(job->err, -ENOENT, "the release has no shard to keep it: give one with --shard");
+    wp_strings_free(shards, count);
+    return rc;
+}
+
+static int set_in(struct wp_txn *txn, void *context)
+{
+    struct job *job = context;
+    int rc = choose_shard(txn, job);
+    if (!rc)
+        rc = wp_txn_register_shard(txn, job->holder, job->err);
+    return rc ? rc : wp_txn_set_metadata(txn, &job->place, job->holder, job->key, job->value, job->now_s, job->err);
+}
+
+/* From every shard, or what one of them has said before would hold again. */
+static int remove_in(struct wp_txn *txn, void *context)
+{
+    struct job *job = context;
+    char **shards = NULL;
+    size_t count = 0;
+    job->found = 0;
+    int rc = wp_txn_shards(txn, &shards, &count, job->err);
+    for (size_t i = 0; !rc && i < count; i++) {
+        if (job->shard && strcmp(job->shard, shards[i]))
+            continue;
+        rc = wp_txn_set_metadata(txn, &job->place, shards[i], job->key, NULL, 0, job->err);
+        job->found += !rc;
+        rc = rc == -ENOENT ? 0 : rc;
+    }
+    wp_strings_free(shards, count);
+    return !rc && !job->found ? wp_error_set(job->err, -ENOENT, "no metadata '%s' there", job->key) : rc;
+}
+
+static int change(struct job *job)
+{
+    struct wp_tool *tool = job->tool;
+    int rc = wp_tool_release_is_there(tool, tool->place.release, job->err);
+    if (!rc)
+        rc = wp_store_update(tool->store, tool->place.release, job->value ? set_in : remove_in, job, job->err);
+    if (rc || !(tool->flags & WP_TOOL_JSON))
+        return rc;
+    struct json_object *object = json_object_new_object();
+    wp_json_put_text(object, "key", job->key);
+    wp_json_put(object, "value", job->value ? wp_json_text(job->value, strlen(job->value)) : NULL);
+    return wp_tool_json(tool, object, job->err);
+}
+
+static int take_options(struct job *job)
+{
+    struct wp_tool *tool = job->tool;
+    job->place.aggregate = tool->values[WP_TOOL_AGGREGATE];
+    job->place.has_timebox = tool->values[WP_TOOL_TIMEBOX] != NULL;
+    job->shard = tool->values[WP_TOOL_SHARD];
+    int rc = wp_tool_number(tool, WP_TOOL_TIMEBOX, &job->place.timebox_s, job->err);
+    if (!rc)
+        rc = wp_tool_number(tool, WP_TOOL_NOW, &job->now_s, job->err);
+    if (!rc && job->place.has_timebox && !job->place.aggregate)
+        rc = wp_error_set(job->err, -EINVAL, "--timebox needs --aggregate");
+    return rc;
+}
+
+int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
+{
+    static const struct {
+        const char *name;
+        int words;                /* behind it and the release */
+    } verbs[] = {{"get", 1}, {"set", 2}, {"rm", 1}, {"ls", 0}};
+    const char *verb = tool->arguments[0], *place[WP_TOOL_ARGUMENTS] = {tool->arguments[1]};
+    struct job job = {.tool = tool, .now_s = (uint64_t)time(NULL), .err = err};
+    int words = -1;
+    for (size_t i = 0; i < 4; i++)
+        if (!strcmp(verb, verbs[i].name))
+            words = verbs[i].words;
+    for (int i = 0; i <= words; i++)
+        if (i < words ? !tool->arguments[2 + i] : tool->arguments[2 + i] != NULL)
+            words = -1;
+    if (words < 0)
+        return wp_error_set(err, -EINVAL, "metadata takes: get ROOT/RELEASE KEY, set ROOT/RELEASE KEY VALUE, rm ROOT/RELEASE KEY, "
+            "ls ROOT/RELEASE");
+    job.key = words > 0 ? tool->arguments[2] : NULL;
+    job.value = words > 1 ? tool->arguments[3] : NULL;
+    int rc = take_options(&job);
+    if (!rc)
+        rc = wp_tool_place_of(&tool->place, place, err);
+    if (!rc)
+        rc = wp_store_open(&tool->store, tool->place.root, false, err);
+    if (!rc && (!*tool->place.release || *tool->place.rest))
+        rc = wp_error_set(err, -EINVAL, "'%s': give ROOT/RELEASE", tool->arguments[1]);
+    if (rc)
+        return rc;
+    return !strcmp(verb, "set") || !strcmp(verb, "rm") ? change(&job) : show(&job);
+}

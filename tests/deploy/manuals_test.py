@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""No option is missing from a manual page or a completion; completions are asked in the shells themselves."""
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import unittest
+
+BIN, MADE, SOURCE = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
+PAGES = {"wakepath": "wakepath.1", "wakepath record": "wakepath-record.1", "wakepath-collector": "wakepath-collector.8",
+         "wakepath-aggregator": "wakepath-aggregator.8", "wakepath-reporter": "wakepath-reporter.1",
+         "wakepath-store": "wakepath-store.1"}
+
+
+def run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, check=False,
+                          **options)
+
+
+def long_options(words):
+    """Read from --help here by other means than the build's: a line that begins with an option."""
+    program, *rest = words.split(" ")
+    out = run(os.path.join(BIN, program), *rest, "--help").stdout
+    return sorted(set(re.findall(r"^ +(?:-.,? +)?--([a-z][a-z0-9-]*)", out, re.M)))
+
+
+def bash(line):
+    script = '''source "$1"; read -ra COMP_WORDS <<<"$2"; [[ $2 == *" " ]] && COMP_WORDS+=("")
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMP_LINE=$2
+        "$(complete -p "${COMP_WORDS[0]}" | sed 's/.*-F \\([^ ]*\\) .*/\\1/')"; printf '%s\\n' "${COMPREPLY[@]}"'''
+    file = os.path.join(MADE, "completion/bash", line.split(" ")[0])
+    done = run("bash", "--norc", "-c", script, "bash", file, line)
+    assert not done.stderr, done.stderr
+    return done.stdout.split()
+
+
+def fish(line):
+    file = os.path.join(MADE, "completion/fish", line.split(" ")[0] + ".fish")
+    done = run("fish", "--no-config", "-c", f"source {file}; complete -C '{line}'")
+    assert not done.stderr, done.stderr
+    return [one.split("\t")[0] for one in done.stdout.splitlines()]
+
+
+def zsh(line):
+    """Types the line and a tab in a real zsh and reads what it shows."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(["zsh", "-f", "-i"], stdin=slave, stdout=slave, stderr=slave, close_fds=True,
+                               start_new_session=True, env={"PATH": os.environ["PATH"], "TERM": "dumb", "HOME": "/nonexistent"})
+    os.close(slave)
+    setup = (f"PS1='>> '; fpath=({MADE}/completion/zsh $fpath); autoload -Uz compinit; compinit -u -D; LISTMAX=1000; "
+             "setopt AUTO_LIST NO_BEEP; unsetopt AUTO_MENU LIST_AMBIGUOUS; COLUMNS=200 LINES=500; print rea''dy\n")
+    try:
+        os.write(master, setup.encode())
+        collect(master, lambda text: "ready" in text)
+        os.write(master, (line + "\t\t").encode())
+        text = collect(master, lambda text: False, quiet_s=1.5)
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
+    return text
+
+
+def collect(master, is_enough, quiet_s=20.0):
+    text = ""
+    while not is_enough(text) and select.select([master], [], [], quiet_s)[0]:
+        text += os.read(master, 65536).decode(errors="replace")
+    return text
+
+
+class ManualsTest(unittest.TestCase):
+    def test_every_option_is_in_its_page(self):
+        for words, page in PAGES.items():
+            text = run("man", "-P", "cat", "-l", os.path.join(MADE, "man", page), env={"MANWIDTH": "200", **os.environ}).stdout
+            options = long_options(words)
+            self.assertGreater(len(options), 2, words)
+            for option in options:
+                self.assertRegex(text, rf"--{option}(?![a-z-])", f"{page} lacks --{option}")
+
+    def test_pages_are_well_formed(self):
+        for page in os.listdir(os.path.join(MADE, "man")):
+            if not page.endswith(".scd"):
+                done = run("mandoc", "-T", "lint", "-W", "error", os.path.join(MADE, "man", page))
+                self.assertEqual(done.stdout, "", page)
+
+    def test_every_command_is_in_its_page(self):
+        text = run("man", "-P", "cat", "-l", os.path.join(MADE, "man/wakepath.1")).stdout
+        for command in ("record", "collector", "aggregator", "reporter", "store"):
+            self.assertRegex(text, rf"(?m)^ +{command}$")
+
+    def test_a_page_that_asks_for_nothing_known_fails(self):
+        done = run("awk", "-v", f"table={MADE}/options/all.tsv", "-f", f"{SOURCE}/deploy/options/scdoc.awk", "/dev/stdin",
+                   )
+        self.assertEqual(done.returncode, 0)
+        done = subprocess.run(["awk", "-v", f"table={MADE}/options/all.tsv", "-f", f"{SOURCE}/deploy/options/scdoc.awk"],
+                              input="@OPTIONS wakepath-nobody@\n", capture_output=True, text=True, check=False)
+        self.assertIn("nothing is known", done.stderr)
+
+
+class CompletionTest(unittest.TestCase):
+    def test_bash(self):
+        self.assertEqual(bash("wakepath rec"), ["record"])
+        self.assertEqual(bash("wakepath record --agg"), ["--aggregate"])
+        commands = bash("wakepath store ")
+        for command in ("cat", "ls", "prune", "verify"):
+            self.assertIn(command, commands)
+        self.assertEqual(sorted(bash("wakepath store ls --r")), ["--recursive"])
+        self.assertEqual(bash("wakepath-collector --log-level wa"), ["warn"])
+        self.assertEqual(bash("wakepath-reporter -f j"), ["json"])
+        self.assertIn("/usr", bash("wakepath record --out /us"))
+        self.assertIn("/etc/passwd", bash("wakepath-collector --config /etc/passw"))
+
+    def test_bash_has_every_option(self):
+        for words in PAGES:
+            got = bash(words + " --")
+            self.assertEqual(sorted(got), sorted("--" + one for one in long_options(words)), words)
+
+    def test_fish(self):
+        self.assertEqual(fish("wakepath rec"), ["record"])
+        self.assertEqual(fish("wakepath record --aggr"), ["--aggregate"])
+        self.assertEqual(fish("wakepath-collector --log-level wa"), ["warn"])
+        for words in PAGES:
+            got = fish(words + " --")
+            for option in long_options(words):
+                self.assertIn("--" + option, [one.rstrip("=") for one in got], words)
+
+    def test_zsh(self):
+        self.assertIn("record", zsh("wakepath rec").replace("wakepath rec\x07", ""))
+        self.assertIn("watch the host", zsh("wakepath r"))
+        self.assertIn("--aggregate", zsh("wakepath record --aggr"))
+        self.assertIn("warn", zsh("wakepath-collector --log-level="))
+        for words in PAGES:
+            got = zsh(words + " --")
+            for option in long_options(words):
+                self.assertIn("--" + option, got, words)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are ruined below LMDB, readers that die, and two writers of one shard. store_ruin_test.py BIN_DIR"""
+import os
+import random
+import signal
+import subprocess
+import sys
+import unittest
+
+from store_case import BIN, StoreCase, ago
+
+PAGE = 4096
+
+
+def run(program, *words):
+    return subprocess.run([f"{BIN}/{program}", *words], capture_output=True, text=True, errors="replace", timeout=60, check=False)
+
+
+class Ruin(StoreCase):
+    def setUp(self):
+        super().setUp()
+        for turn in range(12):  # deep enough for branch pages, large enough for overflow pages
+            self.make("v1", *[f"report:a{turn}-{n}:{ago(n)}:{turn * 9 + n}" for n in range(9)], f"trace:a1-1:{ago(turn)}:{turn}")
+        self.make("v2", f"time:main:{ago(1)}:5")
+        self.path = self.root + "/v1/data.mdb"
+        with open(self.path, "rb") as file:
+            self.whole = file.read()
+
+    def put(self, data):
+        with open(self.path, "r+b") as file:
+            file.truncate(0)
+            file.write(data)
+
+    def everybody(self):
+        """All that reads. Nobody may be ended by a signal; returns what they said."""
+        said = []
+        for words in (("wakepath-reporter", "--store", self.root, "--format", "json", "--release", "v1"),
+                      ("wakepath-store", "verify", self.root), ("wakepath-store", "stat", self.root),
+                      ("wakepath-store", "ls", "-lR", self.root), ("wakepath-store", "dump", self.root)):
+            done = run(*words)
+            self.assertIn(done.returncode, (0, 1), (words, done.returncode, done.stderr))
+            said.append(done.stdout + done.stderr if words[1] == "verify" else done.stderr)
+        return said
+
+    def test_a_whole_file_reads_well(self):
+        self.assertFalse("".join(text for text in self.everybody()[2:]))
+
+    def test_a_file_that_was_cut_short(self):
+        for size in (0, 1, 100, PAGE, 2 * PAGE, 3 * PAGE, len(self.whole) // 2, len(self.whole) - PAGE, len(self.whole) - 1):
+            self.put(self.whole[:size])
+            said = self.everybody()
+            if 2 * PAGE <= size < len(self.whole) - PAGE:
+                for text in said:
+                    self.assertRegex(text, "damaged", size)
+
+    def test_ruined_pages(self):
+        rng = random.Random(11)
+        seen = 0
+        for turn in range(30):
+            data = bytearray(self.whole)
+            for _ in range(rng.choice((1, 1, 3))):
+                at = rng.randrange(2, len(data) // PAGE) * PAGE
+                size = rng.choice((16, 200, PAGE))
+                data[at:at + size] = rng.choice((b"\xff" * size, b"\0" * size, rng.randbytes(size), self.whole[2 * PAGE:2 * PAGE + size]))
+            self.put(data)
+            seen += "damaged" in "".join(self.everybody())
+        self.assertGreater(seen, 10)
+
+    def test_a_writer_is_not_killed_by_a_short_file(self):
+        self.put(self.whole[:3 * PAGE])
+        done = run("store_maker", self.root, "v1", "s", f"time:main:{ago(1)}:5")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cut short", done.stderr)
+
+    def test_readers_that_were_killed_hold_nothing_back(self):
+        """A reader that is stopped holds back pages; killed, and the file is used again."""
+        root = self.holder.name + "/r"
+        self.make("v1", "time:main:100:5", root=root)
+        reader = subprocess.Popen([BIN + "/store_reader", root, "v1"], stdout=subprocess.PIPE)
+        self.assertEqual(reader.stdout.readline(), b"reading\n")
+        reader.send_signal(signal.SIGKILL)
+        reader.wait()
+        reader.stdout.close()
+        sizes = []
+        for turn in range(40):
+            self.make("v1", f"metadata::k:{'x' * 150}:{turn}", f"trace:main:100:{turn}", root=root)
+            sizes.append(os.stat(root + "/v1/data.mdb").st_size)
+        self.assertEqual(sizes[20], sizes[39])
+
+
+class Shards(StoreCase):
+    def aggregator(self, name, shard):
+        bound, ready = os.pipe()
+        process = subprocess.Popen([BIN + "/wakepath-aggregator", "--bind", f"ipc://{self.holder.name}/{name}.sock", "--store",
+                                    self.root, "--shard", shard, "--ready-fd", str(ready)],
+                                   pass_fds=[ready], stderr=subprocess.PIPE, text=True)
+        os.close(ready)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        with os.fdopen(bound, "rb") as pipe:
+            return process, pipe.readline()
+
+    def test_a_shard_has_one_writer(self):
+        first, line = self.aggregator("a", "one")
+        self.assertTrue(line)
+        second, line = self.aggregator("b", "one")
+        self.assertFalse(line)
+        self.assertEqual(second.wait(20), 1)
+        text = second.stderr.read()
+        self.assertIn("shard 'one'", text)
+        self.assertIn(str(first.pid), text)
+        _, line = self.aggregator("c", "two")
+        self.assertTrue(line)
+        first.send_signal(signal.SIGKILL)  # its claim ends with it
+        _, line = self.aggregator("d", "one")
+        self.assertTrue(line)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]], verbosity=2)
