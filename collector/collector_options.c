@@ -230,7 +230,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 void wp_collector_options_parse(struct wp_collector_options *options, enum wp_log_level *log_level,
     struct wp_config **config, int argc, char **argv)
 {
-    static const char *const flags_only[] = {"ready-fd", "command-pid", NULL};
+    static const char *const flags_only[] = {"ready-fd", "command-pid", "probe", NULL};
     static const struct wp_config_spec spec = {"collector", "/etc/wakepath/collector.conf", flags_only};
     static const struct argp argp = {option_table, parse_option, NULL,
         "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL, NULL, NULL};
