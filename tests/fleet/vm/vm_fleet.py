@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Virtual machines on a bridge, each with a kernel and a clock of its own. All of it lives in the network namespace that the
 process was started in: alone_on_the_network() starts it again in a new one, which goes when the process goes."""
-import json, os, shlex, socket, subprocess, sys, tempfile, time
+import os, shlex, socket, subprocess, sys, time
 
 BRIDGE = "wpvm"
 HERE = "10.78.0.254"
@@ -48,9 +48,12 @@ class Program:
     def rest(self):
         """What else it says until it ends, and its exit status."""
         *said, last = self.file.read().splitlines()
+        self.close()
+        return said, int(last.split()[1])
+
+    def close(self):
         self.file.close()
         self.connection.close()
-        return said, int(last.split()[1])
 
     def stop(self):
         self.vm.run("kill", self.pid)
@@ -58,11 +61,12 @@ class Program:
 
 
 class Vm:
-    """`number`: of its address. `clock`: what it believes the date to be when it begins."""
+    """`number`: of its address. `ahead_s`: how far its clock is ahead of this machine's."""
 
-    def __init__(self, folder, name, number, image, kernel, clock="2026-01-01T00:00:00"):
-        self.name, self.address = name, "10.78.0.%d" % number
+    def __init__(self, folder, name, number, image, kernel, ahead_s=0):
+        self.name, self.address, self.programs = name, "10.78.0.%d" % number, []
         self.log = "%s/%s.log" % (folder, name)
+        clock = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() + ahead_s))
         tap = "%s%d" % (BRIDGE, number)
         sh("ip", "tuntap", "add", tap, "mode", "tap")
         sh("ip", "link", "set", tap, "master", BRIDGE, "up")
@@ -90,7 +94,8 @@ class Vm:
                 time.sleep(0.2)
 
     def start(self, *words):
-        return Program(self, words[0] if len(words) == 1 else words)
+        self.programs.append(Program(self, words[0] if len(words) == 1 else words))
+        return self.programs[-1]
 
     def run(self, *words):
         said, status = self.start(*words).rest()
@@ -99,6 +104,8 @@ class Vm:
         return said
 
     def close(self):
+        for program in self.programs:
+            program.close()
         if self.child.poll() is None:
             self.child.kill()
         self.child.wait()
