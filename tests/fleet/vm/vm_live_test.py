@@ -86,6 +86,17 @@ class TwoKernels(unittest.TestCase):
         self.assertEqual(line, "ready", (line, vm.run("cat /tmp/collector.log")))
         return child
 
+    def ask(self, vm, name, address, requests):
+        """Seconds that the requests took."""
+        client = vm.start("exec fleet_tier --name %s --next %s --requests %d --pause 5000" % (name, address, requests))
+        self.assertEqual(client.line(), "connected")
+        client.say("")
+        said, status = client.rest()
+        took = sum(map(int, said)) / 1e9
+        self.assertEqual((len(said), status), (requests, 0))
+        self.assertGreater(took, requests * SLEEP_S)
+        return took
+
     def report(self):
         def say(form):
             return sh(BIN + "/wakepath-reporter", "--store", self.store, "--format", form, "--release", "unversioned",
@@ -99,13 +110,8 @@ class TwoKernels(unittest.TestCase):
         address = h2.address + ":7000"
         api = h2.start("exec fleet_tier --name api --listen %s --sleep %d" % (address, SLEEP_S * 1e6))
         self.assertEqual(api.line(), "listening")
-        web = h1.start("exec fleet_tier --name web --next %s --requests %d --pause 5000" % (address, REQUESTS))
-        self.assertEqual(web.line(), "connected")
-        web.say("")
-        said, status = web.rest()
-        took = sum(map(int, said)) / 1e9
-        self.assertEqual((len(said), status), (REQUESTS, 0))
-        self.assertGreater(took, REQUESTS * SLEEP_S)
+        self.ask(h1, "warm", address, 30) # so that the clocks of the two are known to each other
+        took = self.ask(h1, "web", address, REQUESTS)
         for collector, vm in zip(collectors, (h1, h2)):
             self.assertEqual(collector.stop()[1], 0, vm.run("cat /tmp/collector.log"))
             self.assertNotIn("missing", "\n".join(vm.run("cat /tmp/collector.log")))
@@ -119,8 +125,9 @@ class TwoKernels(unittest.TestCase):
         edge = edges["h2", "h1"]
         self.assertGreaterEqual(edge["messages"], REQUESTS - 2)
         self.assertGreater(edge["transit_ns"], 0)
+        self.assertLess(edge["transit_ns"], 20_000_000)
         self.assertGreater(edge["clock_bound_ns"], 0, "a bound is stated")
-        self.assertLess(edge["clock_bound_ns"], 20_000_000)
+        self.assertLess(edge["clock_bound_ns"], 1_000_000_000, "of clocks that are hours apart; an emulated processor may stall long")
         self.assertLess(report["categories"]["remote_not_traced"], 0.05 * report["total_ns"])
 
 
