@@ -22,6 +22,9 @@ echo "$name" | md5sum | cut -c 1-32 >/etc/machine-id
 while read -r module; do
   insmod "/modules/$module.ko"
 done </modules/order
+mke2fs /dev/vda >/dev/null
+mkdir /disk
+mount -t ext4 /dev/vda /disk
 ip link set lo up
 ip link set eth0 up
 ip addr add "$address" dev eth0

@@ -6,6 +6,7 @@ import os, shlex, socket, subprocess, sys, time
 BRIDGE = "wpvm"
 HERE = "10.78.0.254"
 BOOT_S = 120
+DISK = 64 << 20
 
 
 def sh(*words):
@@ -66,6 +67,9 @@ class Vm:
     def __init__(self, folder, name, number, image, kernel, ahead_s=0):
         self.name, self.address, self.programs = name, "10.78.0.%d" % number, []
         self.log = "%s/%s.log" % (folder, name)
+        disk = "%s/%s.disk" % (folder, name)
+        with open(disk, "wb") as file:
+            file.truncate(DISK)
         clock = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() + ahead_s))
         tap = "%s%d" % (BRIDGE, number)
         sh("ip", "tuntap", "add", tap, "mode", "tap")
@@ -75,6 +79,7 @@ class Vm:
              "-serial", "file:" + self.log, "-rtc", "base=" + clock, "-kernel", kernel.path, "-initrd", image,
              "-append", "console=ttyS0 quiet panic=-1 wp.name=%s wp.address=%s/24" % (name, self.address),
              "-netdev", "tap,id=net,ifname=%s,script=no,downscript=no" % tap,
+             "-drive", "file=%s,if=virtio,format=raw,cache=none" % disk,
              "-device", "virtio-net-pci,netdev=net,romfile=,mac=52:54:00:77:00:%02x" % number],
             stdin=subprocess.DEVNULL)
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a virtual machine boots from: Debian's kernel as packaged, and an initramfs of busybox, the kernel's modules for the
 network and programs of this machine with the libraries that they need."""
-import glob, os, re, shutil, subprocess, tempfile
+import glob, os, re, shutil, subprocess, sys, sysconfig, tempfile
 
 PACKAGE = "linux-image-amd64"
-# In the order of loading: what virtio_net needs on a PC.
+# In the order of loading: what a network device, a disk and a file system need on a PC.
 MODULES = ["net/core/failover", "drivers/net/net_failover", "drivers/virtio/virtio_ring", "drivers/virtio/virtio",
            "drivers/virtio/virtio_pci_legacy_dev", "drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci",
-           "drivers/net/virtio_net"]
+           "drivers/net/virtio_net", "drivers/block/virtio_blk", "crypto/crc32c_generic", "lib/crc16", "fs/mbcache",
+           "fs/jbd2/jbd2", "fs/ext4/ext4"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -51,15 +52,24 @@ class Kernel:
 
     def __init__(self, folder):
         folder = os.environ.get("WAKEPATH_VM_KERNEL") or folder
-        if not glob.glob(folder + "/boot/vmlinuz-*"):
-            os.makedirs(folder, exist_ok=True)
+        if not self.find(folder):
+            if "WAKEPATH_VM_KERNEL" in os.environ:
+                raise Missing("not all of a kernel in %s" % folder)
+            shutil.rmtree(folder, ignore_errors=True) # what another version of this file left
+            os.makedirs(folder)
             try:
                 fetch(folder)
             except (OSError, RuntimeError, ValueError) as error:
                 raise Missing("no kernel in %s and none to be had: %s" % (folder, error)) from error
-        self.path = sorted(glob.glob(folder + "/boot/vmlinuz-*"))[-1]
+            if not self.find(folder):
+                raise Missing("the kernel's package has not all of %s" % " ".join(MODULES))
+
+    def find(self, folder):
+        kernels = sorted(glob.glob(folder + "/boot/vmlinuz-*"))
+        self.path = kernels[-1] if kernels else ""
         self.release = os.path.basename(self.path)[len("vmlinuz-"):]
         self.modules = [folder + "/lib/modules/%s/kernel/%s.ko" % (self.release, module) for module in MODULES]
+        return self.path and all(map(os.path.exists, self.modules))
 
 
 class Image:
@@ -86,6 +96,16 @@ class Image:
             if found:
                 self.add(found.group(1), found.group(1))
 
+    def python(self):
+        """The one that runs this, with its library."""
+        library = sysconfig.get_path("stdlib")
+        self.program(os.path.realpath(sys.executable), os.path.realpath(sys.executable))
+        shutil.copytree(library, self.root + library, ignore=shutil.ignore_patterns(
+            "test", "__pycache__", "site-packages", "dist-packages", "idlelib", "ensurepip", "tkinter", "lib2to3", "config-*", "*.a"))
+        for extension in glob.glob(sysconfig.get_path("platstdlib") + "/lib-dynload/*.so"):
+            self.program(extension, extension)
+        return os.path.realpath(sys.executable)
+
     def modules(self, kernel):
         for module in kernel.modules:
             self.add(module, "/modules/" + os.path.basename(module))
@@ -95,8 +115,7 @@ class Image:
     def write(self, path):
         """As a cpio archive: not packed, an emulated processor would take long to unpack it."""
         self.add(shutil.which("busybox"), "/bin/busybox")
-        if not os.path.exists(self.root + "/bin/sh"):
-            os.symlink("busybox", self.root + "/bin/sh")
+        self.program(os.path.realpath("/bin/sh"), "/bin/sh")
         self.add(HERE + "/guest_init.sh", "/init")
         self.add(HERE + "/guest_agent.sh", "/agent")
         names = "".join(os.path.relpath(os.path.join(folder, name), self.root) + "\n"
