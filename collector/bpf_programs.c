@@ -52,11 +52,11 @@ static void tell(const struct wp_programs *p, const struct wp_probe_fact *fact)
 }
 
 /* Only what this kernel can have, and of that the best, is loaded. */
-static int choose(struct wp_programs *p, struct wp_error *err)
+static int choose(struct wp_programs *p, const char *left_out, struct wp_error *err)
 {
     struct wp_probe *probe;
     struct bpf_program *program;
-    int rc = wp_probe_create(&probe, err);
+    int rc = wp_probe_create(&probe, left_out, err);
     if (rc)
         return rc;
     rc = wp_probe_suffices(probe, err);
@@ -105,7 +105,7 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
     libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
     LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = p->kernel_log, .kernel_log_size = p->kernel_log ? KERNEL_LOG : 0);
     p->object = wakepath_bpf__open_opts(&opts);
-    int rc = p->object ? choose(p, err) : wp_error_errno(err, -errno, "cannot open the BPF programs");
+    int rc = p->object ? choose(p, options->left_out, err) : wp_error_errno(err, -errno, "cannot open the BPF programs");
     if (!rc) {
         set_options(p, options);
         rc = wakepath_bpf__load(p->object);

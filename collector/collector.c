@@ -156,11 +156,11 @@ static int run_live(struct collector *c, struct wp_error *err)
 }
 
 /* Says what the kernel offers; an error when that does not suffice for the live source. */
-static int say_probe(enum wp_collector_probe form, struct wp_error *err)
+static int say_probe(enum wp_collector_probe form, const char *left_out, struct wp_error *err)
 {
     struct wp_probe *probe;
     struct wp_buffer text = {0};
-    int rc = wp_probe_create(&probe, err);
+    int rc = wp_probe_create(&probe, left_out, err);
     if (rc)
         return rc;
     rc = form == WP_ASKED_JSON ? wp_probe_json(probe, &text) : wp_probe_text(probe, &text);
@@ -179,7 +179,7 @@ int wp_collector_run(const struct wp_collector_options *options, const struct wp
 {
     struct collector c = {.options = options, .logger = logger};
     if (options->probe)
-        return say_probe(options->probe, err);
+        return say_probe(options->probe, options->bpf.left_out, err);
     if (options->source == WP_FROM_CAPTURE)
         return wp_replay_run(options, logger, err);
     int rc = run_live(&c, err);

@@ -13,7 +13,7 @@
 
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
-    KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_PROBE };
+    KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_PROBE, KEY_LEFT_OUT };
 
 #define DEFAULT_SPOOL "/var/spool/wakepath"
 #define SPOOL_LIMIT ((uint64_t)256 << 20)
@@ -47,6 +47,7 @@ static const struct argp_option option_table[] = {
     {"test-clock", KEY_TEST_CLOCK, "OFFSET_MS[,PPM[,AFTER_S:STEP_MS]]", OPTION_HIDDEN, "be wrong about the time on purpose", 0},
     {"probe", KEY_PROBE, "FORM", OPTION_ARG_OPTIONAL, "only say what this kernel offers and what would be used, as text (default) or "
         "json", 0},
+    {"test-left-out", KEY_LEFT_OUT, "PROGRAMS", OPTION_HIDDEN, "do without these, as on a kernel that does not have them", 0},
     {"stats", KEY_STATS, 0, 0, "print counts as JSON at the end", 0},
     {0},
 };
@@ -216,6 +217,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "%s", err.text);
         break;
     case KEY_PROBE: take_probe(o, state, argument); break;
+    case KEY_LEFT_OUT: o->bpf.left_out = argument; break;
     case KEY_STATS: o->says_stats = true; break;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;
     case ARGP_KEY_END:

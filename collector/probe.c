@@ -60,6 +60,7 @@ static const struct { const char *name; unsigned args; } shapes[] = {
 struct wp_probe {
     struct btf *btf;
     struct wp_probe_fact facts[FACTS];
+    const char *left_out; /* borrowed; NULL: none */
     bool is_tried;   /* a program at a function */
     int function_rc; /* what the kernel said of it */
 };
@@ -171,10 +172,22 @@ static bool has_tree(const struct wp_probe *p, struct wp_probe_choice *choice)
 #endif
 }
 
+/* Is the section one of a list with one blank between? */
+static bool is_listed(const char *list, const char *section)
+{
+    size_t size = strlen(section);
+    for (const char *at = list ? strstr(list, section) : NULL; at; at = strstr(at + 1, section))
+        if ((at == list || at[-1] == ' ') && (!at[size] || at[size] == ' '))
+            return true;
+    return false;
+}
+
 static bool has_program(struct wp_probe *p, const char *section, struct wp_probe_choice *choice)
 {
     const char *name = strchr(section, '/');
     name = name ? name + 1 : section;
+    if (is_listed(p->left_out, section))
+        return lacks(choice, "%s is left out as asked", section);
     if (!strncmp(section, "tp_btf/", 7))
         return has_tracepoint(p, name, choice);
     if (!strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6))
@@ -213,7 +226,7 @@ static void look(struct wp_probe *p)
     }
 }
 
-int wp_probe_create(struct wp_probe **probe, struct wp_error *err)
+int wp_probe_create(struct wp_probe **probe, const char *left_out, struct wp_error *err)
 {
     struct wp_probe *p = calloc(1, sizeof(*p));
     if (!p)
@@ -225,7 +238,9 @@ int wp_probe_create(struct wp_probe **probe, struct wp_error *err)
         return wp_error_set(err, -ENOENT, "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y; "
             NO_BPF);
     }
+    p->left_out = left_out;
     look(p);
+    p->left_out = NULL;
     *probe = p;
     return 0;
 }
@@ -259,12 +274,10 @@ const struct wp_probe_choice *wp_probe_used(const struct wp_probe_fact *fact)
 
 bool wp_probe_wants(const struct wp_probe *p, const char *section)
 {
-    size_t size = strlen(section);
     for (size_t i = 0; i < FACTS; i++) {
         const struct wp_probe_choice *used = wp_probe_used(&p->facts[i]);
-        for (const char *at = used ? strstr(used->programs, section) : NULL; at; at = strstr(at + 1, section))
-            if ((at == used->programs || at[-1] == ' ') && (!at[size] || at[size] == ' '))
-                return true;
+        if (used && is_listed(used->programs, section))
+            return true;
     }
     return false;
 }

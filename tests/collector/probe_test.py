@@ -7,7 +7,7 @@ COLLECTOR, PROGRAMS = sys.argv[1], sys.argv[2]
 
 
 def probe(*words):
-    return json.loads(subprocess.run([*words, COLLECTOR, "--probe=json"], capture_output=True, text=True, check=True).stdout)
+    return json.loads(subprocess.run([COLLECTOR, "--probe=json", *words], capture_output=True, text=True, check=True).stdout)
 
 
 class Probe(unittest.TestCase):
@@ -27,6 +27,19 @@ class Probe(unittest.TestCase):
             for choice in fact["choices"]:
                 self.assertEqual("why" in choice, choice["state"] == "no", fact)
             self.assertEqual("without" in fact, "used" not in states)
+
+    def test_a_second_choice_is_taken(self):
+        fact, = [f for f in probe()["facts"] if f["what"] == "block requests"]
+        self.assertEqual([c["state"] for c in fact["choices"]], ["used", "spare"])
+        left = probe("--test-left-out", "tp_btf/block_rq_insert")
+        fact, = [f for f in left["facts"] if f["what"] == "block requests"]
+        self.assertEqual([c["state"] for c in fact["choices"]], ["no", "used"])
+
+    def test_what_cannot_be_done_without(self):
+        done = subprocess.run([COLLECTOR, "--probe", "--test-left-out", "tp_btf/sched_switch"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot do without", done.stdout)
+        self.assertRegex(done.stderr, "sched_switch.*--source perf-script:FILE")
 
     def test_text_has_every_fact(self):
         text = subprocess.run([COLLECTOR, "--probe"], capture_output=True, text=True, check=True).stdout
