@@ -187,7 +187,7 @@ int wp_programs_attach(struct wp_programs *p, uint32_t frequency_hz, struct wp_e
             if (rc)
                 return rc;
         }
-    return frequency_hz ? attach_samples(p, frequency_hz, err) : 0;
+    return frequency_hz && bpf_program__autoload(p->object->progs.wp_sample) ? attach_samples(p, frequency_hz, err) : 0;
 }
 
 int wp_programs_snapshot(struct wp_programs *p, struct wp_error *err)

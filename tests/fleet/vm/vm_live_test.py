@@ -38,7 +38,7 @@ def make_image(kernel, folder):
     image.program(BIN + "/wakepath-collector", "/bin/wakepath-collector")
     image.program(TIER, "/bin/fleet_tier")
     image.program(BIN + "/facts_dump", "/bin/facts_dump")
-    for program in ("sleep", "gzip", "md5sum", "head", "taskset"): # of their own, not a name of busybox
+    for program in ("sleep", "gzip", "md5sum", "head", "taskset", "setpriv"): # of their own, not a name of busybox
         image.program(shutil.which(program), "/bin/" + program)
     image.add(os.path.dirname(os.path.dirname(HERE_PATH)) + "/collector/live_facts_test.py", "/live_facts_test.py")
     image.python()
@@ -86,6 +86,18 @@ class TwoKernels(unittest.TestCase):
                     " ".join("Facts.test_" + name for name in names.split()))).rest()
                 self.assertEqual(status, 0, "\n".join(said))
                 self.assertIn("Ran %d test" % len(names.split()), "\n".join(said))
+
+    def test_5_five_capabilities_suffice(self):
+        vm = self.vms["h1"]
+        sets = "-all,+bpf,+perfmon,+sys_ptrace,+dac_read_search,+syslog"
+        vm.run("chmod 755 /sys/kernel/tracing && chmod 1777 /tmp")
+        said, status = vm.start("exec setpriv --reuid 1000 --clear-groups --no-new-privs --inh-caps=%s --ambient-caps=%s --bounding-set=%s "
+                                "wakepath-collector --no-config --output /tmp/unprivileged --duration 2 --stats 2>&1" % (
+                                    sets, sets, sets)).rest()
+        self.assertEqual(status, 0, said)
+        self.assertGreater(json.loads(said[-1])["events"], 10)
+        if int(vm.run("cat /proc/sys/kernel/perf_event_paranoid")[0]) > 2:
+            self.assertIn("cannot tell of samples", "\n".join(said))
 
     def aggregate(self):
         self.store = self.folder + "/store"
