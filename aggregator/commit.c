@@ -130,7 +130,7 @@ static int put_state(struct work *work, struct wp_error *err)
 {
     const struct wp_host_session *session = work->session;
     const char *shard = work->options->shard;
-    struct wp_resume resume = {.seq = session->is_ended ? session->last_seq : session->acked_seq,
+    struct wp_resume resume = {.seq = session->last_seq,
         .until_mono_ns = session->resolved_ns, .ended = session->is_ended};
     memcpy(resume.session, session->id, 16);
     memcpy(resume.host, session->host, 16);

@@ -13,7 +13,8 @@
 
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
-    KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_PROBE, KEY_LEFT_OUT };
+    KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_NO_SECCOMP, KEY_PROBE,
+    KEY_LEFT_OUT };
 
 #define DEFAULT_SPOOL "/var/spool/wakepath"
 #define SPOOL_LIMIT ((uint64_t)256 << 20)
@@ -49,6 +50,7 @@ static const struct argp_option option_table[] = {
         "json", 0},
     {"test-left-out", KEY_LEFT_OUT, "PROGRAMS", OPTION_HIDDEN, "do without these, as on a kernel that does not have them", 0},
     {"stats", KEY_STATS, 0, 0, "print counts as JSON at the end", 0},
+    {"no-seccomp", KEY_NO_SECCOMP, 0, 0, "go without the filter of system calls", 0},
     {0},
 };
 
@@ -219,6 +221,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_PROBE: take_probe(o, state, argument); break;
     case KEY_LEFT_OUT: o->bpf.left_out = argument; break;
     case KEY_STATS: o->says_stats = true; break;
+    case KEY_NO_SECCOMP: o->is_unfiltered = true; break;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;
     case ARGP_KEY_END:
         check(o, state);
