@@ -68,11 +68,12 @@ static bool find_far(struct wp_explainer *x, uint32_t socket, uint64_t position,
             far->missing = "not traced";
         return false;
     }
-    far->timeline = x->fleet->hosts[far->host].timeline;
+    const struct wp_fleet_host *host = &x->fleet->hosts[far->host];
+    far->timeline = host->timeline;
     far->missing = NULL;
     if (!wp_fleet_offset(x->fleet, x->host, arrival_ns, far->host, &far->clock))
         far->missing = "clock not known";
-    else if (far->host != x->host && far->timeline->now_ns < arrival_ns + (uint64_t)far->clock.offset_ns)
+    else if (far->host != x->host && !host->is_over && host->known_ns < arrival_ns + (uint64_t)far->clock.offset_ns)
         far->missing = "not told in time";
     return !far->missing;
 }

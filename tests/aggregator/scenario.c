@@ -248,7 +248,7 @@ static int parse_bytes(struct parser *p, char **w, int n, struct wp_event *e, ui
     return rc ? rc : socket_word(p, w[2], &e->d);
 }
 
-/* leave SOCKET END | arrive SOCKET END BYTES */
+/* leave SOCKET END | arrive SOCKET END BYTES [datagram] */
 static int parse_packet(struct parser *p, char **w, int n, struct wp_event *e, uint8_t kind)
 {
     e->kind = kind;
@@ -256,6 +256,8 @@ static int parse_packet(struct parser *p, char **w, int n, struct wp_event *e, u
         return fail(p, "SOCKET END [BYTES] are needed after", w[0]);
     e->a = strtoull(w[2], NULL, 0);
     e->c = kind == WP_EVENT_SOCK_ARRIVE ? (uint32_t)atoi(w[3]) : 0;
+    if (n > 4 && !strcmp(w[4], "datagram"))
+        e->flags |= WP_SOCK_DATAGRAM;
     return socket_word(p, w[1], &e->d);
 }
 

@@ -51,29 +51,41 @@ static void describe_edges(const struct wp_report *report, struct wp_buffer *out
     free(lines);
 }
 
+/* Of several hosts to the microsecond: that much the clocks' model rounds. */
+static void put_us(struct wp_buffer *out, uint64_t ns, bool is_exact)
+{
+    if (is_exact)
+        wp_buffer_printf(out, "%g", (double)ns / 1000);
+    else
+        wp_buffer_printf(out, "%llu", (unsigned long long)(ns + 500) / 1000);
+}
+
 /* "total N", "wall N", "unsure N" when there is some, then "STACK CATEGORY US" sorted, then the edges; times in
  * microseconds. */
-static char *describe(const struct wp_report *report)
+static char *describe(const struct wp_report *report, bool is_exact)
 {
-    uint32_t count;
+    uint32_t count, used = 0;
     const struct wp_cell *cells = wp_report_cells(report, &count);
     char **lines = calloc(count + 1, sizeof(*lines));
     struct wp_buffer out = {0};
     uint64_t sum = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct wp_buffer line = {0};
-        put_stack(report, cells[i].node, &line);
-        wp_buffer_printf(&line, " %s %g", wp_category_key((enum wp_category)cells[i].category), (double)cells[i].ns / 1000);
-        lines[i] = (char *)line.data;
         sum += cells[i].ns;
+        if (!is_exact && cells[i].ns < 500)
+            continue;
+        put_stack(report, cells[i].node, &line);
+        wp_buffer_printf(&line, " %s ", wp_category_key((enum wp_category)cells[i].category));
+        put_us(&line, cells[i].ns, is_exact);
+        lines[used++] = (char *)line.data;
     }
-    qsort(lines, count, sizeof(*lines), compare_lines);
+    qsort(lines, used, sizeof(*lines), compare_lines);
     wp_buffer_printf(&out, "total %g\nwall %g\n", (double)wp_report_total(report) / 1000, (double)wp_report_wall(report) / 1000);
     if (sum != wp_report_total(report))
         wp_buffer_printf(&out, "CATEGORIES SUM TO %g\n", (double)sum / 1000);
     if (wp_report_uncertain_ns(report))
         wp_buffer_printf(&out, "uncertain %g\n", (double)wp_report_uncertain_ns(report) / 1000);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < used; i++) {
         wp_buffer_printf(&out, "%s\n", lines[i]);
         free(lines[i]);
     }
@@ -158,7 +170,7 @@ static char *run(struct scenario *scenario, struct wp_error *err)
         if (!stage.sessions[0]->is_ended)
             wp_error_set(err, -EBUSY, "the first host still waits for others");
         else
-            text = describe(stage.sessions[0]->aggregates[0]->report);
+            text = describe(stage.sessions[0]->aggregates[0]->report, scenario->host_count == 1);
     }
     tear_down(&stage);
     return text;
