@@ -120,8 +120,9 @@ bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_
                 row->waits_since_ns = fleet->now_ns;
             return false;
         }
-        other->horizon_ns = other->is_over || !talk || other->frame != row->frame
-            ? UINT64_MAX : (uint64_t)(aligned(row, row->horizon_ns) - other->align_ns);
+        /* Of one that is over as well: when it said so must not matter. */
+        bool is_comparable = talk && other->frame == row->frame;
+        other->horizon_ns = is_comparable ? (uint64_t)(aligned(row, row->horizon_ns) - other->align_ns) : UINT64_MAX;
     }
     if (is_patient)
         row->waits_since_ns = 0;
