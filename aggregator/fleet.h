@@ -38,6 +38,8 @@ struct wp_fleet_host {
     int64_t align_ns;             /* its time + align = about the time of its frame; for pacing alone */
     uint32_t frame;               /* whose time that is; hosts of different frames cannot be compared */
     uint64_t waits_since_ns;      /* aggregator's clock: it cannot go on without others; 0: it can */
+    int64_t least_lag_ns;         /* behind the aggregator's clock, and when that was */
+    uint64_t least_lag_at_ns;
     uint64_t wanted_ns;           /* given up: it is waited for again when it has told up to there */
     uint32_t given_up_count;      /* how often others went on without it */
     bool is_given_up;
@@ -52,8 +54,8 @@ struct wp_fleet {
     uint32_t reference;           /* the aggregator's own clock in clocks */
     uint32_t joined;              /* hosts that ever joined */
     uint32_t expected;            /* nothing is resolved before so many have joined */
-    uint64_t now_ns;              /* the aggregator's clock; a host not heard for give_up_ns is not waited for, nor one that
-                                   * another one waited for so long, unless it is one of those expected */
+    uint64_t now_ns;              /* the aggregator's clock; a host not heard for give_up_ns is not waited for, nor one that is
+                                   * so far behind and gets no nearer (unless hosts are expected: then all will come) */
     uint64_t give_up_ns;
     struct wp_clocks *clocks;     /* owned */
     struct wp_connections *connections; /* owned */

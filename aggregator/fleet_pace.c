@@ -84,14 +84,33 @@ static void give_up(const struct wp_fleet *fleet, const struct wp_fleet_host *ro
         other->wanted_ns = (uint64_t)wanted_ns;
 }
 
+/*
+ * Not silent, and no use waiting for: so far behind the aggregator's clock, and for that long no nearer to it. One that sends
+ * what it had to keep while the aggregator was away comes nearer. Of clocks that cannot be compared with the aggregator's
+ * it only counts how long the other one has been held up.
+ */
+static bool is_hopeless(const struct wp_fleet *fleet, const struct wp_fleet_host *row, struct wp_fleet_host *other)
+{
+    if (fleet->expected > 1)
+        return false;
+    if (row->frame != WP_FRAME_REFERENCE || other->frame != WP_FRAME_REFERENCE)
+        return row->waits_since_ns && fleet->now_ns > row->waits_since_ns + fleet->give_up_ns;
+    int64_t lag_ns = (int64_t)fleet->now_ns - aligned(other, other->known_ns);
+    if (lag_ns <= (int64_t)fleet->give_up_ns || lag_ns < other->least_lag_ns) {
+        other->least_lag_ns = lag_ns;
+        other->least_lag_at_ns = fleet->now_ns;
+    }
+    return lag_ns > (int64_t)fleet->give_up_ns && fleet->now_ns > other->least_lag_at_ns + fleet->give_up_ns;
+}
+
 static bool waits_for(const struct wp_fleet *fleet, const struct wp_fleet_host *row, struct wp_fleet_host *other,
-    uint64_t until_ns, bool talk, bool is_patient)
+    uint64_t until_ns, bool talk)
 {
     if (other->known_ns >= other->wanted_ns)
         other->is_given_up = false;
     if (other->is_over || has_told(row, other, until_ns, talk))
         return false;
-    if (is_patient && !other->is_given_up && !is_silent(fleet, other))
+    if (!other->is_given_up && !is_silent(fleet, other) && !is_hopeless(fleet, row, other))
         return true;
     if (talk)
         give_up(fleet, row, other, until_ns);
@@ -107,7 +126,7 @@ bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_
     if (fleet->count == 1)
         return true;
     align(fleet, host);
-    bool is_patient = fleet->expected > 1 || !row->waits_since_ns || fleet->now_ns <= row->waits_since_ns + fleet->give_up_ns;
+    bool is_without = false;
     for (uint32_t i = 0; i < fleet->count; i++) {
         struct wp_fleet_host *other = &fleet->hosts[i];
         if (i == host || !other->timeline)
@@ -115,16 +134,17 @@ bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_
         bool talk = wp_connections_talk(fleet->connections, host, i);
         if (talk && other->frame != row->frame)
             align(fleet, i);
-        if (waits_for(fleet, row, other, until_ns + lateness_ns, talk, is_patient)) {
+        if (waits_for(fleet, row, other, until_ns + lateness_ns, talk)) {
             if (!row->waits_since_ns)
                 row->waits_since_ns = fleet->now_ns;
             return false;
         }
+        is_without |= !other->is_over && !has_told(row, other, until_ns + lateness_ns, talk);
         /* Of one that is over as well: when it said so must not matter. */
         bool is_comparable = talk && other->frame == row->frame;
         other->horizon_ns = is_comparable ? (uint64_t)(aligned(row, row->horizon_ns) - other->align_ns) : UINT64_MAX;
     }
-    if (is_patient)
+    if (!is_without) /* else it will not wait for the same ones again */
         row->waits_since_ns = 0;
     return true;
 }
