@@ -35,17 +35,19 @@ struct place {
     struct wp_host_session *sessions[HOSTS];
     uint32_t told[HOSTS];               /* turns */
     uint64_t seed;
+    bool tells_leavings;                /* packets tell the clocks apart */
+    uint32_t not_probed;                /* a host, or HOSTS */
     struct wp_event events[EVENTS];
     uint32_t event_count;
 };
 
-static const int64_t offsets_ns[HOSTS] = {0, 3600 * (int64_t)SECOND, 77 * (int64_t)SECOND};
+static const int64_t offsets_ns[HOSTS] = {500 * (int64_t)SECOND, 3600 * (int64_t)SECOND, 77 * (int64_t)SECOND};
 
 static int set_up(void **state)
 {
     static const char *const names[HOSTS] = {"client", "near", "far"};
     struct place *p = calloc(1, sizeof(*p));
-    *p = (struct place){.rule = {.name = "main"}, .seed = 5};
+    *p = (struct place){.rule = {.name = "main"}, .seed = 5, .not_probed = HOSTS};
     p->options = (struct wp_host_session_options){.rules = &p->rule, .rule_count = 1, .epoch_ns = EPOCH_NS,
         .lateness_ns = LATENESS_NS, .history_ns = 2ull * SECOND};
     assert_int_equal(wp_selector_parse(&p->rule.selector, "command", NULL), 0);
@@ -99,21 +101,31 @@ static void message(struct place *p, uint32_t host, uint64_t true_ns, enum wp_ev
     happen(p, host, true_ns, event);
 }
 
+static void packet(struct place *p, uint32_t host, uint64_t true_ns, enum wp_event_kind kind, uint32_t socket, uint32_t end)
+{
+    if (p->tells_leavings)
+        happen(p, host, true_ns, (struct wp_event){.kind = (uint8_t)kind, .d = socket, .a = end, .c = 100});
+}
+
 /* Request n, sent at the start of its period, is answered after 5 ms of work. Even ones go near. */
 static void request(struct place *p, uint32_t host, uint32_t n)
 {
     uint64_t at = BEGIN_NS + n * PERIOD_NS;
     uint32_t end = (n / 2 + 1) * 100, socket = host == CLIENT ? 1 + n % 2 : 1;
     if (host == CLIENT) {
+        packet(p, host, at + 90000, WP_EVENT_SOCK_LEAVE, socket, end);
         message(p, host, at + 100000, WP_EVENT_SOCK_SEND, socket, end);
         sleep_in_recv(p, host, at + 110000);
+        packet(p, host, at + 5490000, WP_EVENT_SOCK_ARRIVE, socket, end);
         message(p, host, at + 5500000, WP_EVENT_WAKING, socket, end);
         run(p, host, at + 5510000);
         message(p, host, at + 5520000, WP_EVENT_SOCK_RECV, socket, end);
     } else if (host == (n % 2 ? FAR : NEAR)) {
+        packet(p, host, at + 290000, WP_EVENT_SOCK_ARRIVE, socket, end);
         message(p, host, at + 300000, WP_EVENT_WAKING, socket, end);
         run(p, host, at + 310000);
         message(p, host, at + 320000, WP_EVENT_SOCK_RECV, socket, end);
+        packet(p, host, at + 5290000, WP_EVENT_SOCK_LEAVE, socket, end);
         message(p, host, at + 5300000, WP_EVENT_SOCK_SEND, socket, end);
         sleep_in_recv(p, host, at + 5310000);
     }
@@ -190,7 +202,8 @@ static void pass(struct place *p, bool far_lies)
 {
     p->fleet->now_ns += TURN_NS;
     for (uint32_t i = 0; i < HOSTS; i++)
-        probe(p, i, i == FAR && far_lies ? (int64_t)(made_random(&p->seed) % (2 * SECOND)) - SECOND : 0);
+        if (i != p->not_probed)
+            probe(p, i, i == FAR && far_lies ? (int64_t)(made_random(&p->seed) % (2 * SECOND)) - SECOND : 0);
     for (uint32_t i = 0; i < HOSTS; i++)
         if (p->sessions[i]->is_blocked)
             wp_host_session_resolve(p->sessions[i]);
@@ -210,7 +223,7 @@ static void all_is_well(struct place *p, uint32_t turns)
 /* How far the client's time has been explained, behind the aggregator's clock. */
 static uint64_t behind(const struct place *p)
 {
-    return p->fleet->now_ns - p->sessions[CLIENT]->resolved_ns;
+    return p->fleet->now_ns + (uint64_t)offsets_ns[CLIENT] - p->sessions[CLIENT]->resolved_ns;
 }
 
 /* How far it is when nothing is wrong: the epoch that is going on, lateness, and a turn on the way. */
@@ -254,7 +267,7 @@ static uint64_t labelled(const struct place *p, const char *end)
 /* Requests to one of the servers that have been explained. */
 static uint64_t explained(const struct place *p)
 {
-    return (p->sessions[CLIENT]->resolved_ns - BEGIN_NS) / PERIOD_NS / 2;
+    return (p->sessions[CLIENT]->resolved_ns - (uint64_t)offsets_ns[CLIENT] - BEGIN_NS) / PERIOD_NS / 2;
 }
 
 static void new_report(struct place *p)
@@ -392,11 +405,31 @@ static void one_lies_about_its_clock(void **state)
     assert_true(labelled(p, "(clock not known)") > 80 * 5 * (uint64_t)MS);
 }
 
+/* Its clock is known by its packets alone: it is paced with the others all the same. */
+static void one_is_never_probed(void **state)
+{
+    struct place *p = *state;
+    for (uint32_t who = CLIENT; who < HOSTS; who++) {
+        p->not_probed = who;
+        p->tells_leavings = true;
+        all_is_well(p, 50);
+        assert_true(behind(p) <= WELL_NS);
+        assert_int_equal(edge(p, "near"), explained(p));
+        assert_int_equal(edge(p, "far"), explained(p));
+        for (uint32_t i = 0; i < HOSTS; i++)
+            assert_int_equal(host_of(p, i)->given_up_count, 0);
+        tear_down((void **)&p);
+        set_up((void **)&p);
+        *state = p;
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(nothing_is_wrong), TEST(one_vanishes), TEST(it_comes_back_late), TEST(one_never_gets_on),
-        TEST(one_is_ahead_of_time), TEST(one_lies_about_its_clock)};
+        TEST(one_is_ahead_of_time), TEST(one_lies_about_its_clock),
+        TEST(one_is_never_probed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
