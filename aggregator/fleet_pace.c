@@ -72,7 +72,7 @@ static bool has_told(const struct wp_fleet_host *row, const struct wp_fleet_host
 
 /* It goes on being given up, though it may be heard again, until it has told what was wanted of it: a host that comes back an
  * hour late does not hold up the others for as long as it takes to catch up. What is yet to come is not wanted of anybody:
- * one that says it is ahead of the aggregator goes on alone, and the others are none the worse for it. */
+ * one that says it is ahead of the aggregator waits, and the others are none the worse for it. */
 static void give_up(const struct wp_fleet *fleet, const struct wp_fleet_host *row, struct wp_fleet_host *other, uint64_t until_ns)
 {
     int64_t at_ns = aligned(row, until_ns), wanted_ns = at_ns - other->align_ns;

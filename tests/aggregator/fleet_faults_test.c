@@ -377,6 +377,16 @@ static void one_is_ahead_of_time(void **state)
     assert_int_equal(host_of(p, CLIENT)->given_up_count, 0); /* nobody is late because it says so */
     assert_int_equal(host_of(p, NEAR)->given_up_count, 0);
     assert_true(edge(p, "far") > 0);
+    for (uint32_t i = 0; i < 100; i++) { /* another one is away meanwhile, and comes back */
+        pass(p, false);
+        tell(p, CLIENT);
+        tell_ahead(p, FAR, YEAR_NS);
+        for (uint32_t turns = 0; i > 70 && turns < 10 && p->told[NEAR] < p->told[CLIENT]; turns++)
+            tell(p, NEAR);
+    }
+    assert_int_equal(host_of(p, NEAR)->given_up_count, 1);
+    assert_false(host_of(p, NEAR)->is_given_up);
+    assert_true(behind(p) <= WELL_NS);
 }
 
 static void one_lies_about_its_clock(void **state)
@@ -418,6 +428,15 @@ static void one_is_never_probed(void **state)
         assert_int_equal(edge(p, "far"), explained(p));
         for (uint32_t i = 0; i < HOSTS; i++)
             assert_int_equal(host_of(p, i)->given_up_count, 0);
+        p->tells_leavings = false; /* and from here on nothing tells it: it is not held up, and not linked */
+        new_report(p);
+        for (uint32_t i = 0; i < 300; i++) {
+            pass(p, false);
+            for (uint32_t host = 0; host < HOSTS; host++)
+                tell(p, host);
+        }
+        assert_true(behind(p) <= WELL_NS);
+        assert_true(labelled(p, "(clock not known)") > 50 * 5 * (uint64_t)MS);
         tear_down((void **)&p);
         set_up((void **)&p);
         *state = p;
