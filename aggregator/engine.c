@@ -242,15 +242,39 @@ static int make_session(struct wp_engine *engine, const struct wp_hello *hello, 
     return wp_host_session_create(session, hello, engine->options.default_release, &engine->options.session, engine->logger, err);
 }
 
+/* A live session whose peer has another number now (it was away for long): it sits there. One id is one session, whoever says
+ * it; what two say of it is told apart by the batches' numbers. */
+static int move_seat(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct seat **out, struct wp_error *err)
+{
+    for (uint32_t i = 0; i < engine->count; i++) {
+        struct seat *seat = &engine->seats[i];
+        if (!seat->session || memcmp(seat->session->id, hello->session, 16))
+            continue;
+        if (memcmp(seat->session->host, hello->host, 16))
+            return wp_error_set(err, -EACCES, "host '%.100s' says Hello with the session of host '%.100s'",
+                hello->hostname ? hello->hostname : "", seat->session->hostname);
+        if (wp_intmap_put(&engine->by_peer, (struct wp_intkey){peer, 0}, i))
+            return wp_error_set(err, -ENOMEM, "out of memory for a session");
+        wp_intmap_remove(&engine->by_peer, (struct wp_intkey){seat->peer, 0});
+        seat->peer = peer;
+        *out = seat;
+        break;
+    }
+    return 0;
+}
+
 static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct seat **out,
     struct wp_error *err)
 {
     struct wp_host_session *session;
     uint64_t last_seq;
+    int rc = move_seat(engine, peer, hello, out, err);
+    if (rc || *out)
+        return rc;
     if (engine->live == SESSIONS)
         return wp_error_set(err, -EACCES, "this aggregator already has %u sessions", SESSIONS);
     make_place(engine, hello->host);
-    int rc = refuse_clone(engine, hello, err);
+    rc = refuse_clone(engine, hello, err);
     if (rc)
         return rc;
     rc = make_session(engine, hello, &session, err);

@@ -187,9 +187,12 @@ static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
 static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
 {
     const struct wp_host_session_options *options = session->options;
+    struct wp_fleet_host *host = &session->fleet->hosts[session->home];
     uint64_t start_ns = session->timeline.start_ns;
     if (!start_ns || known_ns < start_ns)
         return;
+    if (known_ns > host->known_ns) /* in the midst of a batch, too: others' explanations may lead back here */
+        host->known_ns = known_ns;
     if (options->auto_aggregates && !session->is_auto_chosen) {
         if (known_ns - start_ns < AUTO_CHOICE_NS)
             return;
