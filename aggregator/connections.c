@@ -488,6 +488,12 @@ enum wp_pairing wp_connections_peer(const struct wp_connections *connections, ui
     return WP_PAIR_FOUND;
 }
 
+uint64_t wp_connections_sequence(const struct wp_connections *connections, uint32_t host, uint32_t socket)
+{
+    const struct end *end = end_of(connections, host, socket);
+    return end ? end->sequence : 0;
+}
+
 const struct wp_traffic *wp_connections_traffic(const struct wp_connections *connections, uint32_t *count)
 {
     *count = connections->traffic_count;

@@ -42,6 +42,8 @@ struct wp_far_end {
 enum wp_pairing { WP_PAIR_FOUND, WP_PAIR_NONE /* the other end is not recorded */, WP_PAIR_AMBIGUOUS };
 enum wp_pairing wp_connections_peer(const struct wp_connections *connections, uint32_t host, uint32_t socket,
     struct wp_far_end *peer);
+/* Its initial sequence numbers as SOCK_STATE says them; 0: not known. */
+uint64_t wp_connections_sequence(const struct wp_connections *connections, uint32_t host, uint32_t socket);
 /* True when what happens on one can matter to the other: a chain of pairs, or of datagrams lately, connects them. */
 bool wp_connections_talk(struct wp_connections *connections, uint32_t one, uint32_t other);
 

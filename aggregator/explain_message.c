@@ -150,8 +150,8 @@ static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const s
         if (others < to)
             on_far_thread(x, wait, far, node, read->thread, others, to, true);
         on_far_path(x, far, node, read->thread, from, others);
-    } else if (read->thread && from < to) {
-        on_far_thread(x, wait, far, node, read->thread, from, to, false);
+    } else if (read->thread && from < to) { /* done with others since before: however it lost its CPU, it was on its way here */
+        on_far_thread(x, wait, far, node, read->thread, from, to, read->others_ns != 0);
     } else if (from < to) {
         wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, from, to, NULL);
     }

@@ -237,6 +237,8 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
     } else if (event->kind == WP_EVENT_SOCK_RECV) {
         add_receive(socket, event, thread, others_ns);
     } else if (event->kind == WP_EVENT_SOCK_STATE) {
+        if (event->c == TCP_ESTABLISHED)
+            socket->opened_ns = event->time_ns;
         if (event->c == TCP_SYN_SENT)
             socket->connecting = (struct wp_send){event->time_ns, 0, 0, thread};
         else if (event->c != TCP_ESTABLISHED && event->c != TCP_CLOSE_WAIT && event->b != TCP_SYN_SENT &&

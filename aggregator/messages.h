@@ -40,6 +40,7 @@ struct wp_socket {
     struct wp_message_ring send_ring, receive_ring;
     struct wp_send closing;      /* who closed or shut it down, and when; time 0: not yet */
     struct wp_send connecting;   /* who asked for the connection */
+    uint64_t opened_ns;          /* when it was established, 0 unknown */
     uint32_t next_closed;        /* socket that closed after this one, 0 none */
     bool is_known;
 };

@@ -38,6 +38,10 @@
     ready: function (what) {
       document.body.dataset.ready = what;
     },
+    // To another page of the same aggregate.
+    go: function (file, fragment) {
+      window.location.href = file + '#' + fragment;
+    },
     isDark: isDark,
     toggleTheme: function () {
       var theme = isDark() ? 'light' : 'dark';

@@ -89,10 +89,12 @@ static int send_cut(struct place *place, uint32_t peer, uint8_t number, uint32_t
     return rc;
 }
 
-static void note(void *context, uint32_t peer, uint64_t seq)
+static void note(void *context, uint32_t peer, uint64_t seq, uint64_t taken)
 {
     struct place *place = context;
-    assert_true(seq > place->acked[peer]);
+    assert_true(seq >= place->acked[peer] && taken >= seq);
+    if (seq == place->acked[peer])
+        return; /* of what was taken in alone */
     place->acked[peer] = seq;
     place->acks++;
 }

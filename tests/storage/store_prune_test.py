@@ -121,13 +121,14 @@ class Prune(StoreCase):
 
     def test_quota_takes_the_oldest_of_all_releases(self):
         for index, release in enumerate(("v1", "v2")):
-            self.make(release, *[f"report:main:{ago(20 - 2 * step - index)}:{step}" for step in range(8)])
+            self.make(release, *[f"report:main:{ago(20 - 2 * step - index)}:{step}:600" for step in range(8)])
         used = self.prune("--dry-run")["used_bytes"]
-        dry = self.prune("--quota", str(used - 40000), "--dry-run")
         before = self.keys()
+        quota = used // 2  # whatever a report takes: more than the newest of each release, which stay
+        dry = self.prune("--quota", str(quota), "--dry-run")
         self.assertEqual(before, self.keys())
-        wet = self.prune("--quota", str(used - 40000))
-        self.assertLessEqual(wet["used_bytes"], used - 40000)
+        wet = self.prune("--quota", str(quota))
+        self.assertLessEqual(wet["used_bytes"], quota)
         self.assertEqual({**self.gone(dry), **self.gone(dry, "v2")}, {**self.gone(wet), **self.gone(wet, "v2")})
         left = [int(key.split(".")[1]) for key in self.keys() if "/report." in key]
         went = [int(key.split(".")[1]) for key in set(before) - set(self.keys())]
