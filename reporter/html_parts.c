@@ -82,7 +82,9 @@ static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_
     const struct wp_field *field = &table->fields[row * table->column_count + i];
     enum wp_column_kind kind = table->columns[i].kind;
     static const char *const marks[] = {"", " worse", " better", " faint"};
-    wp_buffer_printf(out, "<td class=\"k-%s%s\"", kind_name(kind), kind == WP_COLUMN_VALUE ? marks[field->mark] : "");
+    bool is_nothing = (kind == WP_COLUMN_COUNT || kind == WP_COLUMN_DURATION) && !field->number;
+    wp_buffer_printf(out, "<td class=\"k-%s%s\"", kind_name(kind), kind == WP_COLUMN_VALUE || is_nothing
+        ? marks[is_nothing ? WP_MARK_FAINT : field->mark] : "");
     if (kind == WP_COLUMN_VALUE)
         wp_buffer_printf(out, " data-v=\"%.9g\"", field->value);
     else if (kind >= WP_COLUMN_ID)

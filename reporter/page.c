@@ -36,6 +36,7 @@ static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_fac
     [WP_PAGE_RUNNING] = wp_page_running,
     [WP_PAGE_PROCESSES] = processes,
     [WP_PAGE_FUNCTIONS] = functions,
+    [WP_PAGE_HOSTS] = wp_page_hosts,
     [WP_PAGE_UNEXPLAINED] = unexplained,
     [WP_PAGE_ABOUT] = wp_page_about,
 };

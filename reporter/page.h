@@ -30,6 +30,7 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_flame(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_about(struct wp_display *display, const struct wp_facts *facts);
 
 #endif

@@ -94,6 +94,7 @@ class Program(unittest.TestCase):
 
     def test_site_is_byte_identical_and_checked(self):
         self.put("hostile", "v1", "hostile")
+        self.put("fleet", "v1", "fleet")
         self.put("hostile", "index.html", "assets")
         self.put("plain", "v2", "other")
         one, two = self.folder + "/one", self.folder + "/two"
