@@ -68,6 +68,31 @@ struct wp_point {
     bool is_faint;            /* of a tree that was not committed */
 };
 
+/* A drawn graph; the table beside it says the same. */
+enum wp_box_kind { WP_BOX_PROCESS, WP_BOX_DISK, WP_BOX_PEER, WP_BOX_UNKNOWN, WP_BOX_HOST };
+
+struct wp_box {
+    enum wp_box_kind kind;
+    const char *text, *note;
+    bool is_first;            /* stands leftmost: arrows begin there */
+    bool is_knot;             /* in a circle with others */
+    struct wp_link link;
+};
+
+struct wp_arrow {
+    uint32_t from, to;        /* boxes */
+    uint64_t weight;
+    const char *label, *text; /* on the arrow, and the whole sentence */
+    bool is_knot;
+    struct wp_link link;
+};
+
+struct wp_graph {
+    struct wp_box *boxes;
+    struct wp_arrow *arrows;
+    uint32_t box_count, arrow_count;
+};
+
 enum wp_item_kind {
     WP_ITEM_HEADING,          /* text, number = level 2 or 3 */
     WP_ITEM_PARAGRAPH,
@@ -79,6 +104,7 @@ enum wp_item_kind {
     WP_ITEM_CURVE,            /* cumulative percent explained: parts */
     WP_ITEM_CARD,             /* label, text, link, parts: one line of the index */
     WP_ITEM_TREND,            /* label, text (the newest), note; series: a small line over releases, neighbours in one row */
+    WP_ITEM_GRAPH,            /* text: what it is; graph */
     WP_ITEM_VIEW,             /* a drawn view: text = "flame", "difference", "chronology" or "running" */
     WP_ITEM_DETAILS,          /* text: what follows up to WP_ITEM_END is folded away at first */
     WP_ITEM_END,
@@ -91,6 +117,7 @@ struct wp_item {
     struct wp_link link;
     struct wp_table *table;
     const uint64_t *parts;    /* WP_CATEGORIES numbers, ns */
+    const struct wp_graph *graph;
     const struct wp_point *points; /* of TREND, the oldest first; number: how many */
     struct wp_item *next;
 };

@@ -204,6 +204,7 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         break;
     case WP_ITEM_BAR:
     case WP_ITEM_CURVE:
+    case WP_ITEM_GRAPH:
     case WP_ITEM_VIEW:
     case WP_ITEM_DETAILS:
     case WP_ITEM_END:

@@ -20,6 +20,9 @@ int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, str
 
 /* Pieces that several pages share. `rows` bounds a table. */
 void wp_page_categories(struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame);
+/* The flame with "key=value" in its address. */
+struct wp_link wp_page_flame_link(struct wp_display *display, const struct wp_facts *facts, const char *key,
+    const char *value);
 void wp_page_process_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 void wp_page_function_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 /* The functions that most time was spent in themselves, running or waiting. */
@@ -30,6 +33,7 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_flame(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_waits(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_about(struct wp_display *display, const struct wp_facts *facts);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/escape.h"
 #include "reporter/humanize.h"
 #include "reporter/page.h"
 #include "reporter/stack_text.h"
@@ -152,16 +151,6 @@ static void sum_threads(struct wp_table *table, const struct wp_trace *trace)
             table->fields[trace->sleeps[i].thread * 7 + 6].number += trace->sleeps[i].length_ns;
 }
 
-static struct wp_link process_link(struct wp_display *display, const struct wp_facts *facts, const char *comm)
-{
-    struct wp_buffer buffer = {0};
-    wp_buffer_puts(&buffer, "process=");
-    wp_escape_url(&buffer, wp_pool_printf(&display->pool, "[%s]", comm));
-    const char *fragment = wp_pool_text(&display->pool, buffer.data ? (const char *)buffer.data : "");
-    wp_buffer_fini(&buffer);
-    return wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate, fragment);
-}
-
 static void add_threads(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
@@ -180,7 +169,8 @@ static void add_threads(struct wp_display *display, const struct wp_facts *facts
             continue;
         row[0].text = wp_pool_clip(&display->pool, trace_text(trace, thread->comm), 80);
         row[0].note = thread->is_base ? "process of interest" : NULL;
-        row[0].link = process_link(display, facts, row[0].text);
+        row[0].link = wp_page_flame_link(display, facts, "process",
+            wp_pool_printf(&display->pool, "[%s]", row[0].text));
         row[1].number = thread->pid;
         row[2].number = thread->tid;
         row[3].text = wp_pool_clip(&display->pool, trace_text(trace, thread->host), 80);

@@ -13,6 +13,7 @@ static const struct {
     [WP_PAGE_FLAME] = {"Flame", "flame.html"},
     [WP_PAGE_CHRONO] = {"Chronology", "chronology.html"},
     [WP_PAGE_RUNNING] = {"Running", "running.html"},
+    [WP_PAGE_WAITS] = {"Waits", "waits.html"},
     [WP_PAGE_PROCESSES] = {"Processes", "processes.html"},
     [WP_PAGE_FUNCTIONS] = {"Functions", "functions.html"},
     [WP_PAGE_HOSTS] = {"Hosts", "hosts.html"},

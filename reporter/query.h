@@ -14,6 +14,7 @@ enum wp_page_kind {
     WP_PAGE_FLAME,
     WP_PAGE_CHRONO,
     WP_PAGE_RUNNING,
+    WP_PAGE_WAITS,       /* who waits for whom */
     WP_PAGE_PROCESSES,
     WP_PAGE_FUNCTIONS,
     WP_PAGE_HOSTS,

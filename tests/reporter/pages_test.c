@@ -6,7 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "reporter/components.h"
 #include "reporter/hosts.h"
+#include "reporter/wait_graph.h"
 #include "tests/reporter/sample_fleet.h"
 
 #include <stdio.h>
@@ -79,11 +81,97 @@ static void hostile_hosts_are_only_names(void **state)
     wp_facts_fini(&facts);
 }
 
+static const struct wp_wait *find_wait(const struct wp_wait_graph *graph, const char *from, const char *to)
+{
+    for (uint32_t i = 0; i < graph->wait_count; i++)
+        if (!strcmp(graph->parties[graph->waits[i].from].name, from) && !strcmp(graph->parties[graph->waits[i].to].name, to))
+            return &graph->waits[i];
+    fail_msg("%s does not wait for %s", from, to);
+    return NULL;
+}
+
+static void processes_wait_for_each_other(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_wait_graph graph;
+    struct wp_error err = {0};
+    struct wp_report *report = wp_report_create();
+    /* a waits for b, b for a again and for a disk; a for a peer, and for nobody knows what. */
+    const struct {
+        const char *stack;
+        enum wp_category category;
+        uint64_t ns;
+    } rows[] = {
+        {"[a];f;sleep:x;[b];g", WP_UNDERSTOOD_FUNCTIONS, 100},
+        {"[a];f;sleep:x;[b];g;sleep:y;[a];h", WP_UNDERSTOOD_FUNCTIONS, 40},
+        {"[a];f;sleep:x;[b];g;sleep:y;[a];h;sleep:x;[b];g", WP_UNDERSTOOD_FUNCTIONS, 5},
+        {"[a];f;sleep:x;[b];g;sleep:z;io:vda write;io:queue", WP_IO_QUEUE, 7},
+        {"[a];f;sleep:z;tcp:10.0.0.1:80", WP_REMOTE_NOT_TRACED, 11},
+        {"[a];f;sleep:q", WP_UNACCOUNTED, 13},
+        {"[a];f", WP_UNDERSTOOD_FUNCTIONS, 1000},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        wp_report_add(report, sample_node(report, rows[i].stack), rows[i].category, rows[i].ns, 2);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
+    wp_wait_graph_processes(&graph, &facts.pool, &facts);
+    assert_int_equal(graph.party_count, 5);
+    assert_string_equal(graph.parties[0].name, "a");
+    assert_true(graph.parties[0].is_base);
+    assert_int_equal(find_wait(&graph, "a", "b")->ns, 152); /* the inner one is not counted again */
+    assert_int_equal(find_wait(&graph, "a", "b")->count, 4);
+    assert_int_equal(find_wait(&graph, "b", "a")->ns, 45);
+    assert_int_equal(find_wait(&graph, "b", "vda")->ns, 7);
+    assert_int_equal(find_wait(&graph, "a", "tcp:10.0.0.1:80")->ns, 11);
+    assert_int_equal(find_wait(&graph, "a", "unexplained")->ns, 13);
+    assert_int_equal(graph.knot_count, 1);
+    assert_string_equal(graph.knots[0].name, "a \xe2\x87\x84 b");
+    assert_int_equal(graph.knots[0].ns, 152);
+    assert_int_equal(find_wait(&graph, "b", "vda")->knot, 0);
+    wp_facts_fini(&facts);
+}
+
+static void hosts_wait_for_each_other(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_wait_graph graph;
+    read_fleet(&facts, false);
+    wp_wait_graph_hosts(&graph, &facts.pool, &facts);
+    assert_int_equal(graph.wait_count, 4);
+    assert_int_equal(graph.knot_count, 1);
+    assert_string_equal(graph.knots[0].name, "auth-1.example \xe2\x87\x84 web-1.example");
+    wp_facts_fini(&facts);
+}
+
+/* Two rings joined by one arc, a loop, and a node alone. */
+static void components_of_a_graph(void **state)
+{
+    (void)state;
+    const struct wp_arc arcs[] = {{0, 1}, {1, 2}, {2, 0}, {2, 3}, {3, 4}, {4, 3}, {5, 5}};
+    uint32_t component[7];
+    assert_int_equal(wp_components(arcs, sizeof(arcs) / sizeof(*arcs), 7, component), 0);
+    assert_true(component[0] == component[1] && component[1] == component[2] && component[3] == component[4]);
+    assert_true(component[0] != component[3] && component[5] != component[6] && component[5] != component[0]);
+    static struct wp_arc chain[100000]; /* deeper than a recursion could go */
+    uint32_t *deep = calloc(100001, sizeof(*deep));
+    for (uint32_t i = 0; i < 100000; i++)
+        chain[i] = (struct wp_arc){i, i + 1};
+    assert_int_equal(wp_components(chain, 100000, 100001, deep), 0);
+    chain[99999].to = 0;
+    assert_int_equal(wp_components(chain, 100000, 100001, deep), 0);
+    assert_true(deep[0] == deep[99999] && deep[0] != deep[100000]);
+    free(deep);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_and_what_went_between_them),
         cmocka_unit_test(hostile_hosts_are_only_names),
+        cmocka_unit_test(processes_wait_for_each_other),
+        cmocka_unit_test(hosts_wait_for_each_other),
+        cmocka_unit_test(components_of_a_graph),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
