@@ -15,6 +15,7 @@ struct wp_link {
     bool set;
     struct wp_query query;
     const char *fragment;     /* safe in a URL; NULL none */
+    unsigned part;            /* of a page in parts, from 1; 0 otherwise */
 };
 
 enum wp_column_kind {
@@ -113,6 +114,7 @@ enum wp_item_kind {
 struct wp_item {
     enum wp_item_kind kind;
     const char *label, *text, *note;
+    const char *anchor;       /* of HEADING: what a fragment finds, unique and safe in a URL; NULL none */
     uint64_t number;
     struct wp_link link;
     struct wp_table *table;
@@ -125,6 +127,7 @@ struct wp_item {
 struct wp_display {
     struct wp_pool pool;
     struct wp_query query;    /* the page itself */
+    unsigned part;            /* of a page in parts, from 1; 0 otherwise */
     const char *title, *subtitle;
     struct wp_item *first, *last;
     struct wp_table nowhere;  /* stands in for a table that found no memory; it has no room */
@@ -144,6 +147,8 @@ struct wp_table *wp_display_table(struct wp_display *display, const char *id, co
     size_t column_count, size_t row_room);
 /* The fields of a new row, zeroed; NULL when the table is full (then left_out counts it) or out of memory. */
 struct wp_field *wp_display_row(struct wp_table *table);
+struct wp_link wp_link_to_part(enum wp_page_kind page, const char *release, const char *aggregate, unsigned part,
+    const char *fragment);
 struct wp_link wp_link_to(enum wp_page_kind page, const char *release, const char *aggregate, const char *fragment);
 
 #endif

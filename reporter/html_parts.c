@@ -12,7 +12,7 @@ void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp
 {
     struct wp_buffer path = {0};
     wp_buffer_puts(&path, wp_query_root(from));
-    wp_query_path(&path, &link->query);
+    wp_query_path_part(&path, &link->query, link->part);
     if (link->fragment)
         wp_buffer_printf(&path, "#%s", link->fragment);
     wp_escape_html(out, path.data ? (const char *)path.data : "");

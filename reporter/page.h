@@ -2,6 +2,7 @@
 #ifndef WP_REPORTER_PAGE_H
 #define WP_REPORTER_PAGE_H
 /* Page builders: facts -> display. A new page is a kind in query.h and a builder here; the formatters never learn of it. */
+#include "reporter/calls.h"
 #include "reporter/compare.h"
 #include "reporter/display.h"
 #include "reporter/facts.h"
@@ -9,6 +10,12 @@
 
 /* Any page of one aggregate, by display->query.page. Out of memory: -ENOMEM. */
 int wp_page_build(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err);
+/* Callers and callees of some functions, and how many such pages there are: the functions that hold little have none. */
+int wp_page_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, unsigned part,
+    struct wp_error *err);
+unsigned wp_page_function_parts(const struct wp_facts *facts);
+/* Where the function at this place of facts->functions is shown: on such a page, or in the flame. */
+struct wp_link wp_page_function_link(struct wp_display *display, const struct wp_facts *facts, size_t function);
 /* The page of one release, and the first page of the site. */
 int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, struct wp_error *err);
 int wp_page_index(struct wp_display *display, const struct wp_site_summary *site, struct wp_error *err);

@@ -77,7 +77,7 @@ static void put_function(struct wp_display *display, const struct wp_facts *fact
     row[0].text = wp_pool_clip(&display->pool, fact->name, NAME_BYTES);
     row[0].note = fact->object[0] ? wp_pool_clip(&display->pool, fact->object, NAME_BYTES)
         : fact->style == WP_STYLE_KERNEL ? "kernel" : NULL;
-    row[0].link = wp_page_flame_link(display, facts, "search", row[0].text);
+    row[0].link = wp_page_function_link(display, facts, (size_t)(fact - facts->functions));
     row[1].number = fact->inclusive_ns;
     row[3].number = fact->running_ns;
     row[4].number = fact->waiting_ns;

@@ -33,7 +33,7 @@ static int write_buffer(struct site *site, const char *path, const struct wp_buf
 static int write_display(struct site *site, const struct wp_display *display, struct wp_error *err)
 {
     struct wp_buffer path = {0}, html = {0};
-    wp_query_path(&path, &display->query);
+    wp_query_path_part(&path, &display->query, display->part);
     int rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_format_html(&html, display, err);
     if (!rc)
         rc = write_buffer(site, (const char *)path.data, &html, err);
@@ -82,13 +82,32 @@ static int keep_main(struct site *site, const struct wp_facts *facts, struct wp_
     return wp_format_json(&site->main_json, facts, err);
 }
 
+/* Callers and callees, a page for every few functions. */
+static int write_functions(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+{
+    struct wp_calls calls;
+    int rc = wp_calls_build(&calls, facts, err);
+    if (rc)
+        return rc;
+    for (unsigned part = 1; part <= wp_page_function_parts(facts) && !rc; part++) {
+        struct wp_display display;
+        wp_display_init(&display, &(struct wp_query){WP_PAGE_FUNCTION, facts->release, facts->aggregate});
+        rc = wp_page_function(&display, facts, &calls, part, err);
+        if (!rc)
+            rc = write_display(site, &display, err);
+        wp_display_fini(&display);
+    }
+    wp_calls_fini(&calls);
+    return rc;
+}
+
 static int write_pages(struct site *site, const struct wp_facts *facts, struct wp_error *err)
 {
     int rc = 0;
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
-        if (page != WP_PAGE_COMPARE) /* that one rests on two releases */
+        if (page != WP_PAGE_COMPARE && page != WP_PAGE_FUNCTION) /* two releases; below */
             rc = write_page(site, facts, (enum wp_page_kind)page, err);
-    return rc;
+    return rc ? rc : write_functions(site, facts, err);
 }
 
 static int write_aggregate(struct site *site, struct wp_release_summary *release, const struct wp_facts *facts,

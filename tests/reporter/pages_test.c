@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "reporter/calls.h"
 #include "reporter/components.h"
 #include "reporter/hosts.h"
 #include "reporter/wait_graph.h"
@@ -164,6 +165,73 @@ static void components_of_a_graph(void **state)
     free(deep);
 }
 
+static const struct wp_call *find_call(const struct wp_facts *facts, const struct wp_calls *calls, const char *from, const char *to)
+{
+    for (uint32_t i = 0; i < calls->call_count; i++)
+        if (!strcmp(wp_facts_frame_name(facts, calls->calls[i].from), from) &&
+                !strcmp(wp_facts_frame_name(facts, calls->calls[i].to), to))
+            return &calls->calls[i];
+    fail_msg("%s does not call %s", from, to);
+    return NULL;
+}
+
+/* main calls walk and other; walk and visit call each other, and walk itself; both lead to leaf. */
+static void recursion_is_folded_into_cliques(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_calls calls;
+    struct wp_error err = {0};
+    struct wp_report *report = wp_report_create();
+    static const char *const stacks[] = {"[p];main;walk", "[p];main;walk;walk;leaf", "[p];main;walk;visit;walk;visit;leaf",
+        "[p];main;other;walk", "[p];main", "[p];main;other;walk;sleep:read;[q];main;walk"};
+    for (unsigned i = 0; i < 6; i++)
+        wp_report_add(report, sample_node(report, stacks[i]), WP_UNDERSTOOD_FUNCTIONS, 1u << (4 * i), 1);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
+    assert_int_equal(wp_calls_build(&calls, &facts, &err), 0);
+    assert_int_equal(calls.clique_count, 1);
+    assert_string_equal(calls.cliques[0].name, "walk, visit");
+    assert_int_equal(calls.cliques[0].ns, 0x101111);
+    assert_int_equal(find_call(&facts, &calls, "main", "walk")->caller_ns, 0x111); /* that below q is inside the other's */
+    assert_int_equal(find_call(&facts, &calls, "other", "walk")->caller_ns, 0x101000);
+    assert_int_equal(find_call(&facts, &calls, "walk", "visit")->caller_ns, 0);
+    assert_int_equal(find_call(&facts, &calls, "walk", "visit")->inside_ns, 0x100);
+    assert_int_equal(find_call(&facts, &calls, "walk", "walk")->inside_ns, 0x10);
+    assert_int_equal(find_call(&facts, &calls, "walk", "leaf")->callee_ns, 0x10);
+    assert_int_equal(find_call(&facts, &calls, "visit", "leaf")->callee_ns, 0x100);
+    assert_int_equal(find_call(&facts, &calls, "walk", "sleep:read")->callee_ns, 0x100000);
+    wp_calls_fini(&calls);
+    wp_facts_fini(&facts);
+}
+
+/* In any recording: the callers of a function, those of its clique taken as one, add up to its inclusive time. */
+static void callers_add_up(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_calls calls;
+    struct wp_error err = {0};
+    struct wp_report *reports[] = {sample_report(), sample_fleet_report(), sample_large_report(4000), sample_hostile_report()};
+    for (size_t i = 0; i < sizeof(reports) / sizeof(*reports); i++) {
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", reports[i], NULL, &err), 0);
+        assert_int_equal(wp_calls_build(&calls, &facts, &err), 0);
+        for (size_t f = 0; f < facts.function_count; f++) {
+            uint64_t callers = 0, callees = 0;
+            uint32_t frame = facts.functions[f].frame;
+            for (uint32_t c = 0; c < calls.call_count; c++) {
+                callers += calls.calls[c].to == frame ? calls.calls[c].caller_ns : 0;
+                callees += calls.calls[c].from == frame ? calls.calls[c].callee_ns : 0;
+            }
+            assert_true(callees <= facts.functions[f].inclusive_ns);
+            if (calls.clique[frame] && calls.cliques[calls.clique[frame] - 1].members > 1)
+                continue;
+            assert_int_equal(callers, facts.functions[f].inclusive_ns);
+        }
+        wp_calls_fini(&calls);
+        wp_facts_fini(&facts);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +240,8 @@ int main(void)
         cmocka_unit_test(processes_wait_for_each_other),
         cmocka_unit_test(hosts_wait_for_each_other),
         cmocka_unit_test(components_of_a_graph),
+        cmocka_unit_test(recursion_is_folded_into_cliques),
+        cmocka_unit_test(callers_add_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
