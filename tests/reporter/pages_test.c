@@ -9,6 +9,7 @@
 #include "reporter/calls.h"
 #include "reporter/components.h"
 #include "reporter/hosts.h"
+#include "reporter/timeline.h"
 #include "reporter/wait_graph.h"
 #include "tests/reporter/sample_fleet.h"
 
@@ -232,6 +233,31 @@ static void callers_add_up(void **state)
     }
 }
 
+static void time_is_laid_out_by_bucket(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_timeline timeline;
+    struct wp_error err = {0};
+    struct wp_report *report = sample_fleet_report();
+    wp_report_add(report, sample_node(report, "[web];old"), WP_UNDERSTOOD_FUNCTIONS, 77, 1); /* nobody knows when */
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
+    wp_timeline_build(&timeline, &facts.pool, &facts);
+    assert_in_range(timeline.count, 32, 64);
+    assert_int_equal(timeline.timeless_ns, 77);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < timeline.count; i++) {
+        uint64_t at_s = (timeline.buckets[i].start_ns - 1790000000000000000ull) / 1000000000;
+        sum += timeline.buckets[i].total_ns;
+        if (timeline.buckets[i].start_ns > 1790000000000000000ull && (at_s < 180 || at_s > 330))
+            assert_int_equal(timeline.buckets[i].categories[WP_IO_QUEUE], 0); /* happens from second 200 to 320 only */
+        if (at_s > 210 && at_s < 300 && timeline.buckets[i].start_ns > 1790000000000000000ull)
+            assert_true(timeline.buckets[i].categories[WP_IO_QUEUE] > 0);
+    }
+    assert_int_equal(sum, facts.total_ns - 77);
+    wp_facts_fini(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +268,7 @@ int main(void)
         cmocka_unit_test(components_of_a_graph),
         cmocka_unit_test(recursion_is_folded_into_cliques),
         cmocka_unit_test(callers_add_up),
+        cmocka_unit_test(time_is_laid_out_by_bucket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
