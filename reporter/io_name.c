@@ -20,3 +20,16 @@ const char *wp_io_kind(const char *frame)
             return kinds[i];
     return "";
 }
+
+const char *wp_net_address(struct wp_pool *pool, const char *frame)
+{
+    size_t size = strcspn(frame, " ");
+    return wp_pool_printf(pool, "%.*s", (int)(size < 200 ? size : 200), frame);
+}
+
+const char *wp_net_missing(struct wp_pool *pool, const char *frame)
+{
+    const char *open = strchr(frame, '(');
+    size_t size = open ? strcspn(open + 1, ")") : 0;
+    return wp_pool_printf(pool, "%.*s", (int)(size < 80 ? size : 80), open ? open + 1 : "");
+}

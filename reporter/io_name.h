@@ -6,6 +6,9 @@
 
 /* "vda", "8:16"; "unknown" of "io:unknown". */
 const char *wp_io_device(struct wp_pool *pool, const char *frame);
+/* "tcp:10.0.0.3:5432" of "tcp:10.0.0.3:5432 (not recorded)", and what stands in the brackets ("" nothing). */
+const char *wp_net_address(struct wp_pool *pool, const char *frame);
+const char *wp_net_missing(struct wp_pool *pool, const char *frame);
 /* "read", "write", "flush", "discard"; "" when the frame does not say. */
 const char *wp_io_kind(const char *frame);
 

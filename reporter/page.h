@@ -43,6 +43,7 @@ void wp_page_running(struct wp_display *display, const struct wp_facts *facts);
 /* A heading, the categories over time and the same as a table; nothing when all is one moment. */
 void wp_page_timeline(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_waits(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_io(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_about(struct wp_display *display, const struct wp_facts *facts);
 

@@ -17,6 +17,7 @@ static const struct {
     [WP_PAGE_PROCESSES] = {"Processes", "processes.html"},
     [WP_PAGE_FUNCTIONS] = {"Functions", "functions.html"},
     [WP_PAGE_FUNCTION] = {"Callers and callees", "functions"},
+    [WP_PAGE_IO] = {"Disks and network", "io.html"},
     [WP_PAGE_HOSTS] = {"Hosts", "hosts.html"},
     [WP_PAGE_UNEXPLAINED] = {"Unexplained", "unexplained.html"},
     [WP_PAGE_ABOUT] = {"About this data", "about.html"},

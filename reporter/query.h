@@ -18,6 +18,7 @@ enum wp_page_kind {
     WP_PAGE_PROCESSES,
     WP_PAGE_FUNCTIONS,
     WP_PAGE_FUNCTION,    /* callers and callees; several parts, no tab of its own */
+    WP_PAGE_IO,
     WP_PAGE_HOSTS,
     WP_PAGE_UNEXPLAINED,
     WP_PAGE_ABOUT,

@@ -127,7 +127,8 @@ static void take_cells(struct building *building)
             wp_facts_frame_style(building->facts, node->frame) == WP_STYLE_NET;
         if (!is_peer && cell->category != WP_UNACCOUNTED)
             continue;
-        uint32_t to = is_peer ? party_of(building, WP_PARTY_PEER, wp_facts_frame_name(building->facts, node->frame))
+        uint32_t to = is_peer ? party_of(building, WP_PARTY_PEER,
+                        wp_net_address(building->pool, wp_facts_frame_name(building->facts, node->frame)))
                               : party_of(building, WP_PARTY_UNKNOWN, "unexplained");
         uint32_t wait = wait_of(building, building->party[cell->node], to);
         if (wait != NONE)

@@ -9,6 +9,7 @@
 #include "reporter/calls.h"
 #include "reporter/components.h"
 #include "reporter/hosts.h"
+#include "reporter/io_facts.h"
 #include "reporter/timeline.h"
 #include "reporter/wait_graph.h"
 #include "tests/reporter/sample_fleet.h"
@@ -258,6 +259,41 @@ static void time_is_laid_out_by_bucket(void **state)
     wp_facts_fini(&facts);
 }
 
+static void disks_and_connections(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_io_facts io;
+    struct wp_error err = {0};
+    struct wp_report *report = wp_report_create();
+    wp_report_add(report, sample_node(report, "[a];f@x;sleep:read;io:vda read"), WP_BLOCKING_IO, 1000, 4);
+    wp_report_add(report, sample_node(report, "[a];f@x;sleep:read;io:vda read;io:queue"), WP_IO_QUEUE, 200, 3);
+    wp_report_add(report, sample_node(report, "[a];g@x;sleep:read;io:8:16 write"), WP_BLOCKING_IO, 30, 1);
+    wp_report_add(report, sample_node(report, "[a];f@x;sleep:recv;tcp:1.2.3.4:80"), WP_REMOTE_NOT_TRACED, 500, 2);
+    wp_report_add(report, sample_node(report, "[a];f@x;sleep:recv;tcp:5.6.7.8:80"), WP_MESSAGE_IN_FLIGHT, 50, 5);
+    wp_report_add(report, sample_node(report, "[a];f@x;sleep:recv;tcp:5.6.7.8:80 request;[b];h@y;sleep:read;io:vda read"),
+        WP_BLOCKING_IO, 7000, 6);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
+    wp_io_facts_build(&io, &facts.pool, &facts);
+    assert_int_equal(io.disk_count, 3);
+    assert_string_equal(io.disks[0].process, "b"); /* who waits is the one below it, not the one far below */
+    assert_string_equal(io.disks[0].function, "h");
+    assert_string_equal(io.disks[1].what, "vda");
+    assert_string_equal(io.disks[1].kind, "read");
+    assert_int_equal(io.disks[1].total_ns, 1200);
+    assert_int_equal(io.disks[1].device_ns, 1000);
+    assert_int_equal(io.disks[1].queue_ns, 200);
+    assert_int_equal(io.disks[1].count, 4);
+    assert_string_equal(io.disks[2].what, "8:16");
+    assert_int_equal(io.connection_count, 2);
+    assert_string_equal(io.connections[0].what, "tcp:5.6.7.8:80");
+    assert_int_equal(io.connections[0].total_ns, 7050);
+    assert_int_equal(io.connections[0].device_ns, 50);
+    assert_int_equal(io.connections[1].queue_ns, 500);
+    assert_int_equal(io.connections[1].count, 2);
+    wp_facts_fini(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +305,7 @@ int main(void)
         cmocka_unit_test(recursion_is_folded_into_cliques),
         cmocka_unit_test(callers_add_up),
         cmocka_unit_test(time_is_laid_out_by_bucket),
+        cmocka_unit_test(disks_and_connections),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
