@@ -143,6 +143,7 @@ static void read_identity(struct building *building, struct wp_host_fact *host)
     host->clock_messages = counted(building, &facts->release_metadata, host->name, "clock.messages");
     host->contradictions = counted(building, &facts->release_metadata, host->name, "clock.contradictions");
     host->events = counted(building, &facts->metadata, host->name, "events");
+    building->hosts->has_counts |= host->events > 0;
     host->dropped = counted(building, &facts->metadata, host->name, "dropped");
 }
 

@@ -29,7 +29,7 @@ struct wp_hosts {
     struct wp_host_fact *rows;       /* most time on paths first */
     struct wp_host_pair *pairs;      /* longest waits first */
     size_t count, pair_count;
-    bool has_identity, has_traffic;
+    bool has_identity, has_traffic, has_counts; /* whether anything was said of those */
 };
 
 /* Everything in `pool`; out of memory shows in pool->failed. */

@@ -6,6 +6,8 @@
 #include "reporter/compare.h"
 #include "reporter/display.h"
 #include "reporter/facts.h"
+#include "reporter/hosts.h"
+#include "reporter/release_facts.h"
 #include "reporter/site_summary.h"
 
 /* Any page of one aggregate, by display->query.page. Out of memory: -ENOMEM. */
@@ -17,7 +19,9 @@ unsigned wp_page_function_parts(const struct wp_facts *facts);
 /* Where the function at this place of facts->functions is shown: on such a page, or in the flame. */
 struct wp_link wp_page_function_link(struct wp_display *display, const struct wp_facts *facts, size_t function);
 /* The page of one release, and the first page of the site. */
-int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, struct wp_error *err);
+/* facts NULL: of a release that cannot be read. */
+int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, const struct wp_release_facts *facts,
+    struct wp_error *err);
 int wp_page_index(struct wp_display *display, const struct wp_site_summary *site, struct wp_error *err);
 /* One release against another, and the same for a mail or a terminal. */
 int wp_page_compare(struct wp_display *display, const struct wp_compare *compare, struct wp_error *err);
@@ -44,6 +48,10 @@ void wp_page_running(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_timeline(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_waits(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_io(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_release_facts(struct wp_display *display, const struct wp_release_summary *release,
+    const struct wp_release_facts *facts);
+void wp_page_host_identities(struct wp_display *display, const struct wp_hosts *hosts);
+void wp_page_host_clocks(struct wp_display *display, const struct wp_hosts *hosts);
 void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_about(struct wp_display *display, const struct wp_facts *facts);
 

@@ -163,17 +163,16 @@ static void add_hosts(struct wp_display *display, const struct wp_facts *facts, 
     }
 }
 
-static void add_identities(struct wp_display *display, const struct wp_hosts *hosts)
+void wp_page_host_identities(struct wp_display *display, const struct wp_hosts *hosts)
 {
     static const struct wp_column columns[] = {
         {"Host", NULL, WP_COLUMN_NAME}, {"Kernel", NULL, WP_COLUMN_NAME}, {"Machine", NULL, WP_COLUMN_TEXT},
-        {"CPUs", NULL, WP_COLUMN_ID}, {"Events", "Received from it", WP_COLUMN_COUNT},
-        {"Lost", "Events that it could not keep", WP_COLUMN_COUNT},
-        {"Healed", "Contradictions between events that were settled", WP_COLUMN_COUNT},
-        {"Source", "Of its events, and the collector's version", WP_COLUMN_NAME}, {"Labels", NULL, WP_COLUMN_NAME},
+        {"CPUs", NULL, WP_COLUMN_ID}, {"Source", "Of its events, and the collector's version", WP_COLUMN_NAME},
+        {"Labels", NULL, WP_COLUMN_NAME}, {"Healed", "Contradictions between events that were settled", WP_COLUMN_COUNT},
+        {"Events", "Received from it", WP_COLUMN_COUNT}, {"Lost", "Events that it could not keep", WP_COLUMN_COUNT},
     };
     struct wp_pool *pool = &display->pool;
-    struct wp_table *table = wp_display_table(display, "identities", columns, 9,
+    struct wp_table *table = wp_display_table(display, "identities", columns, hosts->has_counts ? 9 : 7,
         hosts->count < TABLE_ROWS ? hosts->count : TABLE_ROWS);
     for (size_t i = 0; i < hosts->count; i++) {
         const struct wp_host_fact *host = &hosts->rows[i];
@@ -185,16 +184,18 @@ static void add_identities(struct wp_display *display, const struct wp_hosts *ho
         row[1].text = or_unknown(display, host->kernel);
         row[2].text = or_unknown(display, host->machine);
         row[3].number = host->cpus ? strtoull(host->cpus, NULL, 10) : 0;
-        row[4].number = host->events;
-        row[5].number = host->dropped;
+        row[4].text = or_unknown(display, host->source);
+        row[4].note = host->version ? wp_pool_clip(pool, host->version, NAME_BYTES) : NULL;
+        row[5].text = or_unknown(display, host->labels);
         row[6].number = host->healed;
-        row[7].text = or_unknown(display, host->source);
-        row[7].note = host->version ? wp_pool_clip(pool, host->version, NAME_BYTES) : NULL;
-        row[8].text = or_unknown(display, host->labels);
+        if (hosts->has_counts) {
+            row[7].number = host->events;
+            row[8].number = host->dropped;
+        }
     }
 }
 
-static void add_clocks(struct wp_display *display, const struct wp_hosts *hosts)
+void wp_page_host_clocks(struct wp_display *display, const struct wp_hosts *hosts)
 {
     static const struct wp_column columns[] = {
         {"Host", NULL, WP_COLUMN_NAME},
@@ -263,7 +264,7 @@ void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts)
     if (!hosts.has_identity)
         return;
     wp_display_heading(display, "What was recorded where");
-    add_identities(display, &hosts);
+    wp_page_host_identities(display, &hosts);
     wp_display_heading(display, "Clocks, and messages from elsewhere");
-    add_clocks(display, &hosts);
+    wp_page_host_clocks(display, &hosts);
 }

@@ -192,11 +192,12 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     return rc;
 }
 
-static int write_release(struct site *site, struct wp_release_summary *release, struct wp_error *err)
+static int write_release(struct site *site, struct wp_release_summary *release, const struct wp_release_facts *facts,
+    struct wp_error *err)
 {
     struct wp_display display;
     wp_display_init(&display, &(struct wp_query){WP_PAGE_RELEASE, release->id, NULL});
-    int rc = wp_page_release(&display, release, err);
+    int rc = wp_page_release(&display, release, facts, err);
     if (!rc)
         rc = write_display(site, &display, err);
     wp_display_fini(&display);
@@ -221,7 +222,7 @@ static int read_release(struct site *site, const struct wp_release_row *row, str
     if (rc == -EBADMSG && !site->options->release) { /* the others are well */
         release->is_damaged = true;
         site->damaged++;
-        return write_release(site, release, err);
+        return write_release(site, release, NULL, err);
     }
     if (rc)
         return rc;
@@ -234,9 +235,15 @@ static int read_release(struct site *site, const struct wp_release_row *row, str
     }
     if (!rc && site->options->aggregate && site->options->release && !found)
         rc = wp_error_set(err, -ENOENT, "release %s has no aggregate %s", row->id, site->options->aggregate);
+    struct wp_release_facts facts = {0};
+    if (!rc)
+        rc = wp_release_facts_read(&facts, &snapshot, err);
+    if (!rc)
+        rc = write_release(site, release, &facts, err);
+    wp_release_facts_fini(&facts);
     wp_strings_free(aggregates, count);
     wp_snapshot_end(&snapshot);
-    return rc ? rc : write_release(site, release, err);
+    return rc;
 }
 
 static int read_stores(struct site *site, struct wp_error *err)

@@ -46,6 +46,8 @@ struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct
     row->last_ns = facts->last_ns;
     row->accounted_percent = facts->accounted_percent;
     row->coverage = facts->coverage;
+    row->events_total = facts->events_total;
+    row->events_dropped = facts->events_dropped;
     row->host_count = facts->host_count;
     row->process_count = facts->process_count;
     row->damage_count = facts->damage_count;

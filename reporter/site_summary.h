@@ -13,6 +13,7 @@ struct wp_summary_finding {
 struct wp_aggregate_summary {
     const char *name;
     uint64_t wall_ns, total_ns, categories[WP_CATEGORIES], first_ns, last_ns;
+    uint64_t events_total, events_dropped;
     double accounted_percent, coverage;
     size_t host_count, process_count, damage_count, finding_count;
     const char *change;                     /* since the baseline, NULL: not compared */
