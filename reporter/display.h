@@ -7,7 +7,7 @@
  */
 #include "reporter/query.h"
 #include "reporter/text_pool.h"
-#include "reporter/timeline.h"
+#include "reporter/over_time.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -104,7 +104,7 @@ enum wp_item_kind {
     WP_ITEM_TABLE,
     WP_ITEM_BAR,              /* the category bar: parts */
     WP_ITEM_CURVE,            /* cumulative percent explained: parts */
-    WP_ITEM_TIMELINE,         /* categories over time: timeline */
+    WP_ITEM_OVER_TIME,         /* categories over time: timeline */
     WP_ITEM_CARD,             /* label, text, link, parts: one line of the index */
     WP_ITEM_TREND,            /* label, text (the newest), note; series: a small line over releases, neighbours in one row */
     WP_ITEM_GRAPH,            /* text: what it is; graph */
@@ -122,7 +122,7 @@ struct wp_item {
     struct wp_table *table;
     const uint64_t *parts;    /* WP_CATEGORIES numbers, ns */
     const struct wp_graph *graph;
-    const struct wp_timeline *timeline;
+    const struct wp_over_time *timeline;
     const struct wp_point *points; /* of TREND, the oldest first; number: how many */
     struct wp_item *next;
 };

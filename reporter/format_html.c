@@ -231,8 +231,8 @@ static void put_item(struct writer *writer, const struct wp_item *item)
     case WP_ITEM_CURVE:
         wp_html_curve(writer->out, item->parts);
         break;
-    case WP_ITEM_TIMELINE:
-        wp_html_timeline(writer->out, item->timeline);
+    case WP_ITEM_OVER_TIME:
+        wp_html_over_time(writer->out, item->timeline);
         break;
     case WP_ITEM_GRAPH:
         wp_html_graph(writer->out, writer->page, item->graph, item->text);

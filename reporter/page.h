@@ -45,7 +45,7 @@ void wp_page_flame(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts);
 /* A heading, the categories over time and the same as a table; nothing when all is one moment. */
-void wp_page_timeline(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_over_time(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_waits(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_io(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_release_facts(struct wp_display *display, const struct wp_release_summary *release,

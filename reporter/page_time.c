@@ -11,7 +11,7 @@ static unsigned largest(const struct wp_time_bucket *bucket)
     return most;
 }
 
-static void add_table(struct wp_display *display, const struct wp_timeline *timeline, uint64_t whole_ns)
+static void add_table(struct wp_display *display, const struct wp_over_time *timeline, uint64_t whole_ns)
 {
     static const struct wp_column columns[] = {
         {"From", NULL, WP_COLUMN_TEXT}, {"Total", "Of all control paths in that stretch", WP_COLUMN_DURATION},
@@ -37,7 +37,7 @@ static void add_table(struct wp_display *display, const struct wp_timeline *time
 }
 
 /* Which stretch stands out: one that holds half as much again as the median. */
-static void add_peak(struct wp_display *display, const struct wp_timeline *timeline)
+static void add_peak(struct wp_display *display, const struct wp_over_time *timeline)
 {
     const struct wp_time_bucket *peak = &timeline->buckets[0];
     uint32_t below = 0;
@@ -54,17 +54,17 @@ static void add_peak(struct wp_display *display, const struct wp_timeline *timel
         wp_human_duration(pool, timeline->width_ns), wp_category_title((enum wp_category)largest(peak))));
 }
 
-void wp_page_timeline(struct wp_display *display, const struct wp_facts *facts)
+void wp_page_over_time(struct wp_display *display, const struct wp_facts *facts)
 {
-    struct wp_timeline *timeline = wp_pool_alloc(&display->pool, sizeof(*timeline));
+    struct wp_over_time *timeline = wp_pool_alloc(&display->pool, sizeof(*timeline));
     if (!timeline)
         return;
-    wp_timeline_build(timeline, &display->pool, facts);
+    wp_over_time_build(timeline, &display->pool, facts);
     if (timeline->count < 2 || !timeline->most_ns) /* all at once: nothing to lay out */
         return;
     wp_display_heading(display, "Over time");
     add_peak(display, timeline);
-    struct wp_item *item = wp_display_add(display, WP_ITEM_TIMELINE, NULL);
+    struct wp_item *item = wp_display_add(display, WP_ITEM_OVER_TIME, NULL);
     if (item)
         item->timeline = timeline;
     if (timeline->timeless_ns)

@@ -37,6 +37,7 @@
     // Called by a page's scripts once it stands as its reader shall see it.
     ready: function (what) {
       document.body.dataset.ready = what;
+      performance.mark('wakepath-ready');
     },
     isDark: isDark,
     toggleTheme: function () {

@@ -10,7 +10,7 @@
 #include "reporter/components.h"
 #include "reporter/hosts.h"
 #include "reporter/io_facts.h"
-#include "reporter/timeline.h"
+#include "reporter/over_time.h"
 #include "reporter/wait_graph.h"
 #include "tests/reporter/sample_fleet.h"
 
@@ -238,12 +238,12 @@ static void time_is_laid_out_by_bucket(void **state)
 {
     (void)state;
     struct wp_facts facts;
-    struct wp_timeline timeline;
+    struct wp_over_time timeline;
     struct wp_error err = {0};
     struct wp_report *report = sample_fleet_report();
     wp_report_add(report, sample_node(report, "[web];old"), WP_UNDERSTOOD_FUNCTIONS, 77, 1); /* nobody knows when */
     assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
-    wp_timeline_build(&timeline, &facts.pool, &facts);
+    wp_over_time_build(&timeline, &facts.pool, &facts);
     assert_in_range(timeline.count, 32, 64);
     assert_int_equal(timeline.timeless_ns, 77);
     uint64_t sum = 0;

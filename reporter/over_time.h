@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_TIMELINE_H
-#define WP_REPORTER_TIMELINE_H
+#ifndef WP_REPORTER_OVER_TIME_H
+#define WP_REPORTER_OVER_TIME_H
 /* The categories over time: the report's samples, bucket by bucket (storage/report.h says what a bucket is). */
 #include "reporter/facts.h"
 
@@ -12,7 +12,7 @@ struct wp_time_bucket {
     bool is_after_gap;                 /* nothing was recorded in the buckets just before it */
 };
 
-struct wp_timeline {
+struct wp_over_time {
     struct wp_time_bucket *buckets;    /* ascending */
     uint32_t count;
     uint64_t width_ns;
@@ -21,6 +21,6 @@ struct wp_timeline {
 };
 
 /* In `pool`; out of memory shows in pool->failed. */
-void wp_timeline_build(struct wp_timeline *timeline, struct wp_pool *pool, const struct wp_facts *facts);
+void wp_over_time_build(struct wp_over_time *timeline, struct wp_pool *pool, const struct wp_facts *facts);
 
 #endif

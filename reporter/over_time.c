@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/timeline.h"
+#include "reporter/over_time.h"
 
 #include <string.h>
 
@@ -16,7 +16,7 @@ static uint32_t find(const uint64_t *buckets, uint32_t count, uint64_t bucket)
     return low < count && buckets[low] == bucket ? low : count;
 }
 
-void wp_timeline_build(struct wp_timeline *timeline, struct wp_pool *pool, const struct wp_facts *facts)
+void wp_over_time_build(struct wp_over_time *timeline, struct wp_pool *pool, const struct wp_facts *facts)
 {
     uint32_t count, samples, cells;
     unsigned shift;

@@ -11,7 +11,7 @@
 #define HEIGHT 190.0
 #define GAP 0.6   /* of a bucket, where nothing was recorded */
 
-static void put_axis(struct wp_buffer *out, struct wp_pool *pool, const struct wp_timeline *timeline)
+static void put_axis(struct wp_buffer *out, struct wp_pool *pool, const struct wp_over_time *timeline)
 {
     for (unsigned i = 0; i <= 2; i++) {
         double y = TOP + HEIGHT * (1 - i / 2.0);
@@ -21,7 +21,7 @@ static void put_axis(struct wp_buffer *out, struct wp_pool *pool, const struct w
     }
 }
 
-static void put_bucket(struct wp_buffer *out, struct wp_pool *pool, const struct wp_timeline *timeline, uint32_t place, double x,
+static void put_bucket(struct wp_buffer *out, struct wp_pool *pool, const struct wp_over_time *timeline, uint32_t place, double x,
     double width)
 {
     const struct wp_time_bucket *bucket = &timeline->buckets[place];
@@ -39,7 +39,7 @@ static void put_bucket(struct wp_buffer *out, struct wp_pool *pool, const struct
     }
 }
 
-void wp_html_timeline(struct wp_buffer *out, const struct wp_timeline *timeline)
+void wp_html_over_time(struct wp_buffer *out, const struct wp_over_time *timeline)
 {
     struct wp_pool pool = {0};
     double units = timeline->count, at = 0;
