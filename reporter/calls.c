@@ -17,6 +17,7 @@ struct building {
     struct wp_intmap index;   /* (from, to) -> call */
     uint32_t *component;      /* by frame */
     uint32_t *call;           /* by flame node: the call that made it */
+    uint32_t *open_frame;     /* by frame: how often it stands on the current stack */
     uint32_t *open;           /* by component: how often one of it stands on the current stack */
     uint32_t *open_call;      /* by call */
     uint8_t *is_primary;      /* by flame node: in the outermost entry of its clique */
@@ -26,6 +27,12 @@ static bool is_function(const struct wp_facts *facts, uint32_t frame)
 {
     uint32_t style = frame ? wp_facts_frame_style(facts, frame) : 0;
     return style == WP_STYLE_USER || style == WP_STYLE_KERNEL;
+}
+
+/* A frame without a symbol is named after its file, "[dash]": it is many functions, and no recursion follows from it. */
+static bool is_named(const struct wp_facts *facts, uint32_t frame)
+{
+    return is_function(facts, frame) && wp_facts_frame_name(facts, frame)[0] != '[';
 }
 
 static uint32_t frame_of(const struct building *building, uint32_t node)
@@ -62,7 +69,7 @@ static int find_cliques(struct building *building)
     size_t count = 0;
     int rc = arcs && members ? 0 : -ENOMEM;
     for (uint32_t i = 0; i < calls->call_count && !rc; i++)
-        if (is_function(building->facts, calls->calls[i].from) && is_function(building->facts, calls->calls[i].to))
+        if (is_named(building->facts, calls->calls[i].from) && is_named(building->facts, calls->calls[i].to))
             arcs[count++] = (struct wp_arc){calls->calls[i].from, calls->calls[i].to};
     if (!rc)
         rc = wp_components(arcs, count, calls->frame_count, building->component);
@@ -107,10 +114,10 @@ static void enter(struct building *building, uint32_t node)
         call->inside_ns += at->total_ns;
     if (call && !inside && building->is_primary[at->parent])
         call->callee_ns += at->total_ns;
-    if (call && !inside && building->is_primary[node] && is_function(building->facts, to)) {
+    if (call && !inside && building->is_primary[node] && is_function(building->facts, to))
         call->caller_ns += at->total_ns;
+    if (!building->open_frame[to]++ && is_function(building->facts, to))
         calls->places[calls->place_count++] = (struct wp_call_place){to, node, at->total_ns};
-    }
     building->open[building->component[to]]++;
     if (call)
         building->open_call[building->call[node]]++;
@@ -125,6 +132,7 @@ static void walk(struct building *building)
     for (uint32_t i = 1; i < flame->count; i++) {
         for (; top && flame->nodes[top].end <= i; top = flame->nodes[top].parent) {
             building->open[building->component[frame_of(building, top)]]--;
+            building->open_frame[frame_of(building, top)]--;
             if (building->call[top] != NO_CALL)
                 building->open_call[building->call[top]]--;
         }
@@ -264,12 +272,13 @@ static int allocate(struct building *building)
     calls->clique = calloc(frames, sizeof(*calls->clique));
     calls->rank = calloc(frames, sizeof(*calls->rank));
     building->component = calloc(frames, sizeof(*building->component));
+    building->open_frame = calloc(frames, sizeof(*building->open_frame));
     building->open = calloc(frames, sizeof(*building->open));
     building->call = calloc(nodes, sizeof(*building->call));
     building->open_call = calloc(nodes, sizeof(*building->open_call));
     building->is_primary = calloc(nodes, sizeof(*building->is_primary));
     return calls->calls && calls->by_caller && calls->places && calls->first_caller && calls->first_callee &&
-        calls->first_place && calls->clique && calls->rank && building->component && building->open && building->call &&
+        calls->first_place && calls->clique && calls->rank && building->component && building->open_frame && building->open && building->call &&
         building->open_call && building->is_primary ? 0 : -ENOMEM;
 }
 
@@ -293,6 +302,7 @@ int wp_calls_build(struct wp_calls *calls, const struct wp_facts *facts, struct 
     wp_intmap_fini(&building.index);
     free(building.component);
     free(building.call);
+    free(building.open_frame);
     free(building.open);
     free(building.open_call);
     free(building.is_primary);

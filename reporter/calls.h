@@ -27,7 +27,7 @@ struct wp_clique {
     uint64_t entry_ns;
 };
 
-/* Where a clique or a lone function is entered. */
+/* Where a function stands, the outermost on a stack. */
 struct wp_call_place {
     uint32_t frame, node;    /* node of the flame */
     uint64_t ns;

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp_link *link)
 {
@@ -146,7 +147,7 @@ static void put_bar_part(struct wp_buffer *out, enum wp_page_kind from, unsigned
     wp_buffer_printf(out, "<svg x=\"%.3f%%\" width=\"%.3f%%\" height=\"100%%\"><title>%s: %s</title>"
         "<rect class=\"c-%s\" width=\"100%%\" height=\"100%%\"/>", x, width, title, text,
         wp_category_key((enum wp_category)category));
-    if (labelled && width > 14)
+    if (labelled && width * 10.6 > 8.4 * (double)strlen(title) + 20) /* of a bar of 1060 pixels */
         wp_buffer_printf(out, "<text class=\"on-%s\" x=\"12\" y=\"50%%\" dy=\"0.35em\">%s</text>",
             wp_category_key((enum wp_category)category), title);
     wp_buffer_puts(out, link->set ? "</svg></a>\n" : "</svg>\n");

@@ -79,8 +79,7 @@ static void put_call(struct wp_display *display, const struct wp_facts *facts, c
     put_end(display, facts, calls, &row[0], other, call);
     if (!ns)
         row[0].note = call->from == call->to ? "itself, recursion folded" : "same clique, folded";
-    row[1].number = ns ? ns : call->inside_ns;
-    row[2].number = ns;
+    row[1].number = row[2].number = ns ? ns : call->inside_ns;
 }
 
 static void add_callers(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls,
@@ -212,7 +211,7 @@ int wp_page_function(struct wp_display *display, const struct wp_facts *facts, c
     if (part == 1)
         wp_display_add(display, WP_ITEM_PARAGRAPH, "The callers' times add up to a function's inclusive time; so do its running time "
             "and the times of what it calls and waits in. A stack counts once however often the function stands on it: calls "
-            "inside a clique of functions that call each other are folded, and listed without a share.");
+            "inside a clique of functions that call each other are folded, and not part of these sums.");
     if (part == 1)
         add_cliques(display, facts, calls);
     for (size_t i = first; i < end; i++)

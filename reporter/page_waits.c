@@ -7,6 +7,8 @@
 
 #define DRAWN_PARTIES 14u
 #define DRAWN_WAITS 40u
+#define LEAST_DRAWN 80u      /* a wait below this part of the longest is not drawn */
+#define NONE UINT32_MAX
 #define TABLE_ROWS 1000u
 #define NAME_BYTES 80u
 
@@ -33,17 +35,45 @@ static struct wp_link wait_link(struct wp_display *display, const struct wp_fact
         wp_pool_printf(&display->pool, "node=%08" PRIx32, wait->permalink)) : (struct wp_link){0};
 }
 
-static void put_boxes(struct wp_display *display, const struct wp_facts *facts, const struct wp_wait_graph *waits,
-    struct wp_graph *graph)
+static void put_box(struct wp_display *display, const struct wp_facts *facts, const struct wp_party *party, struct wp_box *box)
 {
     static const enum wp_box_kind kinds[] = {[WP_PARTY_PROCESS] = WP_BOX_PROCESS, [WP_PARTY_DISK] = WP_BOX_DISK,
         [WP_PARTY_PEER] = WP_BOX_PEER, [WP_PARTY_UNKNOWN] = WP_BOX_UNKNOWN, [WP_PARTY_HOST] = WP_BOX_HOST};
-    for (uint32_t i = 0; i < graph->box_count; i++) {
-        const struct wp_party *party = &waits->parties[i];
-        const char *note = party->waited_for_ns ? wp_pool_printf(&display->pool, "waited for %s",
-            wp_human_duration(&display->pool, party->waited_for_ns)) : party->is_base && party->kind == WP_PARTY_PROCESS ? "process of interest" : "";
-        graph->boxes[i] = (struct wp_box){kinds[party->kind], party_name(display, party), note, party->is_base, party->knot > 0,
-            party_link(display, facts, party)};
+    const char *note = party->waited_for_ns ? wp_pool_printf(&display->pool, "waited for %s",
+        wp_human_duration(&display->pool, party->waited_for_ns)) : party->is_base && party->kind == WP_PARTY_PROCESS
+        ? "process of interest" : "";
+    *box = (struct wp_box){kinds[party->kind], party_name(display, party), note,
+        party->is_base && party->waited_ns >= party->waited_for_ns, party->knot > 0, party_link(display, facts, party)};
+}
+
+/* The box of a party, made if there is room; NONE when not. `boxes` is by party, the number + 1. */
+static uint32_t box_of(struct wp_display *display, const struct wp_facts *facts, const struct wp_wait_graph *waits,
+    struct wp_graph *graph, uint32_t *boxes, uint32_t party)
+{
+    if (!boxes[party] && graph->box_count == DRAWN_PARTIES)
+        return NONE;
+    if (!boxes[party]) {
+        put_box(display, facts, &waits->parties[party], &graph->boxes[graph->box_count]);
+        boxes[party] = ++graph->box_count;
+    }
+    return boxes[party] - 1;
+}
+
+static void put_arrows(struct wp_display *display, const struct wp_facts *facts, const struct wp_wait_graph *waits,
+    struct wp_graph *graph, uint32_t *boxes)
+{
+    for (uint32_t i = 0; i < waits->wait_count && graph->arrow_count < DRAWN_WAITS; i++) {
+        const struct wp_wait *wait = &waits->waits[i];
+        if (wait->from == wait->to || wait->ns < waits->waits[0].ns / LEAST_DRAWN)
+            continue;
+        uint32_t from = box_of(display, facts, waits, graph, boxes, wait->from);
+        uint32_t to = from == NONE ? NONE : box_of(display, facts, waits, graph, boxes, wait->to);
+        if (to == NONE)
+            continue;
+        const char *time = wp_human_duration(&display->pool, wait->ns);
+        graph->arrows[graph->arrow_count++] = (struct wp_arrow){from, to, wait->ns, time,
+            wp_pool_printf(&display->pool, "%s waits %s for %s", party_name(display, &waits->parties[wait->from]), time,
+                party_name(display, &waits->parties[wait->to])), wait->knot > 0, wait_link(display, facts, wait)};
     }
 }
 
@@ -52,29 +82,20 @@ static void add_graph(struct wp_display *display, const struct wp_facts *facts, 
 {
     struct wp_pool *pool = &display->pool;
     struct wp_graph *graph = wp_pool_alloc(pool, sizeof(*graph));
-    if (!graph)
+    uint32_t *boxes = wp_pool_alloc(pool, (waits->party_count + 1u) * sizeof(*boxes));
+    if (!graph || !boxes)
         return;
-    graph->box_count = waits->party_count < DRAWN_PARTIES ? waits->party_count : DRAWN_PARTIES;
-    graph->boxes = wp_pool_alloc(pool, (graph->box_count + 1u) * sizeof(*graph->boxes));
+    graph->boxes = wp_pool_alloc(pool, DRAWN_PARTIES * sizeof(*graph->boxes));
     graph->arrows = wp_pool_alloc(pool, DRAWN_WAITS * sizeof(*graph->arrows));
     if (!graph->boxes || !graph->arrows)
         return;
-    put_boxes(display, facts, waits, graph);
-    for (uint32_t i = 0; i < waits->wait_count && graph->arrow_count < DRAWN_WAITS; i++) {
-        const struct wp_wait *wait = &waits->waits[i];
-        if (wait->from >= graph->box_count || wait->to >= graph->box_count || wait->from == wait->to)
-            continue;
-        const char *time = wp_human_duration(pool, wait->ns);
-        graph->arrows[graph->arrow_count++] = (struct wp_arrow){wait->from, wait->to, wait->ns, time,
-            wp_pool_printf(pool, "%s waits %s for %s", party_name(display, &waits->parties[wait->from]), time,
-                party_name(display, &waits->parties[wait->to])), wait->knot > 0, wait_link(display, facts, wait)};
-    }
-    struct wp_item *item = wp_display_add(display, WP_ITEM_GRAPH, label);
+    put_arrows(display, facts, waits, graph, boxes);
+    struct wp_item *item = graph->box_count ? wp_display_add(display, WP_ITEM_GRAPH, label) : NULL;
     if (item)
         item->graph = graph;
-    if (waits->party_count > graph->box_count)
-        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "The %u that most time went through; the table has all %u.",
-            graph->box_count, waits->party_count));
+    if (graph->arrow_count && waits->wait_count > graph->arrow_count)
+        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "The %u longest waits; the table has all %u.",
+            graph->arrow_count, waits->wait_count));
 }
 
 /* `hosts` waits have messages where those of processes have pieces. */

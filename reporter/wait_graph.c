@@ -245,8 +245,6 @@ static int compare_parties(const void *left, const void *right, void *context)
 {
     const struct wp_party *parties = context, *a = &parties[*(const uint32_t *)left], *b = &parties[*(const uint32_t *)right];
     uint64_t a_ns = a->waited_ns + a->waited_for_ns, b_ns = b->waited_ns + b->waited_for_ns;
-    if (a->is_base != b->is_base)
-        return a->is_base ? -1 : 1;
     if (a_ns != b_ns)
         return a_ns > b_ns ? -1 : 1;
     int order = strcmp(a->name, b->name);
