@@ -6,11 +6,12 @@
 #include "reporter/format_html.h"
 #include "reporter/format_json.h"
 #include "reporter/page.h"
-#include "reporter/site_tree.h"
+#include "reporter/site_reuse.h"
 #include "reporter/view_data.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct site {
@@ -19,6 +20,7 @@ struct site {
     struct wp_release_order order;
     struct wp_site_tree tree;
     struct wp_site_summary summary;
+    struct wp_site_reuse reuse;
     struct wp_buffer main_json;   /* summary.json of the aggregate that speaks for the release, the last release seen */
     uint64_t main_total;
     bool main_found;
@@ -204,18 +206,54 @@ static int write_release(struct site *site, struct wp_release_summary *release, 
     return rc;
 }
 
+/* The pages of a release that did not change, and what the index says of it. -ENOENT: it must be built. */
+static int keep_release(struct site *site, struct wp_release_summary *release, const struct wp_state_row *row, struct wp_error *err)
+{
+    struct wp_buffer folder = {0};
+    if (!row || site->order.count == 1) /* the index of one release says more than is kept */
+        return -ENOENT;
+    wp_query_folder(&folder, release->id);
+    int rc = folder.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_tree_keep(&site->tree, (const char *)folder.data, err);
+    wp_buffer_fini(&folder);
+    if (!rc)
+        rc = wp_site_state_restore(row, &site->summary, release);
+    if (rc == -EBADMSG) { /* somebody else wrote that file: as if it were not there */
+        site->summary.aggregate_count -= release->aggregate_count;
+        release->first = release->last = NULL;
+        release->aggregate_count = 0;
+        return -ENOENT;
+    }
+    site->damaged += rc ? 0 : row->damaged;
+    return rc;
+}
+
+static int build_release(struct site *site, const struct wp_release_row *row, struct wp_release_summary *release,
+    struct wp_error *err);
+
 static int read_release(struct site *site, const struct wp_release_row *row, struct wp_error *err)
+{
+    const char *inputs, *baseline = row->baseline == SIZE_MAX ? NULL : site->order.rows[row->baseline].id;
+    const struct wp_state_row *before = wp_site_reuse_find(&site->reuse, row->id, baseline, &inputs);
+    struct wp_release_summary *release = wp_summary_release(&site->summary, row->id);
+    if (!release)
+        return wp_error_set(err, -ENOMEM, "out of memory for the index");
+    release->is_dirty = row->is_dirty;
+    release->baseline = baseline ? wp_pool_text(&site->summary.pool, baseline) : NULL;
+    int rc = keep_release(site, release, before, err);
+    if (rc == -ENOENT)
+        rc = build_release(site, row, release, err);
+    if (!rc)
+        wp_site_reuse_put(&site->reuse, release, inputs, row->last_ns);
+    return rc;
+}
+
+static int build_release(struct site *site, const struct wp_release_row *row, struct wp_release_summary *release,
+    struct wp_error *err)
 {
     struct wp_snapshot snapshot;
     char **aggregates = NULL;
     size_t count = 0;
     bool found = false;
-    struct wp_release_summary *release = wp_summary_release(&site->summary, row->id);
-    if (!release)
-        return wp_error_set(err, -ENOMEM, "out of memory for the index");
-    release->is_dirty = row->is_dirty;
-    release->baseline = row->baseline == SIZE_MAX ? NULL
-        : wp_pool_text(&site->summary.pool, site->order.rows[row->baseline].id);
     site->main_found = false;
     wp_buffer_clear(&site->main_json);
     int rc = wp_snapshot_begin(&snapshot, &site->stores, row->id, err);
@@ -249,7 +287,10 @@ static int read_release(struct site *site, const struct wp_release_row *row, str
 static int read_stores(struct site *site, struct wp_error *err)
 {
     bool found = false;
-    int rc = wp_release_order_read(&site->order, &site->stores, &site->options->order, err);
+    struct wp_order_options order = site->options->order;
+    order.known_time = wp_site_reuse_time;
+    order.known_context = &site->reuse;
+    int rc = wp_release_order_read(&site->order, &site->stores, &order, err);
     for (size_t i = 0; i < site->order.count && !rc; i++) {
         if (site->options->release && strcmp(site->options->release, site->order.rows[i].id))
             continue;
@@ -286,6 +327,28 @@ static int write_assets(struct site *site, struct wp_error *err)
     return rc;
 }
 
+static int write_all(struct site *site, struct wp_site_result *result, struct wp_error *err)
+{
+    int rc = write_assets(site, err);
+    if (!rc)
+        rc = read_stores(site, err);
+    if (!rc)
+        rc = write_index(site, err);
+    if (!rc)
+        rc = write_buffer(site, WP_SITE_STATE, wp_site_reuse_state(&site->reuse), err);
+    *result = (struct wp_site_result){site->summary.release_count, site->summary.aggregate_count, site->tree.written,
+        site->tree.kept, site->damaged};
+    char *out = rc ? NULL : strdup(site->tree.out);
+    if (rc)
+        wp_tree_abort(&site->tree);
+    else
+        rc = wp_tree_commit(&site->tree, err);
+    if (!rc && out)
+        wp_site_reuse_stamp(&site->reuse, out);
+    free(out);
+    return rc;
+}
+
 int wp_site_write(const struct wp_site_options *options, struct wp_site_result *result, struct wp_error *err)
 {
     struct site site = {.options = options};
@@ -294,19 +357,12 @@ int wp_site_write(const struct wp_site_options *options, struct wp_site_result *
     if (rc)
         return rc;
     rc = wp_tree_begin(&site.tree, options->out, options->wait, err);
-    if (!rc) {
-        rc = write_assets(&site, err);
-        if (!rc)
-            rc = read_stores(&site, err);
-        if (!rc)
-            rc = write_index(&site, err);
-        *result = (struct wp_site_result){site.summary.release_count, site.summary.aggregate_count, site.tree.written,
-            site.tree.kept, site.damaged};
-        if (rc)
-            wp_tree_abort(&site.tree);
-        else
-            rc = wp_tree_commit(&site.tree, err);
-    }
+    if (!rc)
+        rc = wp_site_reuse_begin(&site.reuse, options, &site.stores, &site.tree, err);
+    if (!rc && !wp_site_reuse_all(&site.reuse, options, &site.tree, result))
+        rc = write_all(&site, result, err);
+    wp_tree_abort(&site.tree);
+    wp_site_reuse_end(&site.reuse);
     wp_buffer_fini(&site.main_json);
     wp_summary_fini(&site.summary);
     wp_release_order_fini(&site.order);

@@ -41,6 +41,8 @@ struct wp_site_summary {
 
 /* Appends, the newest release first; NULL when out of memory (site->pool.failed). */
 struct wp_release_summary *wp_summary_release(struct wp_site_summary *site, const char *id);
+/* An empty row of the release, to be filled. */
+struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct wp_release_summary *release);
 struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct wp_release_summary *release,
     const struct wp_facts *facts);
 /* The aggregate that speaks for a release: "main", else the one of the largest total (the first of equals). */
