@@ -223,6 +223,8 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         break;
     case WP_ITEM_BAR:
     case WP_ITEM_CURVE:
+    case WP_ITEM_GRAPH:
+    case WP_ITEM_OVER_TIME:
     case WP_ITEM_VIEW:
     case WP_ITEM_DETAILS:
     case WP_ITEM_END:

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/escape.h"
 #include "reporter/humanize.h"
 #include "reporter/page.h"
 #include "reporter/stack_text.h"
@@ -24,16 +23,6 @@ static int compare_cells(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b; /* the flame's own order breaks ties */
 }
 
-static struct wp_link process_link(struct wp_display *display, const struct wp_facts *facts, const char *name)
-{
-    struct wp_buffer buffer = {0};
-    wp_buffer_puts(&buffer, "process=");
-    wp_escape_url(&buffer, name);
-    const char *fragment = wp_pool_text(&display->pool, buffer.data ? (const char *)buffer.data : "");
-    wp_buffer_fini(&buffer);
-    return wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate, fragment);
-}
-
 /* Where "path:[name]" leads: to the control path that stands on the ground by itself, else to all of that process; none for
  * other frames. */
 static struct wp_link path_link(struct wp_display *display, const struct wp_facts *facts, uint32_t frame)
@@ -48,7 +37,7 @@ static struct wp_link path_link(struct wp_display *display, const struct wp_fact
             !strcmp(wp_facts_frame_name(facts, flame->nodes[base].frame), name))
             return wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate,
                 wp_pool_printf(&display->pool, "node=%08" PRIx32, flame->nodes[base].permalink));
-    return process_link(display, facts, name);
+    return wp_page_flame_link(display, facts, "process", name);
 }
 
 static void add_stacks(struct wp_display *display, const struct wp_facts *facts)
@@ -199,7 +188,8 @@ static void add_threads(struct wp_display *display, const struct wp_facts *facts
             continue;
         row[0].text = wp_pool_clip(&display->pool, trace_text(trace, thread->comm), 80);
         row[0].note = thread->is_base ? "process of interest" : NULL;
-        row[0].link = process_link(display, facts, wp_pool_printf(&display->pool, "[%s]", row[0].text));
+        row[0].link = wp_page_flame_link(display, facts, "process",
+            wp_pool_printf(&display->pool, "[%s]", row[0].text));
         row[1].number = thread->pid;
         row[2].number = thread->tid;
         row[3].text = wp_pool_clip(&display->pool, trace_text(trace, thread->host), 80);

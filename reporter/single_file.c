@@ -36,12 +36,18 @@ static void section_name(char *name, size_t room, enum wp_page_kind page, const 
     wp_buffer_fini(&path);
 }
 
+/* One that rests on two releases, and the many parts about functions, are of the site alone. */
+static bool is_here(int page)
+{
+    return page != WP_PAGE_COMPARE && page != WP_PAGE_FUNCTION;
+}
+
 static bool is_section(const struct writer *writer, const char *name, size_t size)
 {
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES; page++) {
         char other[32];
         section_name(other, sizeof(other), (enum wp_page_kind)page, writer->facts);
-        if (page != WP_PAGE_COMPARE && strlen(other) == size && !strncmp(other, name, size))
+        if (is_here(page) && strlen(other) == size && !strncmp(other, name, size))
             return true;
     }
     return false;
@@ -61,6 +67,8 @@ static void put_address(struct writer *writer, const char *address, const char *
     wp_buffer_puts(writer->out, "#page=");
     if (file + name <= path_end && is_section(writer, file, name))
         wp_buffer_append(writer->out, file, name);
+    else if (!strncmp(file, "function", 8)) /* one of them stands in the table of all */
+        wp_buffer_puts(writer->out, "functions");
     else
         wp_buffer_puts(writer->out, "overview");
     if (hash && hash + 1 < end) {
@@ -160,7 +168,7 @@ static void put_top(struct writer *writer)
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES; page++) {
         char name[32];
         section_name(name, sizeof(name), (enum wp_page_kind)page, writer->facts);
-        if (page != WP_PAGE_COMPARE)
+        if (is_here(page))
             wp_buffer_printf(out, "<a href=\"#page=%s\"><bdi>%s</bdi></a>\n", name, wp_page_title((enum wp_page_kind)page));
     }
     wp_buffer_puts(out, "</nav>\n<main id=\"main\">\n");
@@ -210,7 +218,7 @@ int wp_single_file(struct wp_buffer *out, const struct wp_facts *facts, struct w
     put_head(&writer);
     put_top(&writer);
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
-        if (page != WP_PAGE_COMPARE) /* that one rests on two releases */
+        if (is_here(page))
             rc = put_section(&writer, (enum wp_page_kind)page, err);
     wp_buffer_puts(out, "</main>\n<footer>Made by Wakepath: where did the time go, and who was being waited for?</footer>\n");
     if (!rc)

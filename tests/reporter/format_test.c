@@ -182,6 +182,19 @@ static void check_html(const struct wp_buffer *html)
         assert_true(html->data[i] >= 0x20 || html->data[i] == '\n');
 }
 
+static void build_page(struct wp_display *display, const struct wp_facts *facts, int page)
+{
+    struct wp_calls calls;
+    wp_display_init(display, &(struct wp_query){(enum wp_page_kind)page, "v1", "main"});
+    if (page != WP_PAGE_FUNCTION) {
+        assert_int_equal(wp_page_build(display, facts, NULL), 0);
+        return;
+    }
+    assert_int_equal(wp_calls_build(&calls, facts, NULL), 0);
+    assert_int_equal(wp_page_function(display, facts, &calls, 1, NULL), 0);
+    wp_calls_fini(&calls);
+}
+
 static void hostile_names_stay_text_on_every_page(void **state)
 {
     (void)state;
@@ -192,8 +205,7 @@ static void hostile_names_stay_text_on_every_page(void **state)
             continue;
         struct wp_display display;
         struct wp_buffer html = {0}, text = {0};
-        wp_display_init(&display, &(struct wp_query){(enum wp_page_kind)page, "v1", "main"});
-        assert_int_equal(wp_page_build(&display, &facts, NULL), 0);
+        build_page(&display, &facts, page);
         assert_int_equal(wp_format_html(&html, &display, NULL), 0);
         check_html(&html);
         assert_true(html.size < 2000000); /* 10 KB names are cut */

@@ -199,7 +199,7 @@ class Prune(StoreCase):
         self.assertGreater(min(counts), 20)
 
     def test_death_at_any_moment(self):
-        """kill -9 in the midst of pruning: as before or as after, and nothing is left lying about."""
+        """kill -9 in the midst of pruning: each of its steps is before or after, and nothing is left lying about."""
         kept = [f"time:main:{ago(day, hour)}:{day + hour}" for day in (0, 40, 41, 42) for hour in range(8)]
         for turn in range(25):
             root = f"{self.holder.name}/k{turn}"
@@ -214,7 +214,7 @@ class Prune(StoreCase):
             self.assertEqual(self.total("v1", "main", root), total)
             reports = len([key for key in self.keys(root) if "/report." in key])
             blobs = len([key for key in self.keys(root) if "/__source__/" in key])
-            self.assertIn((reports, blobs), ((32, 20), (11, 0)))
+            self.assertIn((reports, blobs), ((32, 20), (32, 0), (11, 0)))
             self.says(0, "prune", root, "--now", str(NOW))
             self.assertEqual(sorted(os.listdir(root)), ["v1", "~store.lock"])
             self.assertLess(os.stat(root + "/v1/data.mdb").st_size, 300000)
