@@ -133,24 +133,28 @@ static void on_far_path(struct wp_explainer *x, const struct far *far, uint32_t 
 }
 
 /*
- * The request was sent and not yet read: up to what its reader last did on another connection it was busy with others,
- * however many sleeps part that from this; since then it was on its way to the request.
+ * The request was sent and not yet read: first it was on its way. Then, up to what its reader last did on another connection, the
+ * reader was busy with others, however many sleeps part that from this; since then it was on its way to the request.
  */
 static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
     const struct wp_receive *read, uint64_t from, uint64_t to)
 {
     uint64_t others = read->others_ns ? here(far, read->others_ns) : 0;
+    uint64_t arrived = read->arrived_ns ? here(far, read->arrived_ns) : from;
     if (others > to)
         others = to;
     if (read->thread && others > from) {
         if (others < to)
             on_far_thread(x, wait, far, node, read->thread, others, to, true);
-        on_far_path(x, far, node, read->thread, from, others);
+        arrived = arrived < from + slack(x, far) ? from : arrived < others ? arrived : others;
+        on_far_path(x, far, node, read->thread, arrived, others);
+        to = arrived;
     } else if (read->thread && from < to) {
         on_far_thread(x, wait, far, node, read->thread, from, to, false);
-    } else if (from < to) {
-        wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, from, to, NULL);
+        return;
     }
+    if (from < to)
+        wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, from, to, NULL);
 }
 
 /* The sender's time back to the request that it answers (read there at some time), or back to `from`. */
