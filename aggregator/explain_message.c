@@ -198,29 +198,19 @@ static uint64_t went_out(const struct far *far, const struct wp_send *send, uint
     return !slice->in_ns || slice->in_ns >= sent ? slice->out_ns : sent; /* still in the call, asleep: it sent before that */
 }
 
-void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+static void explain_message(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
+    uint64_t from, uint64_t to)
 {
-    uint32_t socket = wait->slice->cause_d;
     uint64_t arrival = wait->slice->wake_ns;
-    struct far far;
-    char name[160];
-    wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket), name, sizeof(name) - 32);
-    if (!find_far(x, socket, wait->slice->cause_a, arrival, &far)) {
-        size_t length = strlen(name);
-        snprintf(name + length, sizeof(name) - length, " (%s)", far.missing);
-        wp_wait_label(x, wait, WP_STYLE_NET, name, WP_REMOTE_NOT_TRACED, from, to);
-        return;
-    }
-    uint32_t node = wp_explain_label(x, wait->node, WP_STYLE_NET, name);
     struct wp_send send = {0};
     bool is_connecting = wait->slice->syscall == SYSCALL_CONNECT + 1; /* the other kernel answers, nobody there need run */
-    if (!is_connecting && !find_send(wait, &far, &send)) {
+    if (!is_connecting && !find_send(wait, far, &send)) {
         wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "nothing sent matches what arrived");
         return;
     }
-    struct wp_crossed crossed = {.from = far.host, .to = x->host, .waited_ns = to - from, .bound_ns = far.clock.bound_ns};
-    uint64_t sent = is_connecting ? from : here(&far, went_out(&far, &send, there(&far, arrival)));
-    if (sent < from + slack(x, &far))
+    struct wp_crossed crossed = {.from = far->host, .to = x->host, .waited_ns = to - from, .bound_ns = far->clock.bound_ns};
+    uint64_t sent = is_connecting ? from : here(far, went_out(far, &send, there(far, arrival)));
+    if (sent < from + slack(x, far))
         sent = from;
     if (sent > arrival)
         sent = arrival;
@@ -230,7 +220,26 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
         crossed.transit_ns = to - low;
         to = low;
     }
-    if (far.host != x->host && x->crossed)
+    if (far->host != x->host && x->crossed)
         x->crossed(x->context, &crossed);
-    on_sender(x, wait, &far, node, socket, send.thread, from, to);
+    on_sender(x, wait, far, node, wait->slice->cause_d, send.thread, from, to);
+}
+
+void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+{
+    uint32_t socket = wait->slice->cause_d;
+    struct far far;
+    char name[160];
+    wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket), name, sizeof(name) - 32);
+    if (!find_far(x, socket, wait->slice->cause_a, wait->slice->wake_ns, &far)) {
+        size_t length = strlen(name);
+        snprintf(name + length, sizeof(name) - length, " (%s)", far.missing);
+        wp_wait_label(x, wait, WP_STYLE_NET, name, WP_REMOTE_NOT_TRACED, from, to);
+        return;
+    }
+    /* What the other host lost may be what this wait rests on. */
+    bool is_doubtful = far.host != x->host && wp_fleet_has_drops(x->fleet, far.host, there(&far, from), there(&far, to));
+    x->doubts += is_doubtful;
+    explain_message(x, wait, &far, wp_explain_label(x, wait->node, WP_STYLE_NET, name), from, to);
+    x->doubts -= is_doubtful;
 }

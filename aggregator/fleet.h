@@ -35,6 +35,8 @@ struct wp_fleet_host {
     uint64_t heard_ns;            /* when its collector last said something, aggregator's clock */
     int64_t align_ns;             /* its time + align = about the time of the others that it talks to; for pacing alone */
     bool is_aligned;
+    bool (*has_drops)(const void *session, uint64_t start_ns, uint64_t end_ns); /* lost events in that stretch? NULL: none */
+    const void *session;          /* borrowed */
     bool is_over;                 /* nothing more will come */
     bool is_resolved;             /* and all of it has been accounted for */
 };
@@ -65,6 +67,9 @@ void wp_fleet_leave(struct wp_fleet *fleet, uint32_t host);
 int wp_fleet_aggregate(struct wp_fleet *fleet, const char *name, const char *release);
 /* What to add to a time of one host to get the other's; false: their clocks have not been compared. */
 bool wp_fleet_offset(struct wp_fleet *fleet, uint32_t from, uint64_t at_ns, uint32_t to, struct wp_offset *offset);
+
+/* True when that host lost events in that stretch of its own clock. */
+bool wp_fleet_has_drops(const struct wp_fleet *fleet, uint32_t host, uint64_t start_ns, uint64_t end_ns);
 
 /* --- pacing: an explanation needs what the others did --- */
 

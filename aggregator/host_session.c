@@ -121,6 +121,8 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     session->has_joined = !rc;
     if (rc)
         goto fail;
+    session->fleet->hosts[session->home].has_drops = has_drops;
+    session->fleet->hosts[session->home].session = session;
     rc = -ENOMEM;
     session->timeline.identity_made = wp_membership_of;
     session->timeline.context = session;

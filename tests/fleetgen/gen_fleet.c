@@ -153,7 +153,7 @@ static void begin_host(void *context, uint64_t number)
     for (uint32_t i = 0; i < fleet->worker_count; i++)
         if (fleet->workers[i]->thread->host == host) {
             fleet->workers[i]->root.since_ns = fleet->sim.now_ns;
-            fleet->workers[i]->root.until_ns = fleet->end_ns;
+            fleet->workers[i]->root.until_ns = UINT64_MAX;
         }
 }
 
@@ -161,6 +161,9 @@ static void end_host(void *context, uint64_t number)
 {
     struct gen_fleet *fleet = context;
     gen_host_end(fleet->hosts[number]);
+    for (uint32_t i = 0; i < fleet->worker_count; i++) /* a sleep that has not ended is not accounted for */
+        if (fleet->workers[i]->thread->host->number == number)
+            fleet->workers[i]->root.until_ns = 0;
 }
 
 static void start_worker(void *context, uint64_t number)
