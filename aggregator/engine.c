@@ -43,7 +43,7 @@ struct wp_engine {
     struct wp_batch batch;      /* decoded in place, kept for its storage */
     uint64_t last_commit_ns, messages;
     uint64_t round_ns;          /* how far those that are replayed together have come, in rounds */
-    bool has_progress;          /* of those, since the last step */
+    uint64_t turn_ns;           /* when one of those had its turn last, 0 never */
 };
 
 int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *options, const struct wp_logger *logger,
@@ -335,7 +335,7 @@ int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *er
     struct seat *seat = next_seat(engine, &age_ns);
     if (!seat)
         return 0;
-    engine->has_progress = true;
+    engine->turn_ns = engine->fleet->now_ns;
     if (age_ns / engine->options.session.epoch_ns != engine->round_ns) { /* all of them have told of an epoch more */
         engine->round_ns = age_ns / engine->options.session.epoch_ns;
         resolve_blocked(engine);
@@ -357,10 +357,12 @@ int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *er
 
 void wp_engine_step(struct wp_engine *engine, uint64_t now_ns)
 {
+    bool is_in_turn = false; /* what comes out must not depend on when a step falls */
     engine->fleet->now_ns = now_ns;
-    if (!engine->has_progress)
+    for (uint32_t i = 0; i < engine->count && !is_in_turn; i++)
+        is_in_turn = lines_up(engine, &engine->seats[i]);
+    if (!is_in_turn || now_ns > engine->turn_ns + engine->fleet->give_up_ns)
         resolve_blocked(engine);
-    engine->has_progress = false;
 }
 
 void wp_engine_probes(struct wp_engine *engine, uint64_t now_ns, void (*probe)(void *context, uint32_t peer), void *context)

@@ -19,9 +19,11 @@ static void count_read(void *context, const struct gen_end *end, uint64_t bytes)
 {
     struct gen_fleet *fleet = context;
     const struct gen_end *from = &end->stream->ends[end == &end->stream->ends[0]];
-    uint32_t row, to = end->host->number, other = from->host && from->host->is_recording ? from->host->number : UINT32_MAX;
+    uint32_t row, to = end->host->number, other = from->host && (from->host->is_recording || from->host->is_over) ? from->host->number : UINT32_MAX;
     struct wp_intkey key = {(uint64_t)to << 32 | other, 0};
-    if (!end->host->is_recording || other == to)
+    const struct gen_loss *loss = &end->host->loss;
+    bool is_lost = fleet->sim.now_ns >= loss->from_ns && fleet->sim.now_ns < loss->to_ns;
+    if (!end->host->is_recording || other == to || is_lost)
         return;
     if (!wp_intmap_get(&fleet->pair_index, key, &row)) {
         row = fleet->pair_count++;
