@@ -436,9 +436,12 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
             if (!seat->is_committed)
                 engine->ended++;
             seat->is_committed = true;
-            if (wp_fleet_may_leave(engine->fleet, seat->session->home))
-                finish(engine, seat);
         }
+    }
+    for (uint32_t i = 0; i < engine->count; i++) { /* when all have said what they read from it */
+        struct seat *seat = &engine->seats[i];
+        if (seat->is_committed && seat->session && wp_fleet_may_leave(engine->fleet, seat->session->home))
+            finish(engine, seat);
     }
     return 0;
 }

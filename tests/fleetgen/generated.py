@@ -48,8 +48,15 @@ def replay(binaries, captures, store, *options, timeout=120):
         try:
             if not os.read(down, 6):
                 raise RuntimeError("the aggregator did not start")
-            senders = [subprocess.Popen([binaries + "/wakepath-collector", "--source", "capture:" + capture, "--connect", endpoint,
-                                         "--spool", "none", "--log-level", "warn"]) for capture in captures]
+            for capture in captures: # one after the other: the same order, the same bytes
+                heard, said = os.pipe()
+                senders.append(subprocess.Popen(
+                    [binaries + "/wakepath-collector", "--source", "capture:" + capture, "--connect", endpoint, "--spool", "none",
+                     "--log-level", "warn", "--ready-fd", str(said)], pass_fds=[said]))
+                os.close(said)
+                if not os.read(heard, 6):
+                    raise RuntimeError("a collector did not start")
+                os.close(heard)
             codes = [sender.wait(timeout=timeout) for sender in senders] + [aggregator.wait(timeout=timeout)]
             if any(codes):
                 raise RuntimeError("a part failed: %s" % codes)
@@ -59,6 +66,18 @@ def replay(binaries, captures, store, *options, timeout=120):
                 if child.poll() is None:
                     child.kill()
                 child.wait()
+
+
+def network(binaries, store, release="unversioned"):
+    """{(from, to): {"messages": n, ...}} as the aggregator counted what was read; from nobody known: ""."""
+    text = subprocess.run([binaries + "/wakepath-store", "metadata", "ls", store + "/" + release], check=True, capture_output=True,
+                          text=True).stdout
+    found = {}
+    for line in text.splitlines():
+        words = line.split(":")[0].split(".")
+        if words[0] == "network":
+            found.setdefault((words[2] if len(words) == 4 else "", words[1]), {})[words[-1]] = int(line.split(":")[1])
+    return found
 
 
 def say(binaries, store, form, release="unversioned", aggregate="web"):
