@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fleetgen --out DIR [--seed N] [--seconds S] [--plan FILE] [--release ID] [--frequency HZ]: a fleet that never was. Writes a capture
+ * fleetgen --out DIR [--seed N] [--world N] [--seconds S] [--plan FILE] [--release ID] [--frequency HZ]: a fleet that never was. Writes a capture
  * a host (DIR/hN.capture), as its collector would have, and DIR/truth.json: where the time of the base service really went,
- * what was read from whom, how the clocks stood. The same seed and plan give the same bytes. gen_plan.h says what a plan is.
+ * what was read from whom, how the clocks stood. The same seed and plan give the same bytes; the same world,
+ * the same hosts, clocks and connections. gen_plan.h says what a plan is.
  */
 #include "collector/capture_writer.h"
 #include "proto/frame.h"
@@ -82,7 +83,7 @@ static void read_plan(struct gen_plan *plan, const char *path)
 int main(int argc, char **argv)
 {
     static const struct option table[] = {{"out", 1, 0, 'o'}, {"seed", 1, 0, 's'}, {"seconds", 1, 0, 't'}, {"plan", 1, 0, 'p'},
-        {"release", 1, 0, 'r'}, {"frequency", 1, 0, 'f'}, {0}};
+        {"release", 1, 0, 'r'}, {"world", 1, 0, 'w'}, {"frequency", 1, 0, 'f'}, {0}};
     struct gen_fleet_options options = {.seed = 1, .duration_ns = 5000000000u, .sample_hz = 99};
     struct writer writer = {0};
     const char *plan_path = NULL;
@@ -91,6 +92,7 @@ int main(int argc, char **argv)
         switch (c) {
         case 'o': writer.folder = optarg; break;
         case 's': options.seed = strtoull(optarg, NULL, 10); break;
+        case 'w': options.world = strtoull(optarg, NULL, 10); break;
         case 't': options.duration_ns = (uint64_t)(strtod(optarg, NULL) * 1e9); break;
         case 'p': plan_path = optarg; break;
         case 'r': options.release = optarg; break;

@@ -42,10 +42,11 @@ struct gen_stream *gen_fleet_stream(struct gen_fleet *fleet, struct gen_replica 
 {
     const struct gen_plan *plan = &fleet->plan;
     struct gen_sim *sim = &fleet->sim;
-    struct gen_stream_options options = {.delay_ns = plan->delay_ns / 2 + gen_below(sim, (uint32_t)plan->delay_ns),
+    struct gen_sim way = {.seed = fleet->way_seed ^ (uint64_t)(client ? client->host->number : UINT32_MAX) << 32 ^ server->host->number};
+    struct gen_stream_options options = {.delay_ns = plan->delay_ns / 2 + gen_below(&way, (uint32_t)plan->delay_ns),
         .jitter_ns = plan->jitter_ns, .retransmit_per_mille = plan->retransmit_per_mille,
         .coalesce_per_mille = plan->coalesce_per_mille, .read_limit = plan->read_limit,
-        .backward_slower = gen_chance(sim, plan->asymmetric_per_mille), .is_translated = gen_chance(sim, plan->nat_per_mille),
+        .backward_slower = gen_chance(&way, plan->asymmetric_per_mille), .is_translated = gen_chance(sim, plan->nat_per_mille),
         .is_v6 = gen_chance(sim, plan->v6_per_mille)};
     options.is_old = is_first && gen_chance(sim, plan->old_per_mille);
     options.is_mapped = !options.is_v6 && gen_chance(sim, plan->v6_per_mille);
@@ -182,10 +183,12 @@ struct gen_fleet *gen_fleet_create(const struct gen_plan *plan, const struct gen
     fleet->options = *options;
     if (!fleet->options.origin_ns)
         fleet->options.origin_ns = GEN_ORIGIN_NS;
-    *sim = (struct gen_sim){.seed = options->seed, .now_ns = fleet->options.origin_ns};
+    *sim = (struct gen_sim){.seed = options->world ? options->world : options->seed, .now_ns = fleet->options.origin_ns};
+    fleet->way_seed = gen_random(sim);
     fleet->traffic = (struct gen_traffic){.read = count_read, .context = fleet};
     make_hosts(fleet);
     make_workers(fleet);
+    sim->seed = options->seed; /* what is there is there, what happens is another matter */
     fleet->begin_ns = sim->now_ns + WARM_NS + plan->stagger_ns + 1000000;
     fleet->end_ns = options->duration_ns ? fleet->begin_ns + options->duration_ns : UINT64_MAX;
     lose_some(fleet);

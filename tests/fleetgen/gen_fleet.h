@@ -19,6 +19,7 @@ struct gen_pair {
 
 struct gen_fleet_options {
     uint64_t seed, duration_ns, origin_ns;
+    uint64_t world;            /* seed of hosts, clocks, connections; 0: as seed */
     const char *release;
     uint32_t sample_hz;
     bool keeps_streams;        /* closed ones, for questions */
@@ -27,6 +28,7 @@ struct gen_fleet_options {
 struct gen_fleet {
     struct gen_sim sim;
     struct gen_plan plan;
+    uint64_t way_seed;         /* of the ways between hosts */
     struct gen_fleet_options options;
     struct gen_host **hosts;   /* plan.hosts, owned */
     struct gen_replica **replicas;
