@@ -30,6 +30,8 @@ struct end {
     uint32_t peer;              /* index of the other end, 0 unknown */
     uint32_t sent_end, arrived_end;
     uint32_t crossing;          /* its number in crossings, 0 none */
+    uint32_t alone, alone_ambiguous; /* reads that were counted while it had no peer */
+    uint64_t alone_bytes, alone_ambiguous_bytes;
     uint16_t tries;
     uint8_t has_sent, has_arrived, is_ambiguous, is_loopback;
 };
@@ -186,6 +188,74 @@ static void unchain(struct wp_connections *connections, struct wp_intkey key, ui
         wp_intmap_remove(&connections->index, key);
 }
 
+/* --- what was read --- */
+
+static struct wp_intkey traffic_key(uint32_t to, uint32_t from)
+{
+    return (struct wp_intkey){(uint64_t)to << 32 | from, 0};
+}
+
+static struct wp_traffic *traffic_row(struct wp_connections *connections, uint32_t to, uint32_t from)
+{
+    struct wp_intkey key = traffic_key(to, from);
+    uint32_t row;
+    if (wp_intmap_get(&connections->traffic_index, key, &row))
+        return &connections->traffic[row];
+    row = connections->traffic_count;
+    if (row == connections->traffic_room) {
+        uint32_t room = row ? row * 2 : 16;
+        struct wp_traffic *traffic = realloc(connections->traffic, room * sizeof(*traffic));
+        if (!traffic)
+            return NULL;
+        connections->traffic = traffic;
+        connections->traffic_room = room;
+    }
+    if (wp_intmap_put(&connections->traffic_index, key, row))
+        return NULL;
+    connections->traffic[connections->traffic_count++] = (struct wp_traffic){.to = to, .from = from};
+    return &connections->traffic[row];
+}
+
+static void count_read(struct wp_connections *connections, struct end *end, uint32_t bytes)
+{
+    uint32_t from = end->peer ? connections->ends[end->peer].host : NOBODY;
+    struct wp_traffic *traffic = end->is_loopback || from == end->host ? NULL : traffic_row(connections, end->host, from);
+    if (!traffic)
+        return;
+    traffic->messages++;
+    traffic->bytes += bytes;
+    if (end->peer)
+        return;
+    end->alone++;
+    end->alone_bytes += bytes;
+    if (!end->is_ambiguous)
+        return;
+    traffic->ambiguous++;
+    traffic->ambiguous_bytes += bytes;
+    end->alone_ambiguous++;
+    end->alone_ambiguous_bytes += bytes;
+}
+
+/* The other end is known now: what was read before that came from there. */
+static void count_again(struct wp_connections *connections, struct end *end)
+{
+    uint32_t from = connections->ends[end->peer].host;
+    struct wp_traffic *nobody = end->alone ? traffic_row(connections, end->host, NOBODY) : NULL;
+    if (nobody) {
+        nobody->messages -= end->alone;
+        nobody->bytes -= end->alone_bytes;
+        nobody->ambiguous -= end->alone_ambiguous;
+        nobody->ambiguous_bytes -= end->alone_ambiguous_bytes;
+    }
+    struct wp_traffic *traffic = nobody && from != end->host ? traffic_row(connections, end->host, from) : NULL;
+    if (traffic) {
+        traffic->messages += end->alone;
+        traffic->bytes += end->alone_bytes;
+    }
+    end->alone = end->alone_ambiguous = 0;
+    end->alone_bytes = end->alone_ambiguous_bytes = 0;
+}
+
 /* --- pairs --- */
 
 static void pair(struct wp_connections *connections, uint32_t one, uint32_t other)
@@ -194,6 +264,8 @@ static void pair(struct wp_connections *connections, uint32_t one, uint32_t othe
     a->peer = other;
     b->peer = one;
     a->is_ambiguous = b->is_ambiguous = 0;
+    count_again(connections, a);
+    count_again(connections, b);
     if (a->host == b->host)
         return;
     join_groups(connections, a->host, b->host);
@@ -355,11 +427,6 @@ void wp_connections_remove(struct wp_connections *connections, uint32_t host, ui
     connections->free = index;
 }
 
-static struct wp_intkey traffic_key(uint32_t to, uint32_t from)
-{
-    return (struct wp_intkey){(uint64_t)to << 32 | from, 0};
-}
-
 /* Its number will be another one's. */
 static void forget_traffic(struct wp_connections *connections, uint32_t host)
 {
@@ -401,33 +468,6 @@ static void learn_sequence(struct wp_connections *connections, uint32_t index, u
         return;
     }
     look_by_sequence(connections, index);
-}
-
-static void count_read(struct wp_connections *connections, const struct end *end, uint32_t bytes)
-{
-    uint32_t from = end->peer ? connections->ends[end->peer].host : NOBODY, row;
-    if (end->is_loopback || from == end->host)
-        return;
-    struct wp_intkey key = traffic_key(end->host, from);
-    if (!wp_intmap_get(&connections->traffic_index, key, &row)) {
-        row = connections->traffic_count;
-        if (row == connections->traffic_room) {
-            uint32_t room = row ? row * 2 : 16;
-            struct wp_traffic *traffic = realloc(connections->traffic, room * sizeof(*traffic));
-            if (!traffic)
-                return;
-            connections->traffic = traffic;
-            connections->traffic_room = room;
-        }
-        if (wp_intmap_put(&connections->traffic_index, key, row))
-            return;
-        connections->traffic[connections->traffic_count++] = (struct wp_traffic){.to = end->host, .from = from};
-    }
-    struct wp_traffic *traffic = &connections->traffic[row];
-    traffic->messages++;
-    traffic->bytes += bytes;
-    traffic->ambiguous += end->is_ambiguous;
-    traffic->ambiguous_bytes += end->is_ambiguous ? bytes : 0;
 }
 
 void wp_connections_event(struct wp_connections *connections, uint32_t host, const struct wp_event *event)

@@ -13,7 +13,7 @@ struct wp_engine_options {
     struct wp_host_session_options session;
     uint64_t timebox_s, commit_interval_ns;
     const char *resume;           /* folder of checkpoints; NULL: a session that outlives the aggregator begins anew */
-    uint32_t expected_hosts;      /* nothing is resolved before so many sessions have begun; for replays */
+    uint32_t expected_hosts;      /* nothing is resolved before so many sessions have begun; for replays, which are taken in step */
     uint64_t give_up_ns;          /* a host not heard for so long is not waited for */
 };
 
@@ -33,6 +33,8 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
     struct wp_error *err);
 /* Raw protobuf bytes of a batch. A bad batch is refused with a reason; the session's other data stays. */
 int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *bytes, size_t size, struct wp_error *err);
+/* Takes in one of the batches that waited for their turn (lineup.h): 1; 0: none has its turn. -errno: a bad one, *peer's. */
+int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *err);
 /* The peer has sent all it had. Everything of it is resolved and committed. */
 int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err);
 /* Told now and then, at least a few times a second: the aggregator's clock. Resolves what hosts waited for each other with. */

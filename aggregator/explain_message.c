@@ -137,24 +137,28 @@ static void on_far_path(struct wp_explainer *x, const struct far *far, uint32_t 
 }
 
 /*
- * The request was sent and not yet read: up to what its reader last did on another connection it was busy with others,
- * however many sleeps part that from this; since then it was on its way to the request.
+ * The request was sent and not yet read: first it was on its way. Then, up to what its reader last did on another connection, the
+ * reader was busy with others, however many sleeps part that from this; since then it was on its way to the request.
  */
 static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
     const struct wp_receive *read, uint64_t from, uint64_t to)
 {
     uint64_t others = read->others_ns ? here(far, read->others_ns) : 0;
+    uint64_t arrived = read->arrived_ns ? here(far, read->arrived_ns) : from;
     if (others > to)
         others = to;
     if (read->thread && others > from) {
         if (others < to)
             on_far_thread(x, wait, far, node, read->thread, others, to, true);
-        on_far_path(x, far, node, read->thread, from, others);
+        arrived = arrived < from + slack(x, far) ? from : arrived < others ? arrived : others;
+        on_far_path(x, far, node, read->thread, arrived, others);
+        to = arrived;
     } else if (read->thread && from < to) { /* done with others since before: however it lost its CPU, it was on its way here */
         on_far_thread(x, wait, far, node, read->thread, from, to, read->others_ns != 0);
-    } else if (from < to) {
-        wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, from, to, NULL);
+        return;
     }
+    if (from < to)
+        wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, from, to, NULL);
 }
 
 /* The sender's time back to the request that it answers (read there at some time), or back to `from`. */
@@ -198,29 +202,19 @@ static uint64_t went_out(const struct far *far, const struct wp_send *send, uint
     return !slice->in_ns || slice->in_ns >= sent ? slice->out_ns : sent; /* still in the call, asleep: it sent before that */
 }
 
-void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+static void explain_message(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
+    uint64_t from, uint64_t to)
 {
-    uint32_t socket = wait->slice->cause_d;
     uint64_t arrival = wait->slice->wake_ns;
-    struct far far;
-    char name[160];
-    wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket), name, sizeof(name) - 32);
-    if (!find_far(x, socket, wait->slice->cause_a, arrival, &far)) {
-        size_t length = strlen(name);
-        snprintf(name + length, sizeof(name) - length, " (%s)", far.missing);
-        wp_wait_label(x, wait, WP_STYLE_NET, name, WP_REMOTE_NOT_TRACED, from, to);
-        return;
-    }
-    uint32_t node = wp_explain_label(x, wait->node, WP_STYLE_NET, name);
     struct wp_send send = {0};
     bool is_connecting = wait->slice->syscall == SYSCALL_CONNECT + 1; /* the other kernel answers, nobody there need run */
-    if (!is_connecting && !find_send(x, wait, &far, &send)) {
+    if (!is_connecting && !find_send(x, wait, far, &send)) {
         wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "nothing sent matches what arrived");
         return;
     }
-    struct wp_crossed crossed = {.from = far.host, .to = x->host, .waited_ns = to - from, .bound_ns = far.clock.bound_ns};
-    uint64_t sent = is_connecting ? from : here(&far, went_out(&far, &send, there(&far, arrival)));
-    if (sent < from + slack(x, &far))
+    struct wp_crossed crossed = {.from = far->host, .to = x->host, .waited_ns = to - from, .bound_ns = far->clock.bound_ns};
+    uint64_t sent = is_connecting ? from : here(far, went_out(far, &send, there(far, arrival)));
+    if (sent < from + slack(x, far))
         sent = from;
     if (sent > arrival)
         sent = arrival;
@@ -230,7 +224,26 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
         crossed.transit_ns = to - low;
         to = low;
     }
-    if (far.host != x->host && x->crossed)
+    if (far->host != x->host && x->crossed)
         x->crossed(x->context, &crossed);
-    on_sender(x, wait, &far, node, socket, send.thread, from, to);
+    on_sender(x, wait, far, node, wait->slice->cause_d, send.thread, from, to);
+}
+
+void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
+{
+    uint32_t socket = wait->slice->cause_d;
+    struct far far;
+    char name[160];
+    wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket), name, sizeof(name) - 32);
+    if (!find_far(x, socket, wait->slice->cause_a, wait->slice->wake_ns, &far)) {
+        size_t length = strlen(name);
+        snprintf(name + length, sizeof(name) - length, " (%s)", far.missing);
+        wp_wait_label(x, wait, WP_STYLE_NET, name, WP_REMOTE_NOT_TRACED, from, to);
+        return;
+    }
+    /* What the other host lost may be what this wait rests on. */
+    bool is_doubtful = far.host != x->host && wp_fleet_has_drops(x->fleet, far.host, there(&far, from), there(&far, to));
+    x->doubts += is_doubtful;
+    explain_message(x, wait, &far, wp_explain_label(x, wait->node, WP_STYLE_NET, name), from, to);
+    x->doubts -= is_doubtful;
 }

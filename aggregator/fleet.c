@@ -108,6 +108,12 @@ bool wp_fleet_offset(struct wp_fleet *fleet, uint32_t from, uint64_t at_ns, uint
     return from == to || wp_clocks_map(fleet->clocks, fleet->hosts[from].clock, at_ns, fleet->hosts[to].clock, offset);
 }
 
+bool wp_fleet_has_drops(const struct wp_fleet *fleet, uint32_t host, uint64_t start_ns, uint64_t end_ns)
+{
+    const struct wp_fleet_host *row = &fleet->hosts[host];
+    return row->has_drops && row->has_drops(row->session, start_ns, end_ns);
+}
+
 int wp_stretches_add(struct wp_stretches *stretches, const struct wp_stretch *stretch)
 {
     if (stretches->count == stretches->room) {

@@ -43,6 +43,8 @@ struct wp_fleet_host {
     uint64_t wanted_ns;           /* given up: it is waited for again when it has told up to there */
     uint32_t given_up_count;      /* how often others went on without it */
     bool is_given_up;
+    bool (*has_drops)(const void *session, uint64_t start_ns, uint64_t end_ns); /* lost events in that stretch? NULL: none */
+    const void *session;          /* borrowed */
     bool is_over;                 /* nothing more will come */
     bool is_resolved;             /* and all of it has been accounted for */
 };
@@ -74,6 +76,9 @@ void wp_fleet_leave(struct wp_fleet *fleet, uint32_t host);
 int wp_fleet_aggregate(struct wp_fleet *fleet, const char *name, const char *release);
 /* What to add to a time of one host to get the other's; false: their clocks have not been compared. */
 bool wp_fleet_offset(struct wp_fleet *fleet, uint32_t from, uint64_t at_ns, uint32_t to, struct wp_offset *offset);
+
+/* True when that host lost events in that stretch of its own clock. */
+bool wp_fleet_has_drops(const struct wp_fleet *fleet, uint32_t host, uint64_t start_ns, uint64_t end_ns);
 
 /* --- pacing: an explanation needs what the others did --- */
 

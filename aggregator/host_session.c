@@ -21,6 +21,11 @@ static uint64_t dropped_in(const void *context, uint64_t start_ns, uint64_t end_
     return wp_drop_spans_overlap(&session->drop_spans, start_ns, end_ns);
 }
 
+static bool has_drops(const void *context, uint64_t start_ns, uint64_t end_ns)
+{
+    return dropped_in(context, start_ns, end_ns) > 0;
+}
+
 static void take_drops(struct wp_host_session *session, const struct wp_batch *batch)
 {
     for (uint32_t i = 0; i < batch->drop_count; i++) {
@@ -100,6 +105,8 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     session->has_joined = !rc;
     if (rc)
         goto fail;
+    session->fleet->hosts[session->home].has_drops = has_drops;
+    session->fleet->hosts[session->home].session = session;
     rc = -ENOMEM;
     session->timeline.identity_made = wp_membership_of;
     session->timeline.context = session;

@@ -12,6 +12,7 @@
 #define DATAGRAMS 16384u
 #define AMBIGUOUS UINT32_MAX
 #define RING_LIMIT (1u << 20) /* sends or receives remembered a socket */
+#define ARRIVALS 16u          /* remembered until they are read */
 #define TCP_CLOSE_WAIT 8 /* include/net/tcp_states.h */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
@@ -29,6 +30,7 @@ void wp_messages_fini(struct wp_messages *messages)
     for (uint32_t i = 0; i < messages->socket_room; i++) {
         free(messages->sockets[i].sends);
         free(messages->sockets[i].receives);
+        free(messages->sockets[i].arrivals);
     }
     free(messages->sockets);
     free(messages->last);
@@ -196,6 +198,29 @@ static void take_datagram(struct wp_messages *messages, const struct wp_event *e
         wp_connections_datagram_taken(messages->connections, key, messages->host);
 }
 
+static void add_arrival(struct wp_socket *socket, const struct wp_event *event)
+{
+    if (!socket->arrivals && !(socket->arrivals = calloc(ARRIVALS, sizeof(*socket->arrivals))))
+        return;
+    const struct wp_arrival *last = &socket->arrivals[(socket->arrival_count + ARRIVALS - 1) % ARRIVALS];
+    if (last->time_ns && (int32_t)((uint32_t)event->a - last->end) <= 0)
+        return; /* sent again, and for nothing */
+    socket->arrivals[socket->arrival_count++ % ARRIVALS] = (struct wp_arrival){event->time_ns, (uint32_t)event->a};
+}
+
+/* When the byte before `end` arrived; 0: too many came since then. */
+static uint64_t arrival_of(const struct wp_socket *socket, uint32_t end)
+{
+    uint64_t found = 0;
+    for (uint32_t i = 1; socket->arrivals && i <= ARRIVALS; i++) {
+        const struct wp_arrival *arrival = &socket->arrivals[(socket->arrival_count - i) % ARRIVALS];
+        if (!arrival->time_ns || (int32_t)(arrival->end - end) < 0)
+            return found;
+        found = arrival->time_ns;
+    }
+    return 0;
+}
+
 static void add_receive(struct wp_socket *socket, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
 {
     void *entries = socket->receives;
@@ -203,7 +228,7 @@ static void add_receive(struct wp_socket *socket, const struct wp_event *event, 
     socket->receives = entries;
     if (has_room)
         socket->receives[socket->receive_ring.end++ & socket->receive_ring.mask] =
-            (struct wp_receive){event->time_ns, others_ns, (uint32_t)event->a, thread};
+            (struct wp_receive){event->time_ns, others_ns, arrival_of(socket, (uint32_t)event->a), (uint32_t)event->a, thread};
 }
 
 static void close_socket(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
@@ -236,6 +261,8 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
         add_send(socket, event, thread);
     } else if (event->kind == WP_EVENT_SOCK_RECV) {
         add_receive(socket, event, thread, others_ns);
+    } else if (event->kind == WP_EVENT_SOCK_ARRIVE) {
+        add_arrival(socket, event);
     } else if (event->kind == WP_EVENT_SOCK_STATE) {
         if (event->c == TCP_ESTABLISHED)
             socket->opened_ns = event->time_ns;
@@ -255,8 +282,10 @@ void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns)
             return;
         free(socket->sends);
         free(socket->receives);
+        free(socket->arrivals);
         socket->sends = NULL;
         socket->receives = NULL;
+        socket->arrivals = NULL;
         socket->send_ring = socket->receive_ring = (struct wp_message_ring){0};
         if (messages->connections)
             wp_connections_remove(messages->connections, messages->host, id);

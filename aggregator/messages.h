@@ -22,8 +22,14 @@ struct wp_send {
 struct wp_receive {
     uint64_t time_ns;
     uint64_t others_ns;    /* when its thread last sent or received on another socket before this, or 0 */
+    uint64_t arrived_ns;   /* when the last byte read had arrived; 0 unknown */
     uint32_t end;          /* position behind the last byte read */
     uint32_t thread;
+};
+
+struct wp_arrival {
+    uint64_t time_ns;
+    uint32_t end;          /* position behind the last byte */
 };
 
 /* A sleep is explained some epochs after it ended, and asks then for what was sent before it began. */
@@ -37,6 +43,8 @@ struct wp_message_ring { /* entries [first, end) at i & mask; grown while what i
 struct wp_socket {
     struct wp_send *sends;       /* owned, made at the first send */
     struct wp_receive *receives; /* owned */
+    struct wp_arrival *arrivals; /* ring of the last few, owned, made at the first one */
+    uint32_t arrival_count;
     struct wp_message_ring send_ring, receive_ring;
     struct wp_send closing;      /* who closed or shut it down, and when; time 0: not yet */
     struct wp_send connecting;   /* who asked for the connection */
