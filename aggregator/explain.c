@@ -191,6 +191,8 @@ void wp_explain_emit(struct wp_explainer *x, const struct wp_piece *piece)
         return;
     struct wp_piece whole = *piece;
     whole.host = x->host;
+    if (x->doubts || (x->host != x->home && wp_fleet_has_drops(x->fleet, x->host, piece->start_ns, piece->end_ns)))
+        whole.is_uncertain = true;
     whole.start_ns += (uint64_t)x->shift_ns;
     whole.end_ns += (uint64_t)x->shift_ns;
     whole.layers = x->layers;

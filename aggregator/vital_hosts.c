@@ -339,9 +339,9 @@ void wp_vital_hosts_put(const struct wp_vital_hosts *h, struct wp_buffer *out)
         "0: it contradicts itself with all whom it talks with.", usable);
     put_rows(h, out, "wakepath_aggregator_host_clock_contradictions_total", WP_COUNTER,
         "What no running clock can fulfil.", contradictions);
-    put_rows(h, out, "wakepath_aggregator_host_unmatched_messages_total", WP_COUNTER,
+    put_rows(h, out, "wakepath_aggregator_host_unmatched_messages", WP_GAUGE,
         "Messages it read whose sender is not recorded.", unmatched);
-    put_rows(h, out, "wakepath_aggregator_host_ambiguous_messages_total", WP_COUNTER,
+    put_rows(h, out, "wakepath_aggregator_host_ambiguous_messages", WP_GAUGE,
         "Messages it read that two senders fit: they count as unexplained.", ambiguous);
     put_pairs(h, out, "wakepath_aggregator_pair_messages_total",
         "Messages read on one host whose sender is known on another.", false);

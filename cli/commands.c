@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ struct command {
 
 static int run_record(const struct command *command, int argc, char **argv);
 static int run_program(const struct command *command, int argc, char **argv);
+static int run_mode(const struct command *command, int argc, char **argv);
 static int run_keygen(const struct command *command, int argc, char **argv);
 static int run_status(const struct command *command, int argc, char **argv);
 static int run_doctor(const struct command *command, int argc, char **argv);
@@ -34,6 +36,7 @@ static const struct command commands[] = {
     {"collector", run_program, "wakepath-collector", "record this host's events and send them to an aggregator"},
     {"aggregator", run_program, "wakepath-aggregator", "receive events, work out who waited for whom, file it"},
     {"reporter", run_program, "wakepath-reporter", "make pages, JSON or text from a store"},
+    {"query", run_mode, "wakepath-reporter", "sum up the time of releases by process, function, host, category or path"},
     {"store", run_program, "wakepath-store", "look into a store and check it"},
     {"status", run_status, NULL, "how the daemons are"},
     {"doctor", run_doctor, NULL, "look whether this host can do it, and say how to mend what cannot"},
@@ -112,6 +115,23 @@ static int run_program(const struct command *command, int argc, char **argv)
     execv(path, argv);
     wp_error_errno(&err, -errno, "cannot run '%s'", path);
     return complain(&err);
+}
+
+/* A command that is a word of its program's: `wakepath query ...` is `wakepath-reporter query ...`. */
+static int run_mode(const struct command *command, int argc, char **argv)
+{
+    char **longer = calloc((size_t)argc + 2, sizeof(*longer)), name[64];
+    struct wp_error err = {0};
+    if (!longer) {
+        wp_error_set(&err, -ENOMEM, "out of memory for %d arguments", argc);
+        return complain(&err);
+    }
+    snprintf(name, sizeof(name), "%s", command->name);
+    longer[1] = name;
+    memcpy(longer + 2, argv + 1, (size_t)(argc - 1) * sizeof(*argv)); /* calloc made the NULL at the end */
+    int code = run_program(command, argc + 1, longer);
+    free(longer);
+    return code;
 }
 
 static void list(FILE *out)

@@ -5,6 +5,7 @@
 #include "collector/collector_vitals.h"
 #include "collector/identity.h"
 #include "collector/outlet.h"
+#include "collector/probe.h"
 #include "collector/replay.h"
 #include "collector/sandbox.h"
 #include "collector/source_perf_script.h"
@@ -214,9 +215,31 @@ static int run_live(struct collector *c, struct wp_error *err)
     return rc;
 }
 
+/* Says what the kernel offers; an error when that does not suffice for the live source. */
+static int say_probe(enum wp_collector_probe form, const char *left_out, struct wp_error *err)
+{
+    struct wp_probe *probe;
+    struct wp_buffer text = {0};
+    int rc = wp_probe_create(&probe, left_out, err);
+    if (rc)
+        return rc;
+    rc = form == WP_ASKED_JSON ? wp_probe_json(probe, &text) : wp_probe_text(probe, &text);
+    if (rc)
+        wp_error_set(err, rc, "out of memory");
+    else
+        fwrite(text.data, 1, text.size, stdout);
+    if (!rc)
+        rc = wp_probe_suffices(probe, err);
+    wp_buffer_fini(&text);
+    wp_probe_destroy(probe);
+    return rc;
+}
+
 int wp_collector_run(const struct wp_collector_options *options, const struct wp_logger *logger, struct wp_error *err)
 {
     struct collector c = {.options = options, .logger = logger};
+    if (options->probe)
+        return say_probe(options->probe, options->bpf.left_out, err);
     if (options->source == WP_FROM_CAPTURE)
         return wp_replay_run(options, logger, err);
     int rc = run_live(&c, err);

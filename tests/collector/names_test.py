@@ -122,6 +122,7 @@ class Names(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("rustc"), "no rustc")
     def test_rust(self):
+        seen = 0
         for scheme in ("v0", "legacy"):
             made = subprocess.run(["rustc", "-C", f"symbol-mangling-version={scheme}", "-C", "opt-level=1", "-g", "-o", self.program,
                                    f"{HERE}/names_fixture.rs"], capture_output=True, check=False)
@@ -130,6 +131,8 @@ class Names(unittest.TestCase):
             start, _, _ = next(f for f in functions(self.program) if "settle" in f[2] and "Till" in f[2])
             self.assertRegex(names(self.program, [start])[0][0][0],
                              r"^<.*shop::Till<alloc::vec::Vec<alloc::string::String>> as .*shop::Settle>::settle$")
+            seen += 1
+        self.assertTrue(seen, made.stderr)
 
 
 if __name__ == "__main__":
