@@ -46,6 +46,7 @@ struct wp_connections {
     struct wp_traffic *traffic; /* owned */
     struct wp_intmap traffic_index;
     uint32_t traffic_count, traffic_room;
+    struct wp_traffic_totals totals;
     struct wp_crossings crossings;
 };
 
@@ -222,6 +223,7 @@ static void count_read(struct wp_connections *connections, struct end *end, uint
     struct wp_traffic *traffic = end->is_loopback || from == end->host ? NULL : traffic_row(connections, end->host, from);
     if (!traffic)
         return;
+    ++*(end->peer ? &connections->totals.matched : end->is_ambiguous ? &connections->totals.ambiguous : &connections->totals.unmatched);
     traffic->messages++;
     traffic->bytes += bytes;
     if (end->peer)
@@ -445,6 +447,7 @@ static void forget_traffic(struct wp_connections *connections, uint32_t host)
 
 void wp_connections_remove_host(struct wp_connections *connections, uint32_t host)
 {
+    forget_traffic(connections, host);
     for (uint32_t i = 1; i < connections->count; i++)
         if (connections->ends[i].host == host)
             wp_connections_remove(connections, host, connections->ends[i].socket);
@@ -538,6 +541,11 @@ const struct wp_traffic *wp_connections_traffic(const struct wp_connections *con
 {
     *count = connections->traffic_count;
     return connections->traffic;
+}
+
+const struct wp_traffic_totals *wp_connections_totals(const struct wp_connections *connections)
+{
+    return &connections->totals;
 }
 
 /* --- datagrams --- */

@@ -54,7 +54,13 @@ struct wp_traffic {
     uint64_t ambiguous, ambiguous_bytes; /* of those, unpaired because two fitted */
 };
 
-/* Rows in no order; valid until the next call that changes something. */
+/* Rows in no order; valid until the next call that changes something. A host that was removed is in none. */
 const struct wp_traffic *wp_connections_traffic(const struct wp_connections *connections, uint32_t *count);
+
+/* Reads of all hosts that ever were, loopback left out. */
+struct wp_traffic_totals {
+    uint64_t matched, unmatched, ambiguous;
+};
+const struct wp_traffic_totals *wp_connections_totals(const struct wp_connections *connections);
 
 #endif

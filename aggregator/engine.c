@@ -44,7 +44,7 @@ struct wp_engine {
     bool has_acks;              /* since the last ones there was a commit, or a Hello again */
     struct wp_intmap by_peer;   /* peer -> index of its seat */
     struct wp_batch batch;      /* decoded in place, kept for its storage */
-    uint64_t last_commit_ns, messages;
+    uint64_t last_commit_ns, messages, commits;
     uint64_t round_ns;          /* how far those that are replayed together have come, in rounds */
     uint64_t turn_ns;           /* when one of those had its turn last, 0 never */
 };
@@ -512,9 +512,11 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
     struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s};
     for (uint32_t i = 0; i < engine->count; i++) {
         struct seat *seat = &engine->seats[i];
-        int rc = wants_commit(seat) ? wp_commit_session(engine->store, seat->session, &options, err) : 0;
+        bool wants = wants_commit(seat);
+        int rc = wants ? wp_commit_session(engine->store, seat->session, &options, err) : 0;
         if (rc)
             return rc;
+        engine->commits += wants;
         keep(engine, seat->session, now_ns);
         if (seat->session && seat->session->is_ended) {
             if (!seat->is_committed)
@@ -549,4 +551,24 @@ void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_
 uint32_t wp_engine_ended(const struct wp_engine *engine)
 {
     return engine->ended;
+}
+
+void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts)
+{
+    *counts = (struct wp_engine_counts){engine->live, engine->ended, engine->commits};
+}
+
+const struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine)
+{
+    return engine->fleet;
+}
+
+uint32_t wp_engine_seats(const struct wp_engine *engine)
+{
+    return engine->count;
+}
+
+struct wp_host_session *wp_engine_session(const struct wp_engine *engine, uint32_t seat)
+{
+    return engine->seats[seat].session;
 }

@@ -52,4 +52,16 @@ void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_
     void *context);
 uint32_t wp_engine_ended(const struct wp_engine *engine); /* sessions that said Bye */
 
+/* --- for those who watch it (aggregator_vitals.h) --- */
+
+struct wp_engine_counts {
+    uint32_t live, ended;       /* sessions */
+    uint64_t commits;           /* of a session each */
+};
+void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts);
+const struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine);
+/* Seats are numbered from 0; NULL: that one's session is finished. Valid until the engine is told something. */
+uint32_t wp_engine_seats(const struct wp_engine *engine);
+struct wp_host_session *wp_engine_session(const struct wp_engine *engine, uint32_t seat);
+
 #endif

@@ -86,6 +86,7 @@ struct wp_host_session {
     uint64_t last_seq;          /* the last batch taken */
     uint64_t watermark_ns, resolved_ns, committed_ns;
     uint64_t drops[WP_EVENT_KINDS];
+    uint64_t watched_events, watched_drops;   /* what vital_hosts.h has added up of them */
     struct wp_drop_spans drop_spans;
     struct wp_batch_mark *marks;     /* ring by arrival, owned */
     uint32_t mark_count, mark_room;

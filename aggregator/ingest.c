@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/ingest.h"
 
+#include "aggregator/aggregator_vitals.h"
 #include "common/service.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 struct ingest {
     struct wp_engine *engine;
     struct wp_server *server;
+    struct wp_aggregator_vitals *vitals; /* NULL: nobody watches */
     const struct wp_logger *logger;
     struct wp_log_limit refusals, full;
     uint64_t stepped_ns;
@@ -92,7 +94,9 @@ static bool take_waiting(struct ingest *ingest)
 static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_error *err)
 {
     struct wp_error why = {0};
-    int rc = wp_engine_commit(ingest->engine, now(CLOCK_MONOTONIC), now(CLOCK_REALTIME) / 1000000000, force, &why);
+    uint64_t start_ns = now(CLOCK_MONOTONIC);
+    int rc = wp_engine_commit(ingest->engine, start_ns, now(CLOCK_REALTIME) / 1000000000, force, &why);
+    wp_aggregator_vitals_committed(ingest->vitals, now(CLOCK_MONOTONIC) - start_ns, rc);
     if (rc == -ENOSPC && !is_last) {
         if (wp_log_allowed(&ingest->full, now(CLOCK_MONOTONIC), 10000000000u))
             wp_log(ingest->logger, WP_LOG_WARN, "%s", why.text);
@@ -141,6 +145,7 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
             rc = commit(ingest, is_bye || *options->stop, *options->stop, err);
         if (rc)
             return rc;
+        wp_aggregator_vitals_tick(ingest->vitals, now(CLOCK_MONOTONIC), now(CLOCK_REALTIME));
         if (*options->stop)
             return 0;
         if (options->exit_after_sessions && wp_engine_ended(ingest->engine) >= options->exit_after_sessions)
@@ -154,9 +159,13 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     struct ingest ingest = {.logger = logger};
     struct wp_server_options server = {.endpoint = options->endpoint, .key_path = options->key_path,
         .allow_path = options->allow_path, .is_insecure = options->is_insecure, .logger = logger};
+    struct wp_error why = {0};
     int rc = wp_engine_create(&ingest.engine, engine, logger, err);
     if (!rc)
         rc = wp_server_open_with(&ingest.server, &server, err);
+    if (!rc && options->metrics && wp_aggregator_vitals_open(&ingest.vitals, &(struct wp_aggregator_vitals_options){
+        options->metrics, engine->store, engine->shard, ingest.engine, ingest.server, logger}, &why))
+        wp_log(logger, WP_LOG_WARN, "goes on without metrics: %s", why.text);
     if (!rc && options->ready_fd >= 0) {
         ssize_t done = write(options->ready_fd, "ready\n", 6);
         (void)done;
@@ -167,6 +176,7 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
         wp_log(logger, WP_LOG_INFO, "listening endpoint=%s store=%s", options->endpoint, engine->store);
         rc = run(&ingest, options, err);
     }
+    wp_aggregator_vitals_close(ingest.vitals);
     wp_server_close(ingest.server);
     wp_engine_destroy(ingest.engine);
     return rc;

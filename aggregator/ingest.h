@@ -18,6 +18,7 @@ struct wp_ingest_options {
     const volatile sig_atomic_t *stop;   /* set by a signal: finish what is there and end */
     volatile sig_atomic_t *reload;       /* set by a signal: read again what can be; NULL: none */
     struct wp_service *service;          /* borrowed; NULL: no supervisor */
+    const char *metrics;                 /* where to tell them; NULL: nowhere */
 };
 
 int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest_options *options,

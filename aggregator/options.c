@@ -2,6 +2,7 @@
 #include "aggregator/options.h"
 
 #include "common/config.h"
+#include "common/health.h"
 #include "common/path.h"
 #include "common/version.h"
 
@@ -12,7 +13,7 @@
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
     KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
-    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME };
+    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS };
 
 static const struct argp_option option_table[] = {
     {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
@@ -38,6 +39,8 @@ static const struct argp_option option_table[] = {
     {"give-up", KEY_GIVE_UP, "MS", 0, "a host that says nothing for so long is not waited for (default 5000)", 0},
     {"resume", KEY_RESUME, "DIR", 0, "keep there what live sessions need to go on after a restart (default: STORE.resume, beside the store)", 0},
     {"no-resume", KEY_NO_RESUME, 0, 0, "keep nothing: after a restart sessions begin anew", 0},
+    {"metrics", KEY_METRICS, "ADDRESS:PORT", 0, "answer /metrics (Prometheus) and /healthz there by HTTP, or none (default: none; the "
+        "service's file says 127.0.0.1:9470); port 0 takes a free one", 0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {0},
 };
@@ -108,6 +111,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct wp_aggregator_options *options = state->input;
     struct wp_engine_options *engine = &options->engine;
+    struct wp_error err = {0};
     switch (key) {
     case KEY_BIND: options->ingest.endpoint = argument; break;
     case KEY_KEY: options->ingest.key_path = argument; break;
@@ -139,6 +143,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_NO_RESUME: options->is_resumed = false; break;
     case KEY_EXPECT: engine->expected_hosts = number(state, "--expect-hosts", argument, 0, WP_FLEET_HOSTS); break;
     case KEY_GIVE_UP: engine->give_up_ns = number(state, "--give-up", argument, 100, 3600000) * 1000000ull; break;
+    case KEY_METRICS:
+        options->ingest.metrics = strcmp(argument, "none") ? argument : NULL;
+        if (options->ingest.metrics && wp_health_check(argument, &err))
+            argp_error(state, "--metrics: %s", err.text);
+        break;
     case KEY_LOG:
         if (wp_log_level_parse(argument, &options->log_level))
             argp_error(state, "'%s' is not a log level: error, warn, info, debug", argument);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
 
+#include "cli/doctor.h"
 #include "cli/keygen.h"
 #include "cli/program.h"
 #include "cli/record.h"
+#include "cli/status.h"
 #include "common/version.h"
 
 #include <argp.h>
@@ -25,6 +27,8 @@ static int run_record(const struct command *command, int argc, char **argv);
 static int run_program(const struct command *command, int argc, char **argv);
 static int run_mode(const struct command *command, int argc, char **argv);
 static int run_keygen(const struct command *command, int argc, char **argv);
+static int run_status(const struct command *command, int argc, char **argv);
+static int run_doctor(const struct command *command, int argc, char **argv);
 static int run_help(const struct command *command, int argc, char **argv);
 
 static const struct command commands[] = {
@@ -34,6 +38,8 @@ static const struct command commands[] = {
     {"reporter", run_program, "wakepath-reporter", "make pages, JSON or text from a store"},
     {"query", run_mode, "wakepath-reporter", "sum up the time of releases by process, function, host, category or path"},
     {"store", run_program, "wakepath-store", "look into a store and check it"},
+    {"status", run_status, NULL, "how the daemons are"},
+    {"doctor", run_doctor, NULL, "look whether this host can do it, and say how to mend what cannot"},
     {"keygen", run_keygen, NULL, "make a key pair for a collector or an aggregator"},
     {"help", run_help, NULL, "this list, or the help of a sub-command"},
 };
@@ -73,6 +79,28 @@ static int run_keygen(const struct command *command, int argc, char **argv)
     (void)command;
     argv[0] = "wakepath keygen";
     return wp_keygen_run(argc, argv, stdout, &err) ? complain(&err) : WP_EXIT_OK;
+}
+
+/* 0, 1, or an error that is still to be said. */
+static int told(int rc, const struct wp_error *err)
+{
+    return rc < 0 ? complain(err) : rc ? WP_EXIT_FAILURE : WP_EXIT_OK;
+}
+
+static int run_status(const struct command *command, int argc, char **argv)
+{
+    struct wp_error err = {0};
+    (void)command;
+    argv[0] = "wakepath status";
+    return told(wp_status_run(argc, argv, stdout, &err), &err);
+}
+
+static int run_doctor(const struct command *command, int argc, char **argv)
+{
+    struct wp_error err = {0};
+    (void)command;
+    argv[0] = "wakepath doctor";
+    return told(wp_doctor_run(argc, argv, stdout, &err), &err);
 }
 
 static int run_program(const struct command *command, int argc, char **argv)

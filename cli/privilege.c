@@ -8,6 +8,7 @@
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,4 +42,18 @@ int wp_privilege_check(struct wp_error *err)
             "even from root: give it them (docker: --privileged)");
     return wp_error_set(err, -EPERM,
         "recording reads the kernel's events and needs root: run it with sudo (or give CAP_BPF and CAP_PERFMON)");
+}
+
+void wp_privilege_missing(char *text, size_t room)
+{
+    static const struct {
+        int capability;
+        const char *name;
+    } rows[] = {{CAP_SYSLOG, "CAP_SYSLOG"}, {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"}, {CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"}};
+    uint64_t set = effective_capabilities();
+    size_t used = 0;
+    *text = 0;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]) && used < room; i++)
+        if (!has(set, rows[i].capability))
+            used += (size_t)snprintf(text + used, room - used, "%s%s", used ? ", " : "", rows[i].name);
 }

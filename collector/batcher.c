@@ -3,7 +3,6 @@
 
 #include "collector/devices.h"
 #include "collector/event_queue.h"
-#include "collector/stack_table.h"
 #include "common/intern.h"
 #include "common/intmap.h"
 
@@ -143,6 +142,7 @@ static int on_drops(void *context, const struct wp_drop *drop, struct wp_error *
     (void)err;
     wp_delta_drop(b->delta, drop);
     b->stats.dropped += drop->count;
+    b->stats.dropped_kinds[drop->kind < WP_EVENT_KINDS ? drop->kind : 0] += drop->count;
     return 0;
 }
 
@@ -259,6 +259,8 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
     uint32_t socket = socket_id(b, fact);
     if (!event.kind)
         return 0;
+    if (event.kind < WP_EVENT_KINDS)
+        b->stats.taken_kinds[event.kind]++;
     fill_threads(b, fact, &event);
     event.stack = wp_stack_table_id(b->stacks, fact);
     if (event.kind == WP_EVENT_RENAME)
@@ -300,4 +302,9 @@ int wp_batcher_finish(struct wp_batcher *b, struct wp_error *err)
 const struct wp_batcher_stats *wp_batcher_stats(const struct wp_batcher *b)
 {
     return &b->stats;
+}
+
+const struct wp_stack_counts *wp_batcher_stacks(const struct wp_batcher *b)
+{
+    return wp_stack_table_counts(b->stacks);
 }

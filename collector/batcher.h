@@ -7,6 +7,7 @@
  * the call.
  */
 #include "collector/source.h"
+#include "collector/stack_table.h"
 #include "collector/thread_table.h"
 
 struct wp_batcher;
@@ -27,6 +28,8 @@ struct wp_batcher_options {
 struct wp_batcher_stats {
     uint64_t events, dropped, batches;
     uint64_t late;                  /* facts older than the watermark said: moved up to it */
+    uint64_t taken_kinds[WP_EVENT_KINDS]; /* of the source, by kind; some of them wait to be sent */
+    uint64_t dropped_kinds[WP_EVENT_KINDS]; /* [0]: of what is no event itself, such as the name of a socket */
 };
 
 int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_options *options, struct wp_error *err);
@@ -37,5 +40,6 @@ struct wp_sink wp_batcher_sink(struct wp_batcher *batcher);
 /* Everything that is left, and the last batch of the session. */
 int wp_batcher_finish(struct wp_batcher *batcher, struct wp_error *err);
 const struct wp_batcher_stats *wp_batcher_stats(const struct wp_batcher *batcher);
+const struct wp_stack_counts *wp_batcher_stacks(const struct wp_batcher *batcher);
 
 #endif

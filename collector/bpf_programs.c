@@ -270,6 +270,21 @@ void wp_programs_unwind_counts(const struct wp_programs *p, struct wp_unwind_cou
     free(all);
 }
 
+void wp_programs_run_time(const struct wp_programs *p, uint64_t *runs, uint64_t *ns)
+{
+    struct bpf_program *program;
+    *runs = *ns = 0;
+    bpf_object__for_each_program(program, p->object->obj) {
+        struct bpf_prog_info info = {0};
+        uint32_t size = sizeof(info);
+        int fd = bpf_program__fd(program);
+        if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
+            continue;
+        *runs += info.run_cnt;
+        *ns += info.run_time_ns;
+    }
+}
+
 void wp_programs_forget_stacks(struct wp_programs *p)
 {
     p->object->data->wp_stack_epoch++;

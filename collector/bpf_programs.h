@@ -26,6 +26,8 @@ struct wp_unwinder_options;
 bool wp_programs_unwinding(const struct wp_programs *programs, struct wp_unwinder_options *options);
 /* How walks of user stacks ended so far, of all CPUs. */
 void wp_programs_unwind_counts(const struct wp_programs *programs, struct wp_unwind_counts *counts);
+/* How often all programs ran and how long, when the kernel counts it (kernel.bpf_stats_enabled); else 0. */
+void wp_programs_run_time(const struct wp_programs *programs, uint64_t *runs, uint64_t *ns);
 /* From now on stacks are sent whole again. */
 void wp_programs_forget_stacks(struct wp_programs *programs);
 

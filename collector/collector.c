@@ -2,6 +2,7 @@
 #include "collector/collector.h"
 
 #include "collector/batcher.h"
+#include "collector/collector_vitals.h"
 #include "collector/identity.h"
 #include "collector/outlet.h"
 #include "collector/probe.h"
@@ -26,6 +27,7 @@ struct collector {
     struct wp_batcher *batcher;
     struct wp_outlet *outlet;
     struct wp_sandbox sandbox;
+    struct wp_collector_vitals *vitals; /* NULL: nobody watches */
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -94,6 +96,28 @@ static int open_outlet(void *context)
     return wp_outlet_open(&c->outlet, &c->options->outlet, &c->hello, c->logger, o->err);
 }
 
+static int open_vitals(void *context)
+{
+    struct opening *o = context;
+    struct collector *c = o->collector;
+    return wp_collector_vitals_open(&c->vitals, c->options->metrics, c->logger, o->err);
+}
+
+/* A collector that nobody can watch is better than none. Told from a thread without capabilities. */
+static void tell_vitals(struct collector *c)
+{
+    struct wp_error why = {0};
+    if (c->options->metrics && wp_sandbox_apart(&c->sandbox, open_vitals, &(struct opening){c, &why}, &why))
+        wp_log(c->logger, WP_LOG_WARN, "goes on without metrics: %s", why.text);
+}
+
+static void tick(struct collector *c)
+{
+    wp_service_tick(c->options->service);
+    struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->outlet};
+    wp_collector_vitals_tick(c->vitals, &view, now_ns(CLOCK_MONOTONIC));
+}
+
 /* What the events are stamped with. */
 static uint64_t event_clock(const void *context)
 {
@@ -145,7 +169,7 @@ static int run_source(struct collector *c, struct wp_error *err)
         if (is_over && !is_stopped)
             c->source->ops->stop(c->source);
         is_stopped = is_stopped || is_over;
-        wp_service_tick(c->options->service);
+        tick(c);
         int more = c->source->ops->poll(c->source, LOOK_MS, &sink, err);
         int rc = more < 0 ? more : wp_outlet_pump(c->outlet, 0, err);
         if (rc || !more)
@@ -156,6 +180,8 @@ static int run_source(struct collector *c, struct wp_error *err)
 static int run_live(struct collector *c, struct wp_error *err)
 {
     int rc = renounce(c, err);
+    if (!rc)
+        tell_vitals(c);
     if (!rc)
         rc = say_hello(c, err);
     if (!rc)
@@ -217,6 +243,7 @@ int wp_collector_run(const struct wp_collector_options *options, const struct wp
     if (options->source == WP_FROM_CAPTURE)
         return wp_replay_run(options, logger, err);
     int rc = run_live(&c, err);
+    wp_collector_vitals_close(c.vitals);
     if (c.source)
         c.source->ops->destroy(c.source);
     wp_batcher_destroy(c.batcher);

@@ -2,6 +2,7 @@
 #include "collector/collector_options.h"
 
 #include "common/config.h"
+#include "common/health.h"
 #include "common/path.h"
 #include "common/version.h"
 
@@ -14,7 +15,7 @@
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
     KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_NO_SECCOMP, KEY_PROBE,
-    KEY_LEFT_OUT };
+    KEY_LEFT_OUT, KEY_METRICS };
 
 #define DEFAULT_SPOOL "/var/spool/wakepath"
 #define SPOOL_LIMIT ((uint64_t)256 << 20)
@@ -42,6 +43,8 @@ static const struct argp_option option_table[] = {
     {"label", KEY_LABEL, "KEY=VALUE", 0, "a label of this host; may be repeated", 0},
     {"duration", KEY_DURATION, "SECONDS", 0, "end after so long", 0},
     {"ready-fd", KEY_READY, "FD", 0, "write a line there when tracing is on and the aggregator has answered", 0},
+    {"metrics", KEY_METRICS, "ADDRESS:PORT", 0, "answer /metrics (Prometheus) and /healthz there by HTTP, or none (default: none; the "
+        "service's file says 127.0.0.1:9469); port 0 takes a free one", 0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {"ring-size", KEY_RING, "BYTES", 0, "of the buffer between kernel and collector, a power of two (default 16777216)", 0},
     {"replay-speed", KEY_SPEED, "SPEED", 0, "of a capture: recorded or fast (default fast)", 0},
@@ -220,6 +223,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         break;
     case KEY_PROBE: take_probe(o, state, argument); break;
     case KEY_LEFT_OUT: o->bpf.left_out = argument; break;
+    case KEY_METRICS:
+        o->metrics = strcmp(argument, "none") ? argument : NULL;
+        if (o->metrics && wp_health_check(o->metrics, &err))
+            argp_error(state, "--metrics: %s", err.text);
+        break;
     case KEY_STATS: o->says_stats = true; break;
     case KEY_NO_SECCOMP: o->is_unfiltered = true; break;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;

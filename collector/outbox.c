@@ -228,6 +228,11 @@ uint64_t wp_outbox_last(const struct wp_outbox *o)
     return o->last_seq;
 }
 
+uint64_t wp_outbox_acked(const struct wp_outbox *o)
+{
+    return o->acked;
+}
+
 uint64_t wp_outbox_waiting(const struct wp_outbox *o)
 {
     return o->last_seq > o->acked ? o->last_seq - o->acked : 0;

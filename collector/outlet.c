@@ -186,3 +186,22 @@ uint64_t wp_outlet_bytes(const struct wp_outlet *o)
 {
     return o->bytes;
 }
+
+void wp_outlet_count(const struct wp_outlet *o, struct wp_outlet_counts *counts)
+{
+    *counts = (struct wp_outlet_counts){.last_seq = o->last_seq, .trouble = ""};
+    if (o->spool) {
+        counts->has_spool = true;
+        counts->spool_bytes = wp_spool_bytes(o->spool);
+        counts->spool_limit = o->options->spool_limit;
+        counts->spool_lost = o->session ? wp_spool_session_lost(o->session) : 0;
+    }
+    if (!o->sender)
+        return;
+    counts->has_aggregator = true;
+    counts->is_welcome = wp_sender_is_welcome(o->sender);
+    counts->acked_seq = wp_outbox_acked(o->outbox);
+    counts->waiting = wp_outbox_waiting(o->outbox);
+    counts->absent_ms = wp_sender_absent_ms(o->sender);
+    counts->trouble = wp_sender_trouble(o->sender);
+}

@@ -35,4 +35,13 @@ int wp_outlet_finish(struct wp_outlet *outlet, uint64_t events, uint64_t dropped
 /* Of the frames so far. */
 uint64_t wp_outlet_bytes(const struct wp_outlet *outlet);
 
+struct wp_outlet_counts {
+    bool has_aggregator, is_welcome, has_spool;
+    uint64_t last_seq, acked_seq, waiting; /* batches */
+    uint64_t absent_ms;             /* since an aggregator was there */
+    const char *trouble;            /* why none is; "" unknown; valid until the next call */
+    uint64_t spool_bytes, spool_limit, spool_lost; /* lost: batches of this session, unacknowledged */
+};
+void wp_outlet_count(const struct wp_outlet *outlet, struct wp_outlet_counts *counts);
+
 #endif

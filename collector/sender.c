@@ -109,6 +109,11 @@ uint64_t wp_sender_absent_ms(const struct wp_sender *s)
     return now_ms() - s->heard_ms;
 }
 
+const char *wp_sender_trouble(const struct wp_sender *s)
+{
+    return s->client ? wp_client_trouble(s->client) : "";
+}
+
 static int send_some(struct wp_sender *s, struct wp_error *err)
 {
     const uint8_t *frame;

@@ -31,6 +31,7 @@ int wp_sender_pump(struct wp_sender *sender, int timeout_ms, struct wp_error *er
 void wp_sender_answer_probes(struct wp_sender *sender, uint64_t (*clock_ns)(const void *context), const void *context);
 bool wp_sender_is_welcome(const struct wp_sender *sender);
 uint64_t wp_sender_absent_ms(const struct wp_sender *sender); /* since an aggregator was there */
+const char *wp_sender_trouble(const struct wp_sender *sender); /* why none is, as far as is known; "" else */
 /* Puts it into the outbox. Waits while memory is full of what is unacknowledged, so that a source slows down or drops. */
 int wp_sender_push(struct wp_sender *sender, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
 /* One step to the end: says goodbye behind the last batch. 1: all is acknowledged, 0: not yet; pump in between. */

@@ -59,6 +59,14 @@ struct wp_sink {
 
 struct wp_source;
 
+/* What a source knows of its own work. */
+struct wp_source_counts {
+    /* How walks of user stacks ended: at the thread's first function, or before that. */
+    uint64_t walks_complete, walks_no_rows, walks_not_code, walks_unreadable, walks_too_deep;
+    uint64_t lost_mappings;
+    uint64_t program_runs, program_ns; /* of the BPF programs; 0 unless the kernel counts (kernel.bpf_stats_enabled) */
+};
+
 struct wp_source_ops {
     const char *name;
     /* Takes up to timeout_ms to deliver what there is. 1: go on, 0: the source has ended, -errno. */
@@ -66,6 +74,7 @@ struct wp_source_ops {
     /* Asks for the end: everything that happened before the call is still delivered by poll, then it returns 0. */
     void (*stop)(struct wp_source *source);
     void (*destroy)(struct wp_source *source);
+    void (*count)(const struct wp_source *source, struct wp_source_counts *counts); /* NULL: nothing to tell */
 };
 
 /* First member of each source. */

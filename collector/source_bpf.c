@@ -293,7 +293,20 @@ static void destroy_source(struct wp_source *source)
     free(s);
 }
 
-static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, destroy_source};
+static void count(const struct wp_source *source, struct wp_source_counts *counts)
+{
+    const struct source_bpf *s = (const struct source_bpf *)source;
+    struct wp_unwind_counts unwound = {0};
+    if (s->unwinder)
+        wp_programs_unwind_counts(s->programs, &unwound);
+    *counts = (struct wp_source_counts){.walks_complete = unwound.ends[WP_UNWIND_COMPLETE],
+        .walks_no_rows = unwound.ends[WP_UNWIND_NO_ROWS], .walks_not_code = unwound.ends[WP_UNWIND_NOT_CODE],
+        .walks_unreadable = unwound.ends[WP_UNWIND_UNREADABLE], .walks_too_deep = unwound.ends[WP_UNWIND_TOO_DEEP],
+        .lost_mappings = s->sideband_lost};
+    wp_programs_run_time(s->programs, &counts->program_runs, &counts->program_ns);
+}
+
+static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, destroy_source, count};
 
 static int start(struct source_bpf *s, const struct wp_source_bpf_options *options, struct wp_error *err)
 {

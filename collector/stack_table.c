@@ -17,6 +17,7 @@ struct wp_stack_table {
     struct wp_intmap frames;      /* (address, process and generation) -> frame id */
     struct wp_intmap places;      /* (place in a file, object) -> frame id */
     struct wp_intmap is_tracing;  /* frame id -> 1: a kernel function of tracing itself */
+    struct wp_stack_counts counts;
 };
 
 struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces, const struct wp_logger *logger)
@@ -221,15 +222,25 @@ uint32_t wp_stack_table_id(struct wp_stack_table *t, const struct wp_fact *fact)
 {
     uint32_t id = 0;
     struct wp_intkey key = {fact->stack_key, 0};
-    if (fact->stack_key && wp_intmap_get(&t->by_key, key, &id))
+    if (fact->stack_key && wp_intmap_get(&t->by_key, key, &id)) {
+        t->counts.known++;
         return id;
+    }
     if (fact->frame_count)
         id = named_part(t, fact);
     else if (t->spaces && fact->kernel_ip_count + fact->user_ip_count)
         id = kernel_part(t, fact, user_part(t, fact));
-    else
+    else {
+        t->counts.lost += fact->stack_key != 0;
         return 0;
+    }
+    t->counts.made++;
     if (fact->stack_key && t->by_key.count < CACHED)
         wp_intmap_put(&t->by_key, key, id);
     return id;
+}
+
+const struct wp_stack_counts *wp_stack_table_counts(const struct wp_stack_table *t)
+{
+    return &t->counts;
 }

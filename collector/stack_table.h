@@ -12,6 +12,12 @@
 
 struct wp_stack_table;
 
+struct wp_stack_counts {
+    uint64_t known;     /* stacks that the source named and that were there already */
+    uint64_t made;      /* put together from their frames */
+    uint64_t lost;      /* named, but their frames never came */
+};
+
 /* All are borrowed. `spaces` may be NULL for a source that gives names, `logger` too. NULL when out of memory. */
 struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces,
     const struct wp_logger *logger);
@@ -25,5 +31,6 @@ bool wp_stack_table_names(struct wp_stack_table *table, unsigned timeout_ms);
 void wp_stack_table_forget(struct wp_stack_table *table, uint32_t pid);
 /* The fact's stack, 0: none. */
 uint32_t wp_stack_table_id(struct wp_stack_table *table, const struct wp_fact *fact);
+const struct wp_stack_counts *wp_stack_table_counts(const struct wp_stack_table *table);
 
 #endif

@@ -31,7 +31,7 @@ wp_install(cli wakepath)
 wp_install_manuals(collector wakepath-collector.8 wakepath-capture.5)
 wp_install_manuals(aggregator wakepath-aggregator.8 wakepath-store.1 wakepath-store.5)
 wp_install_manuals(reporter wakepath-reporter.1)
-wp_install_manuals(cli wakepath.1 wakepath-record.1)
+wp_install_manuals(cli wakepath.1 wakepath-record.1 wakepath-status.1 wakepath-doctor.1)
 wp_install_manuals(doc wakepath.conf.5)
 
 foreach(name collector aggregator reporter)
@@ -50,6 +50,7 @@ install(FILES ${deploy}/cron/wakepath-reporter DESTINATION ${CMAKE_INSTALL_DATAD
 
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-doc COMPONENT doc
   FILES_MATCHING PATTERN "*.md" PATTERN "man" EXCLUDE)
+install(DIRECTORY ${deploy}/monitoring DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-doc COMPONENT doc)
 foreach(name collector aggregator reporter cli doc)
   install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-${name} RENAME copyright
     COMPONENT ${name})

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/collector_vitals.h"
+
+#include "collector/lag.h"
+#include "common/health.h"
+#include "common/metrics.h"
+#include "common/version.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LOOK_NS 1000000000u
+#define ABSENT_MS 30000u  /* an aggregator that restarts is no trouble yet */
+#define FULL_PERCENT 90u  /* of the spool ... */
+#define LATE_NS 30000000000u /* ... while this waits: what was acknowledged may fill it */
+
+struct wp_collector_vitals {
+    struct wp_health *health;
+    struct wp_lag lag;
+    struct wp_buffer text;
+    uint64_t looked_ns;
+};
+
+int wp_collector_vitals_open(struct wp_collector_vitals **out, const char *listen, const struct wp_logger *logger,
+    struct wp_error *err)
+{
+    struct wp_collector_vitals *v = calloc(1, sizeof(*v));
+    if (!v)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    int rc = wp_health_open(&v->health, listen, logger, err);
+    if (rc) {
+        free(v);
+        return rc;
+    }
+    *out = v;
+    return 0;
+}
+
+void wp_collector_vitals_close(struct wp_collector_vitals *v)
+{
+    if (!v)
+        return;
+    wp_health_close(v->health);
+    wp_buffer_fini(&v->text);
+    free(v);
+}
+
+static void put_kinds(struct wp_buffer *out, const char *name, const char *help, const uint64_t counts[WP_EVENT_KINDS])
+{
+    wp_metric_begin(out, name, WP_COUNTER, help);
+    for (unsigned kind = 1; kind < WP_EVENT_KINDS; kind++)
+        wp_metric_labelled(out, name, "kind", wp_event_kind_name(kind), (double)counts[kind]);
+    if (counts[0])
+        wp_metric_labelled(out, name, "kind", "other", (double)counts[0]);
+}
+
+static void put_events(struct wp_buffer *out, const struct wp_collector_view *view)
+{
+    const struct wp_batcher_stats *stats = wp_batcher_stats(view->batcher);
+    put_kinds(out, "wakepath_collector_events_total", "Events taken from the source.", stats->taken_kinds);
+    put_kinds(out, "wakepath_collector_dropped_events_total", "Events that the buffer had no room for.",
+        stats->dropped_kinds);
+    wp_metric_put(out, "wakepath_collector_late_events_total", WP_COUNTER,
+        "Events that came after their time had been sent.", (double)stats->late);
+    wp_metric_put(out, "wakepath_collector_batches_total", WP_COUNTER, "Batches made.", (double)stats->batches);
+    wp_metric_put(out, "wakepath_collector_batch_bytes_total", WP_COUNTER, "Bytes of them, compressed.",
+        (double)wp_outlet_bytes(view->outlet));
+}
+
+static void put_stacks(struct wp_buffer *out, const struct wp_stack_counts *counts)
+{
+    static const char name[] = "wakepath_collector_stacks_total";
+    wp_metric_begin(out, name, WP_COUNTER, "Stacks of events: known from before, made from frames, or named and lost.");
+    wp_metric_labelled(out, name, "from", "memory", (double)counts->known);
+    wp_metric_labelled(out, name, "from", "frames", (double)counts->made);
+    wp_metric_labelled(out, name, "from", "nowhere", (double)counts->lost);
+}
+
+static void put_source(struct wp_buffer *out, const struct wp_source *source)
+{
+    static const char name[] = "wakepath_collector_stack_walks_total";
+    struct wp_source_counts counts;
+    if (!source->ops->count)
+        return;
+    source->ops->count(source, &counts);
+    wp_metric_begin(out, name, WP_COUNTER, "Walks of user stacks in the kernel, by how they ended.");
+    wp_metric_labelled(out, name, "end", "complete", (double)counts.walks_complete);
+    wp_metric_labelled(out, name, "end", "no_rows", (double)counts.walks_no_rows);
+    wp_metric_labelled(out, name, "end", "not_code", (double)counts.walks_not_code);
+    wp_metric_labelled(out, name, "end", "unreadable", (double)counts.walks_unreadable);
+    wp_metric_labelled(out, name, "end", "too_deep", (double)counts.walks_too_deep);
+    wp_metric_put(out, "wakepath_collector_lost_mappings_total", WP_COUNTER,
+        "Mappings of files that were not told in time: functions there have no names.", (double)counts.lost_mappings);
+    if (!counts.program_runs)
+        return;
+    wp_metric_put(
+        out, "wakepath_collector_bpf_runs_total", WP_COUNTER, "Runs of the BPF programs.", (double)counts.program_runs);
+    wp_metric_put(out, "wakepath_collector_bpf_seconds_total", WP_COUNTER, "Time in the BPF programs, of all CPUs.",
+        (double)counts.program_ns / 1e9);
+}
+
+static void put_delivery(struct wp_buffer *out, const struct wp_outlet_counts *counts, uint64_t lag_ns)
+{
+    if (counts->has_aggregator) {
+        wp_metric_put(
+            out, "wakepath_collector_welcome", WP_GAUGE, "1: an aggregator takes what is sent.", counts->is_welcome);
+        wp_metric_put(out, "wakepath_collector_absence_seconds", WP_GAUGE, "Since an aggregator was there.",
+            (double)counts->absent_ms / 1e3);
+        wp_metric_put(out, "wakepath_collector_unacknowledged_batches", WP_GAUGE,
+            "Batches that no aggregator has on disk yet.", (double)counts->waiting);
+        wp_metric_put(
+            out, "wakepath_collector_lag_seconds", WP_GAUGE, "Age of the oldest of them.", (double)lag_ns / 1e9);
+    }
+    if (!counts->has_spool)
+        return;
+    wp_metric_put(out, "wakepath_collector_spool_bytes", WP_GAUGE, "The spool.", (double)counts->spool_bytes);
+    wp_metric_put(
+        out, "wakepath_collector_spool_limit_bytes", WP_GAUGE, "What it may hold.", (double)counts->spool_limit);
+    wp_metric_put(out, "wakepath_collector_spool_lost_batches_total", WP_COUNTER,
+        "Batches of this session whose events left the spool before an aggregator had them.",
+        (double)counts->spool_lost);
+}
+
+static void put_identity(struct wp_buffer *out, const struct wp_collector_view *view)
+{
+    static const char name[] = "wakepath_collector_info";
+    const struct wp_hello *hello = view->hello;
+    wp_metric_begin(out, name, WP_GAUGE, "What this is; always 1.");
+    wp_metric_line(out, name,
+        (struct wp_metric_label[]){{"version", wp_version()}, {"host", hello->hostname}, {"kernel", hello->kernel},
+            {"source", view->source->ops->name}},
+        4, 1);
+}
+
+/* "" when all is well. */
+static void judge(const struct wp_outlet_counts *counts, uint64_t lag_ns, char *text, size_t room)
+{
+    *text = 0;
+    if (counts->has_aggregator && !counts->is_welcome && counts->absent_ms > ABSENT_MS)
+        snprintf(text, room, "no aggregator answers since %llu s%s%s", (unsigned long long)counts->absent_ms / 1000,
+            *counts->trouble ? ": " : "", counts->trouble);
+    else if (counts->has_spool && lag_ns > LATE_NS && counts->spool_bytes > counts->spool_limit / 100 * FULL_PERCENT)
+        snprintf(text, room, "the spool is nearly full: %llu of %llu bytes", (unsigned long long)counts->spool_bytes,
+            (unsigned long long)counts->spool_limit);
+}
+
+void wp_collector_vitals_tick(struct wp_collector_vitals *v, const struct wp_collector_view *view, uint64_t now_ns)
+{
+    struct wp_outlet_counts counts;
+    char trouble[512];
+    if (!v || now_ns - v->looked_ns < LOOK_NS)
+        return;
+    v->looked_ns = now_ns;
+    wp_outlet_count(view->outlet, &counts);
+    uint64_t lag_ns =
+        wp_lag_look(&v->lag, counts.last_seq, counts.has_aggregator ? counts.acked_seq : counts.last_seq, now_ns);
+    wp_buffer_clear(&v->text);
+    put_identity(&v->text, view);
+    put_events(&v->text, view);
+    put_stacks(&v->text, wp_batcher_stacks(view->batcher));
+    put_source(&v->text, view->source);
+    put_delivery(&v->text, &counts, lag_ns);
+    wp_metric_process(&v->text);
+    judge(&counts, lag_ns, trouble, sizeof(trouble));
+    wp_health_publish(v->health, &v->text, *trouble ? trouble : NULL);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "common/health.h"
+
+#include "common/metrics.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CONNECTIONS 32u        /* at a time */
+#define CONNECTION_BYTES 16384u
+#define CONNECTION_S 10u       /* of silence */
+#define STACK_BYTES (256u << 10)
+#define STALE_NS 30000000000u
+
+struct wp_health {
+    struct MHD_Daemon *daemon;
+    pthread_mutex_t lock;      /* of what follows */
+    char *metrics;             /* owned */
+    size_t size;
+    bool is_well;
+    char trouble[512];
+    uint64_t published_ns;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* --- where --- */
+
+union address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+};
+
+static int parse(const char *text, union address *address, struct wp_error *err)
+{
+    char host[64] = "127.0.0.1", *end;
+    const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
+    bool is_v6 = *text == '[';
+    size_t size = colon ? (size_t)(colon - text) : 0;
+    if (is_v6 && (size < 3 || colon[-1] != ']'))
+        return wp_error_set(err, -EINVAL, "'%.100s' is not ADDRESS:PORT", text);
+    if (colon)
+        snprintf(host, sizeof(host), "%.*s", (int)(size - 2 * is_v6), text + is_v6);
+    unsigned long number = strtoul(port, &end, 10);
+    if (*port < '0' || *port > '9' || *end || number > 65535)
+        return wp_error_set(err, -EINVAL, "'%.100s' is not ADDRESS:PORT: a port is a number up to 65535", text);
+    *address = (union address){0};
+    if (is_v6) {
+        address->v6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)number)};
+        if (inet_pton(AF_INET6, host, &address->v6.sin6_addr) == 1)
+            return 0;
+    } else {
+        address->v4 = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)number)};
+        if (inet_pton(AF_INET, strcmp(host, "localhost") ? host : "127.0.0.1", &address->v4.sin_addr) == 1)
+            return 0;
+    }
+    return wp_error_set(err, -EINVAL,
+        "'%.100s' is not ADDRESS:PORT: addresses are numbers, such as 127.0.0.1:9469 or [::1]:9469", text);
+}
+
+int wp_health_check(const char *listen, struct wp_error *err)
+{
+    union address address;
+    return parse(listen, &address, err);
+}
+
+static bool is_loopback(const union address *address)
+{
+    return address->any.sa_family == AF_INET ? ntohl(address->v4.sin_addr.s_addr) >> 24 == 127
+                                             : IN6_IS_ADDR_LOOPBACK(&address->v6.sin6_addr);
+}
+
+static int open_socket(union address *address)
+{
+    int one = 1;
+    socklen_t size = address->any.sa_family == AF_INET ? sizeof(address->v4) : sizeof(address->v6);
+    int fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return -errno;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    if (bind(fd, &address->any, size) || listen(fd, 16) || getsockname(fd, &address->any, &size)) {
+        int rc = -errno;
+        close(fd);
+        return rc;
+    }
+    return fd;
+}
+
+static void say_where(const struct wp_logger *logger, const union address *address)
+{
+    char text[INET6_ADDRSTRLEN] = "";
+    bool is_v6 = address->any.sa_family == AF_INET6;
+    inet_ntop(address->any.sa_family,
+        is_v6 ? (const void *)&address->v6.sin6_addr : (const void *)&address->v4.sin_addr, text, sizeof(text));
+    wp_log(logger, WP_LOG_INFO, "metrics are told address=%s%s%s:%u", is_v6 ? "[" : "", text, is_v6 ? "]" : "",
+        ntohs(is_v6 ? address->v6.sin6_port : address->v4.sin_port));
+    if (!is_loopback(address))
+        wp_log(logger, WP_LOG_WARN,
+            "metrics are for everybody who reaches that address: they name hosts, and nothing is encrypted");
+}
+
+/* --- answers --- */
+
+static enum MHD_Result answer(
+    struct MHD_Connection *connection, unsigned status, const char *type, char *text, size_t size)
+{
+    struct MHD_Response *response = text ? MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE) : NULL;
+    if (!response) {
+        free(text);
+        return MHD_NO;
+    }
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static enum MHD_Result say(struct MHD_Connection *connection, unsigned status, const char *text)
+{
+    char *line = NULL;
+    int size = asprintf(&line, "%s\n", text);
+    return answer(connection, status, "text/plain; charset=utf-8", size < 0 ? NULL : line, size < 0 ? 0 : (size_t)size);
+}
+
+static enum MHD_Result answer_metrics(struct wp_health *health, struct MHD_Connection *connection)
+{
+    struct wp_buffer text = {0};
+    pthread_mutex_lock(&health->lock);
+    wp_buffer_append(&text, health->metrics, health->size);
+    double age_s = (double)(now_ns() - health->published_ns) / 1e9;
+    pthread_mutex_unlock(&health->lock);
+    wp_metric_put(
+        &text, "wakepath_snapshot_age_seconds", WP_GAUGE, "Since the daemon's loop published these figures.", age_s);
+    if (text.failed) {
+        wp_buffer_fini(&text);
+        return say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
+    }
+    return answer(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", (char *)text.data, text.size);
+}
+
+static enum MHD_Result answer_health(struct wp_health *health, struct MHD_Connection *connection)
+{
+    char trouble[sizeof(health->trouble)];
+    pthread_mutex_lock(&health->lock);
+    uint64_t age_ns = now_ns() - health->published_ns;
+    bool is_stale = age_ns > STALE_NS, is_well = health->is_well && !is_stale;
+    if (is_stale)
+        snprintf(trouble, sizeof(trouble), "the daemon's loop has stood still for %llu s",
+            (unsigned long long)(age_ns / 1000000000));
+    else
+        memcpy(trouble, health->trouble, sizeof(trouble));
+    pthread_mutex_unlock(&health->lock);
+    return is_well ? say(connection, MHD_HTTP_OK, "ok") : say(connection, MHD_HTTP_SERVICE_UNAVAILABLE, trouble);
+}
+
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url, const char *method,
+    const char *version, const char *upload, size_t *upload_size, void **state)
+{
+    (void)version, (void)upload, (void)upload_size, (void)state;
+    if (strcmp(method, "GET") && strcmp(method, "HEAD"))
+        return say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET, please");
+    if (!strcmp(url, "/metrics"))
+        return answer_metrics(context, connection);
+    if (!strcmp(url, "/healthz"))
+        return answer_health(context, connection);
+    return say(connection, MHD_HTTP_NOT_FOUND, "there are /metrics and /healthz");
+}
+
+/* --- life --- */
+
+static int start(struct wp_health *health, int fd)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the loop's; threads inherit the mask */
+    health->daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, health,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        CONNECTION_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_THREAD_STACK_SIZE,
+        (size_t)STACK_BYTES, MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return health->daemon ? 0 : -ENOMEM;
+}
+
+int wp_health_open(struct wp_health **out, const char *listen, const struct wp_logger *logger, struct wp_error *err)
+{
+    union address address;
+    int rc = parse(listen, &address, err);
+    if (rc)
+        return rc;
+    int fd = open_socket(&address);
+    if (fd < 0)
+        return wp_error_errno(err, fd, "cannot tell metrics at %s", listen);
+    struct wp_health *health = calloc(1, sizeof(*health));
+    if (!health) {
+        close(fd);
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    }
+    pthread_mutex_init(&health->lock, NULL);
+    health->published_ns = now_ns();
+    strcpy(health->trouble, "starting");
+    if (start(health, fd)) {
+        close(fd);
+        wp_health_close(health);
+        return wp_error_set(err, -ENOMEM, "cannot start the thread that tells metrics");
+    }
+    say_where(logger, &address);
+    *out = health;
+    return 0;
+}
+
+void wp_health_close(struct wp_health *health)
+{
+    if (!health)
+        return;
+    if (health->daemon)
+        MHD_stop_daemon(health->daemon);
+    pthread_mutex_destroy(&health->lock);
+    free(health->metrics);
+    free(health);
+}
+
+void wp_health_publish(struct wp_health *health, const struct wp_buffer *metrics, const char *trouble)
+{
+    char *copy = metrics->failed || !metrics->size ? NULL : malloc(metrics->size), *old = copy;
+    if (copy)
+        memcpy(copy, metrics->data, metrics->size);
+    pthread_mutex_lock(&health->lock);
+    if (copy) { /* without memory the last ones stay */
+        old = health->metrics;
+        health->metrics = copy;
+        health->size = metrics->size;
+    }
+    health->is_well = !trouble;
+    wp_metric_clean(trouble ? trouble : "", health->trouble, sizeof(health->trouble));
+    health->published_ns = now_ns();
+    pthread_mutex_unlock(&health->lock);
+    free(old);
+}
