@@ -79,6 +79,7 @@ struct wp_explainer {
     uint32_t name_room, leaves;
     struct wp_layer layers[WP_DEPTH_LIMIT + 2];
     uint32_t depth, visited;
+    uint32_t doubts;                   /* waits being explained in which the other host lost events */
     bool is_other_path;                /* what is explained is no base path: base time in it is left out */
 };
 

@@ -61,7 +61,8 @@ int wp_fleet_join(struct wp_fleet *fleet, struct wp_timeline *timeline, const ch
         return rc;
     uint32_t generation = fleet->hosts[host].generation;
     fleet->hosts[host] = (struct wp_fleet_host){.timeline = timeline, .hostname = hostname, .clock = clock,
-        .generation = generation, .real_offset_ns = real_offset_ns, .horizon_ns = UINT64_MAX, .heard_ns = fleet->now_ns};
+        .generation = generation, .real_offset_ns = real_offset_ns, .horizon_ns = UINT64_MAX, .frame = WP_FRAME_NONE,
+        .heard_ns = fleet->now_ns};
     fleet->joined++;
     if (host == fleet->count)
         fleet->count++;
@@ -105,6 +106,12 @@ bool wp_fleet_offset(struct wp_fleet *fleet, uint32_t from, uint64_t at_ns, uint
 {
     *offset = (struct wp_offset){.offset_ns = 0};
     return from == to || wp_clocks_map(fleet->clocks, fleet->hosts[from].clock, at_ns, fleet->hosts[to].clock, offset);
+}
+
+bool wp_fleet_has_drops(const struct wp_fleet *fleet, uint32_t host, uint64_t start_ns, uint64_t end_ns)
+{
+    const struct wp_fleet_host *row = &fleet->hosts[host];
+    return row->has_drops && row->has_drops(row->session, start_ns, end_ns);
 }
 
 int wp_stretches_add(struct wp_stretches *stretches, const struct wp_stretch *stretch)

@@ -17,6 +17,7 @@ struct ingest {
 
 #define WAIT_MS 50
 #define STEP_NS 20000000u
+#define TURNS 256u             /* of batches that waited, before the socket is looked at again */
 
 static uint64_t now(clockid_t clock)
 {
@@ -25,10 +26,10 @@ static uint64_t now(clockid_t clock)
     return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static void acknowledge(void *context, uint32_t peer, uint64_t seq)
+static void acknowledge(void *context, uint32_t peer, uint64_t seq, uint64_t taken)
 {
     struct ingest *ingest = context;
-    wp_server_ack(ingest->server, peer, seq);
+    wp_server_acknowledge(ingest->server, peer, seq, taken);
 }
 
 /* A message that cannot be taken is told to its peer and counted; it never stops the others. */
@@ -72,6 +73,21 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
     return 0;
 }
 
+/* What waited for its turn. True: there may be more. */
+static bool take_waiting(struct ingest *ingest)
+{
+    for (uint32_t i = 0; i < TURNS; i++) {
+        struct wp_error why = {0};
+        uint32_t peer;
+        int rc = wp_engine_next(ingest->engine, &peer, &why);
+        if (!rc)
+            return false;
+        if (rc < 0)
+            refuse(ingest, peer, rc, &why);
+    }
+    return true;
+}
+
 /* A full disk is waited for: nothing is acknowledged meanwhile, so nothing is lost. */
 static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_error *err)
 {
@@ -105,10 +121,10 @@ static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_option
 
 static int run(struct ingest *ingest, const struct wp_ingest_options *options, struct wp_error *err)
 {
-    for (;;) {
+    for (bool has_more = false;;) {
         struct wp_server_message message;
         wp_service_tick(options->service);
-        int got = wp_server_poll(ingest->server, WAIT_MS, &message, err);
+        int got = wp_server_poll(ingest->server, has_more ? 0 : WAIT_MS, &message, err);
         if (got < 0 && got != -EINTR)
             return got;
         uint64_t now_ns = now(CLOCK_MONOTONIC);
@@ -120,6 +136,7 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
         reload_if_asked(ingest, options);
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
         int rc = got == 1 ? take(ingest, &message, err) : 0;
+        has_more = !rc && take_waiting(ingest);
         if (!rc)
             rc = commit(ingest, is_bye || *options->stop, *options->stop, err);
         if (rc)

@@ -12,6 +12,7 @@
 #define DATAGRAMS 16384u
 #define AMBIGUOUS UINT32_MAX
 #define RING_LIMIT (1u << 20) /* sends or receives remembered a socket */
+#define ARRIVALS 16u          /* remembered until they are read */
 #define TCP_CLOSE_WAIT 8 /* include/net/tcp_states.h */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
@@ -20,7 +21,8 @@ int wp_messages_init(struct wp_messages *messages, const struct wp_dictionary *d
 {
     *messages = (struct wp_messages){.dictionary = dictionary};
     messages->datagram_ring = calloc(DATAGRAMS, sizeof(*messages->datagram_ring));
-    return messages->datagram_ring ? 0 : -ENOMEM;
+    messages->datagram_before = calloc(DATAGRAMS, sizeof(*messages->datagram_before));
+    return messages->datagram_ring && messages->datagram_before ? 0 : -ENOMEM;
 }
 
 void wp_messages_fini(struct wp_messages *messages)
@@ -28,10 +30,12 @@ void wp_messages_fini(struct wp_messages *messages)
     for (uint32_t i = 0; i < messages->socket_room; i++) {
         free(messages->sockets[i].sends);
         free(messages->sockets[i].receives);
+        free(messages->sockets[i].arrivals);
     }
     free(messages->sockets);
     free(messages->last);
     free(messages->datagram_ring);
+    free(messages->datagram_before);
     wp_intmap_fini(&messages->by_address);
     wp_intmap_fini(&messages->datagrams);
     *messages = (struct wp_messages){0};
@@ -176,12 +180,45 @@ static void add_datagram(struct wp_messages *messages, const struct wp_event *ev
 {
     if (messages->datagrams.count > DATAGRAMS)
         wp_intmap_clear(&messages->datagrams);
-    uint64_t n = messages->datagram_count++;
-    uint64_t key = event->a & ~WP_DATAGRAM_ELSEWHERE;
+    uint64_t n = messages->datagram_count, key = event->a & ~WP_DATAGRAM_ELSEWHERE;
+    uint64_t before = wp_messages_datagram_number(messages, key);
     messages->datagram_ring[n % DATAGRAMS] = (struct wp_send){event->time_ns, key, event->c, thread};
+    messages->datagram_before[n % DATAGRAMS] = before;
+    messages->datagram_count++;
     wp_intmap_put(&messages->datagrams, (struct wp_intkey){key, 0}, (uint32_t)n);
     if (messages->connections)
         wp_connections_datagram(messages->connections, key, messages->host);
+}
+
+/* From another host? Then the two talk. */
+static void take_datagram(struct wp_messages *messages, const struct wp_event *event)
+{
+    uint64_t key = event->a & ~WP_DATAGRAM_ELSEWHERE;
+    if (messages->connections && !wp_messages_datagram_number(messages, key))
+        wp_connections_datagram_taken(messages->connections, key, messages->host);
+}
+
+static void add_arrival(struct wp_socket *socket, const struct wp_event *event)
+{
+    if (!socket->arrivals && !(socket->arrivals = calloc(ARRIVALS, sizeof(*socket->arrivals))))
+        return;
+    const struct wp_arrival *last = &socket->arrivals[(socket->arrival_count + ARRIVALS - 1) % ARRIVALS];
+    if (last->time_ns && (int32_t)((uint32_t)event->a - last->end) <= 0)
+        return; /* sent again, and for nothing */
+    socket->arrivals[socket->arrival_count++ % ARRIVALS] = (struct wp_arrival){event->time_ns, (uint32_t)event->a};
+}
+
+/* When the byte before `end` arrived; 0: too many came since then. */
+static uint64_t arrival_of(const struct wp_socket *socket, uint32_t end)
+{
+    uint64_t found = 0;
+    for (uint32_t i = 1; socket->arrivals && i <= ARRIVALS; i++) {
+        const struct wp_arrival *arrival = &socket->arrivals[(socket->arrival_count - i) % ARRIVALS];
+        if (!arrival->time_ns || (int32_t)(arrival->end - end) < 0)
+            return found;
+        found = arrival->time_ns;
+    }
+    return 0;
 }
 
 static void add_receive(struct wp_socket *socket, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
@@ -191,7 +228,7 @@ static void add_receive(struct wp_socket *socket, const struct wp_event *event, 
     socket->receives = entries;
     if (has_room)
         socket->receives[socket->receive_ring.end++ & socket->receive_ring.mask] =
-            (struct wp_receive){event->time_ns, others_ns, (uint32_t)event->a, thread};
+            (struct wp_receive){event->time_ns, others_ns, arrival_of(socket, (uint32_t)event->a), (uint32_t)event->a, thread};
 }
 
 static void close_socket(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
@@ -212,6 +249,8 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
     uint64_t others_ns = is_transfer && thread ? note_last(messages, event, thread) : 0;
     if (event->kind == WP_EVENT_SOCK_SEND && is_datagram)
         add_datagram(messages, event, thread);
+    if (event->kind == WP_EVENT_SOCK_ARRIVE && is_datagram)
+        take_datagram(messages, event);
     if (!socket || is_datagram)
         return;
     if (messages->connections)
@@ -222,7 +261,11 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
         add_send(socket, event, thread);
     } else if (event->kind == WP_EVENT_SOCK_RECV) {
         add_receive(socket, event, thread, others_ns);
+    } else if (event->kind == WP_EVENT_SOCK_ARRIVE) {
+        add_arrival(socket, event);
     } else if (event->kind == WP_EVENT_SOCK_STATE) {
+        if (event->c == TCP_ESTABLISHED)
+            socket->opened_ns = event->time_ns;
         if (event->c == TCP_SYN_SENT)
             socket->connecting = (struct wp_send){event->time_ns, 0, 0, thread};
         else if (event->c != TCP_ESTABLISHED && event->c != TCP_CLOSE_WAIT && event->b != TCP_SYN_SENT &&
@@ -239,8 +282,10 @@ void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns)
             return;
         free(socket->sends);
         free(socket->receives);
+        free(socket->arrivals);
         socket->sends = NULL;
         socket->receives = NULL;
+        socket->arrivals = NULL;
         socket->send_ring = socket->receive_ring = (struct wp_message_ring){0};
         if (messages->connections)
             wp_connections_remove(messages->connections, messages->host, id);
@@ -291,6 +336,17 @@ bool wp_messages_datagram(const struct wp_messages *messages, uint64_t number, s
         return false;
     *send = messages->datagram_ring[(number - 1) % DATAGRAMS];
     return true;
+}
+
+bool wp_messages_datagram_by(const struct wp_messages *messages, uint64_t key, uint64_t at_ns, struct wp_send *send)
+{
+    uint64_t number = wp_messages_datagram_number(messages, key);
+    for (unsigned tries = 0; tries < DATAGRAMS && wp_messages_datagram(messages, number, send); tries++) {
+        if (send->time_ns <= at_ns)
+            return true;
+        number = messages->datagram_before[(number - 1) % DATAGRAMS];
+    }
+    return false;
 }
 
 /*

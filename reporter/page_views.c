@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TABLE_ROWS 200u
 
@@ -20,6 +21,23 @@ static int compare_cells(const void *left, const void *right)
     if ((*a)->ns != (*b)->ns)
         return (*a)->ns > (*b)->ns ? -1 : 1;
     return *a < *b ? -1 : *a > *b; /* the flame's own order breaks ties */
+}
+
+/* Where "path:[name]" leads: to the control path that stands on the ground by itself, else to all of that process; none for
+ * other frames. */
+static struct wp_link path_link(struct wp_display *display, const struct wp_facts *facts, uint32_t frame)
+{
+    const struct wp_flame *flame = &facts->flame;
+    const char *name = wp_facts_frame_name(facts, frame);
+    if (wp_facts_frame_style(facts, frame) != WP_STYLE_WAIT || strncmp(name, "path:", 5))
+        return (struct wp_link){0};
+    name += 5;
+    for (uint32_t base = 1; base < flame->count; base = flame->nodes[base].end)
+        if (wp_facts_frame_style(facts, flame->nodes[base].frame) == WP_STYLE_PROCESS &&
+            !strcmp(wp_facts_frame_name(facts, flame->nodes[base].frame), name))
+            return wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate,
+                wp_pool_printf(&display->pool, "node=%08" PRIx32, flame->nodes[base].permalink));
+    return wp_page_flame_link(display, facts, "process", name);
 }
 
 static void add_stacks(struct wp_display *display, const struct wp_facts *facts)
@@ -50,6 +68,7 @@ static void add_stacks(struct wp_display *display, const struct wp_facts *facts)
             wp_pool_printf(&display->pool, "node=%08" PRIx32, node->permalink));
         row[1].text = wp_category_title((enum wp_category)sorted[i]->category);
         row[1].swatch = (int)sorted[i]->category + 1;
+        row[1].link = path_link(display, facts, node->frame);
         row[2].number = row[3].number = sorted[i]->ns;
         row[4].number = sorted[i]->count;
     }

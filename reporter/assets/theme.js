@@ -39,6 +39,10 @@
       document.body.dataset.ready = what;
       performance.mark('wakepath-ready');
     },
+    // To another page of the same aggregate.
+    go: function (file, fragment) {
+      window.location.href = file + '#' + fragment;
+    },
     isDark: isDark,
     toggleTheme: function () {
       var theme = isDark() ? 'light' : 'dark';

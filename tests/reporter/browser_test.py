@@ -101,6 +101,31 @@ class Pages(unittest.TestCase):
         self.open("plain", "v1/main/flame.html#category=blocking_io")
         self.assertIn("799 ms", browser.evaluate("document.querySelector('.found').textContent"))
 
+    def test_a_wait_on_another_path_leads_to_that_path(self):
+        self.open("plain", "v1/main/flame.html")
+        browser = self.browser
+        find = ("(function (name) { var f = window.wakepath.flame; for (var i = 1; i < f.model.count; i++) "
+                "if (f.name(i) === name) return i; return 0; })('%s')")
+        where = "[window.wakepath.flame.name(window.wakepath.flame.zoom), window.wakepath.flame.model.parent[window.wakepath.flame.zoom]]"
+        browser.evaluate(f"window.wakepath.flame.zoomTo({find % 'path:[kworker/0:1]'})")
+        browser.evaluate("document.querySelector('.trail .follow').click()")
+        self.assertEqual(browser.evaluate(where), ["[kworker/0:1]", 0])
+        self.assertIn("node=", browser.evaluate("location.hash"))
+        # one that stands nowhere by itself: all of that process
+        browser.evaluate(f"window.wakepath.flame.zoomTo({find % 'path:[cc1]'}); document.querySelector('canvas').focus()")
+        browser.key("Enter")
+        self.assertEqual(browser.evaluate("window.wakepath.flame.gathered"), "all of [cc1]")
+        self.assertIn("process=", browser.evaluate("location.hash"))
+        # the table's links lead to the same
+        for link, shown in (("node=", "[kworker/0:1]"), ("process=", "all of [cc1]")):
+            self.open("plain", "v1/main/flame.html")
+            address = browser.evaluate("Array.from(document.querySelectorAll('td a')).filter(function (a) { return a.textContent === "
+                                       "'Waiting on other path' && a.hash.indexOf('%s') === 1; })[0].href" % link)
+            browser.open(address)
+            self.assertEqual(browser.evaluate("(function (f) { return f.zoom ? f.name(f.zoom) : f.gathered; })(window.wakepath.flame)"),
+                             shown)
+        self.assertEqual(browser.faults(), [])
+
     def test_running_view_shows_sleeps_and_leads_to_a_flame(self):
         self.open("plain", "v1/main/running.html")
         browser = self.browser
