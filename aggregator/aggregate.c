@@ -112,9 +112,11 @@ static void take_piece(void *context, const struct wp_piece *piece)
     count_processes(aggregate, piece, ns);
     if (piece->reason)
         wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1);
-    if (piece->is_uncertain || (aggregate->uncertain &&
-            aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns)))
-        wp_report_uncertain(aggregate->report, ns);
+    uint64_t uncertain = piece->is_uncertain ? ns : 0;
+    if (!uncertain && aggregate->uncertain)
+        uncertain = aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns);
+    if (uncertain)
+        wp_report_uncertain(aggregate->report, uncertain);
     wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, piece);
 }
 
@@ -243,6 +245,19 @@ static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, u
     return from;
 }
 
+/* Threads that are gone, and gone for longer than a checkpoint reaches back. */
+static void forget_base(struct wp_aggregate *aggregate, uint64_t horizon_ns)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < aggregate->base_count; i++) {
+        const struct wp_thread *thread = &aggregate->timeline->threads[aggregate->base[i].thread];
+        bool is_gone = thread->is_dead && !thread->slices && aggregate->base[i].until_ns < horizon_ns;
+        if (!is_gone)
+            aggregate->base[kept++] = aggregate->base[i];
+    }
+    aggregate->base_count = kept;
+}
+
 void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
     if (is_final && until_ns > aggregate->timeline->now_ns)
@@ -256,6 +271,8 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     wp_exemplar_extend(&aggregate->exemplar, until_ns);
     if (until_ns > aggregate->history_ns)
         forget_followed(aggregate, until_ns - aggregate->history_ns);
+    if (until_ns > 4 * aggregate->history_ns)
+        forget_base(aggregate, until_ns - 4 * aggregate->history_ns);
 }
 
 void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread)
@@ -275,7 +292,34 @@ void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread)
     aggregate->base[aggregate->base_count++].until_ns = 0;
 }
 
+void wp_aggregate_set_base(struct wp_aggregate *aggregate, uint32_t thread, uint64_t until_ns)
+{
+    wp_aggregate_add_base(aggregate, thread);
+    for (uint32_t i = 0; i < aggregate->base_count; i++)
+        if (aggregate->base[i].thread == thread)
+            aggregate->base[i].until_ns = until_ns;
+}
+
 /* --- deltas --- */
+
+void wp_aggregate_skip_counts(struct wp_aggregate *aggregate, const uint64_t *drops)
+{
+    for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
+        aggregate->counted_events[kind] = aggregate->timeline->counts.events[kind];
+        aggregate->counted_drops[kind] = drops[kind];
+    }
+}
+
+void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
+{
+    for (unsigned i = 0; i < WP_LIMITS; i++) {
+        aggregate->counted_limit[i] = aggregate->explainer.limit_count[i];
+        aggregate->counted_limit_ns[i] = aggregate->explainer.limit_ns[i];
+    }
+    aggregate->window_until_ns = until_ns;
+    wp_exemplar_clear(&aggregate->exemplar);
+    wp_aggregate_next_delta(aggregate);
+}
 
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns)
 {

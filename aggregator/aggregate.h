@@ -47,7 +47,8 @@ struct wp_aggregate {
     uint64_t window_until_ns;
     uint64_t counted_limit[WP_LIMITS], counted_limit_ns[WP_LIMITS];
     bool has_news;                   /* the delta holds time */
-    bool (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* drops in that stretch? */
+    uint64_t skip_until_ns, skip_seq; /* what is resolved up to here, counted up to that batch, is in the store; 0: nothing */
+    uint64_t (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* how much of it drops touch */
     const void *uncertain_context;
 };
 
@@ -57,6 +58,12 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
 void wp_aggregate_fini(struct wp_aggregate *aggregate);
 /* A thread has an identity of interest from now on. */
 void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread);
+/* It has been accounted for up to there. */
+void wp_aggregate_set_base(struct wp_aggregate *aggregate, uint32_t thread, uint64_t until_ns);
+/* All that was counted so far, of events and drops, is in the store already. */
+void wp_aggregate_skip_counts(struct wp_aggregate *aggregate, const uint64_t *drops);
+/* All that was resolved so far, up to there, is in the store already. */
+void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns);
 /* Accounts for all that is complete up to `until_ns`; at the end of a session for all there is. */
 void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final);
 /* Puts events, drops (by kind), window and limits since the last delta into the report. */

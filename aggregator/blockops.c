@@ -4,13 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define RING 262144u /* operations remembered */
+#define RING 262144u /* operations remembered, once there were so many */
+#define RING_START 256u
 #define BACK 4096u    /* of one thread that are looked at */
 
 int wp_blockops_init(struct wp_blockops *blockops)
 {
-    *blockops = (struct wp_blockops){.mask = RING - 1};
-    blockops->ops = calloc(RING, sizeof(*blockops->ops));
+    *blockops = (struct wp_blockops){.mask = RING_START - 1};
+    blockops->ops = calloc(RING_START, sizeof(*blockops->ops));
     return blockops->ops ? 0 : -ENOMEM;
 }
 
@@ -40,11 +41,25 @@ static struct wp_blockop *find(const struct wp_blockops *blockops, uint32_t devi
     return op && op->device == device && op->key == key ? op : NULL;
 }
 
+/* Called when the ring is full for the first time: nothing has wrapped, so every operation stays in its place. Without memory
+ * it wraps from here on and never grows again. */
+static void grow(struct wp_blockops *blockops)
+{
+    size_t room = ((size_t)blockops->mask + 1) * 2;
+    struct wp_blockop *ops = realloc(blockops->ops, room * sizeof(*ops));
+    if (!ops)
+        return;
+    blockops->ops = ops;
+    blockops->mask = (uint32_t)room - 1;
+}
+
 static struct wp_blockop *make(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread)
 {
     if (blockops->by_key.count > RING) /* keys that never come back, e.g. sectors of a text source */
         wp_intmap_clear(&blockops->by_key);
     uint64_t n = blockops->count++;
+    if (n == (uint64_t)blockops->mask + 1 && n < RING)
+        grow(blockops);
     struct wp_blockop *op = &blockops->ops[n & blockops->mask];
     *op = (struct wp_blockop){.key = event->b, .sector = event->a, .device = event->d, .bytes = event->c,
         .thread = thread, .flags = event->flags};

@@ -19,7 +19,7 @@ struct wp_blockop {
 };
 
 struct wp_blockops {
-    struct wp_blockop *ops;   /* ring of the last ones, owned */
+    struct wp_blockop *ops;   /* ring of the last ones, owned, grown up to its limit */
     uint32_t mask;
     uint64_t count;           /* ever made; op n is ops[n & mask] */
     struct wp_intmap by_key;  /* (device, key) -> low 32 bits of n */

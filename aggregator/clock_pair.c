@@ -211,6 +211,8 @@ enum wp_clock_news wp_clock_pair_add(struct wp_clock_pair *pair, enum wp_wedge_s
     else if (!is_tighter(pair, side, point, &own->points[i]))
         return WP_CLOCK_NOTHING;
     own->points[i] = point;
+    if (!pair->first.at_ns || point.at_ns < pair->first.at_ns)
+        pair->first = point;
     own->is_mixed |= (i && goes_back(own, i - 1)) || (i + 1 < own->count && goes_back(own, i));
     pair->is_two_way |= pair->sides[!side].count > 0;
     pair->version++;

@@ -27,6 +27,7 @@ struct wp_clock_points { /* sorted by time, at most one a cell */
 struct wp_clock_pair {
     uint32_t nodes[2];                 /* first and second host */
     struct wp_clock_points sides[2];   /* by enum wp_wedge_side */
+    struct wp_clock_point first;       /* the earliest there ever was; at_ns 0: none */
     int64_t slope;                     /* about how fast the offset grows, times 2^32; only chooses among points */
     uint64_t slope_at_ns, contradicted_at_ns;
     uint32_t version;                  /* counts changes of the points */

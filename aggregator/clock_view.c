@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#define NEAR_NS 20000000u /* so long before all it knows of a pair the first constraints settle a moment alone */
 #define GRID_BITS 24 /* views begin and end at multiples of 17 ms, so that the next query finds them */
 
 bool wp_clock_steps_between(const struct wp_clock_steps *steps, uint64_t a_ns, uint64_t b_ns)
@@ -235,10 +236,17 @@ bool wp_clock_view_at(const struct wp_clock_view *view, uint64_t at_ns, struct w
     return interval->low_ns <= interval->high_ns;
 }
 
+/* Two hosts begin to talk: nothing that is known of them can be from before a step that nobody saw. */
+static bool is_beginning(const struct wp_clock_pair *pair, int from, uint64_t at_ns)
+{
+    bool is_steady = !pair->contradicted_at_ns && !pair->sides[0].is_mixed && !pair->sides[1].is_mixed;
+    return is_steady && pair->first.at_ns && at_ns <= reading(&pair->first, from) + NEAR_NS;
+}
+
 bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uint64_t slack_ns,
     const struct wp_clock_steps *const steps[2], struct wp_clock_interval *interval, bool *is_settled)
 {
-    if (slack_ns > WP_CLOCK_WINDOW_NS)
+    if (slack_ns > WP_CLOCK_WINDOW_NS) /* nothing is near enough */
         return false;
     uint64_t first_ns = at_ns > slack_ns ? at_ns - slack_ns : 0;
     uint64_t last_ns = at_ns < UINT64_MAX - slack_ns ? at_ns + slack_ns : UINT64_MAX;
@@ -258,6 +266,6 @@ bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uin
         return false;
     interval->low_ns = last.low_ns < interval->low_ns ? last.low_ns : interval->low_ns;
     interval->high_ns = last.high_ns > interval->high_ns ? last.high_ns : interval->high_ns;
-    *is_settled = view->is_settled;
+    *is_settled = view->is_settled || (view->flanks[1].is_closed && high_ns - last_ns <= NEAR_NS && is_beginning(pair, from, last_ns));
     return true;
 }

@@ -40,7 +40,7 @@ struct wp_clock_interval {
 
 /* The offset from host `from` (0 first, 1 second) to the other one at `at_ns` of from's clock, or at any time up to
  * `slack_ns` from that. `steps`: of the two hosts. False: not known.
- * Settled: there are constraints of both kinds on both sides of the moment. */
+ * Settled: there are constraints of both kinds on both sides of the moment, or it is just before all of them. */
 bool wp_clock_view_map(struct wp_clock_pair *pair, int from, uint64_t at_ns, uint64_t slack_ns,
     const struct wp_clock_steps *const steps[2], struct wp_clock_interval *interval, bool *is_settled);
 /* The wedges around [low, high], at most WP_CLOCK_WINDOW_NS long. */

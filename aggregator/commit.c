@@ -16,6 +16,7 @@ struct work {
     struct wp_host_session *session;
     const struct wp_commit_options *options;
     const char *release;          /* this transaction's */
+    bool has_news;                /* deltas are closed, of all aggregates: events are counted up to one batch for all */
     struct wp_txn *txn;
     uint64_t genealogy_done, sourcemap_done;
 };
@@ -33,7 +34,7 @@ static int put_reports(struct work *work, struct wp_error *err)
     struct wp_host_session *session = work->session;
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
         struct wp_aggregate *aggregate = session->aggregates[i];
-        if ((!aggregate->has_news && !session->is_ended) || strcmp(aggregate->release, work->release))
+        if (!work->has_news || strcmp(aggregate->release, work->release))
             continue;
         int rc = wp_txn_add_report(work->txn, aggregate->name, timebox_of(work), work->options->shard, aggregate->report, err);
         if (!rc && session->is_ended && aggregate->exemplar.trace->piece_count)
@@ -130,8 +131,8 @@ static int put_state(struct work *work, struct wp_error *err)
 {
     const struct wp_host_session *session = work->session;
     const char *shard = work->options->shard;
-    struct wp_resume resume = {.seq = session->is_ended ? session->last_seq : session->acked_seq,
-        .until_mono_ns = session->resolved_ns, .ended = session->is_ended};
+    struct wp_resume resume = {.seq = session->counted_seq,
+        .until_mono_ns = session->closed_ns, .ended = session->is_ended};
     memcpy(resume.session, session->id, 16);
     memcpy(resume.host, session->host, 16);
     snprintf(resume.hostname, sizeof(resume.hostname), "%s", session->hostname);
@@ -191,18 +192,23 @@ static bool is_seen(const struct wp_host_session *session, uint32_t index)
 static void begin_deltas(struct wp_host_session *session, const char *release)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if ((session->aggregates[i]->has_news || session->is_ended) && !strcmp(session->aggregates[i]->release, release))
+        if (!strcmp(session->aggregates[i]->release, release))
             wp_aggregate_next_delta(session->aggregates[i]);
 }
 
 int wp_commit_session(struct wp_store *store, struct wp_host_session *session, const struct wp_commit_options *options,
     struct wp_error *err)
 {
+    struct work work = {.session = session, .options = options, .release = session->release, .has_news = session->is_ended};
     for (uint32_t i = 0; i < session->aggregate_count; i++)
-        if (session->aggregates[i]->has_news || session->is_ended)
-            wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
+        work.has_news |= session->aggregates[i]->has_news;
+    if (work.has_news) {
+        session->counted_seq = session->last_seq;
+        session->closed_ns = session->resolved_ns;
+    }
+    for (uint32_t i = 0; work.has_news && i < session->aggregate_count; i++)
+        wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
     wp_host_session_durable_seq(session);
-    struct work work = {.session = session, .options = options, .release = session->release};
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
         if (is_seen(session, i))
             continue;
@@ -210,13 +216,15 @@ int wp_commit_session(struct wp_store *store, struct wp_host_session *session, c
         int rc = commit_release(store, &work, err);
         if (rc)
             return rc;
-        begin_deltas(session, work.release);
+        if (work.has_news)
+            begin_deltas(session, work.release);
     }
     work.release = session->release; /* last: its resume point says that the others are in */
     int rc = commit_release(store, &work, err);
     if (rc)
         return rc;
-    begin_deltas(session, work.release);
+    if (work.has_news)
+        begin_deltas(session, work.release);
     session->genealogy_done = work.genealogy_done;
     session->sourcemap_done = work.sourcemap_done;
     session->committed_ns = session->resolved_ns;

@@ -101,6 +101,8 @@ int wp_commit_metadata(struct wp_txn *txn, const struct wp_host_session *session
     }
     put_identity(&facts);
     put_host(&facts, "healed", "%" PRIu64, counts->healed_in + counts->healed_out);
+    if (session->fleet->hosts[session->home].given_up_count)
+        put_host(&facts, "given_up", "%u", session->fleet->hosts[session->home].given_up_count);
     put_clock(&facts);
     put_traffic(&facts);
     for (uint32_t i = 0; i < session->aggregate_count; i++) {

@@ -2,6 +2,7 @@
 #include "aggregator/connections.h"
 
 #include "aggregator/crossings.h"
+#include "aggregator/datagrams.h"
 #include "aggregator/socket_key.h"
 #include "common/intmap.h"
 
@@ -9,13 +10,12 @@
 #include <stdlib.h>
 
 #define NOBODY UINT32_MAX
-#define DATAGRAMS 262144u      /* remembered, of all hosts */
 #define AGREEMENT (1 << 26)    /* bytes on the way, or not yet told of: tcp_rmem allows far less than the protocol's 2^30 */
 #define ONE_WAY_AGREEMENT (1 << 20) /* when just one direction is there to go by */
 #define ONE_WAY_TRIES 32u
 #define LAST_TRY 1024u
 #define FIRST_TRIES 16u        /* of an unpaired socket: a look for its other end at each event, then at one in so many */
-#define LOOKS 64u              /* at candidates with the same addresses */
+#define LOOKS 64u              /* at candidates with the same key */
 #define TCP_ESTABLISHED 1      /* include/net/tcp_states.h */
 
 enum key_space { BY_SOCKET = 1, BY_SEQUENCE, BY_ADDRESS };
@@ -26,7 +26,7 @@ struct end {
     struct wp_intkey address;   /* how it is found by its own address */
     struct wp_intkey mirror;    /* how its other end would be */
     uint32_t host, socket;
-    uint32_t next_sequence, next_address; /* with the same key; older */
+    struct link { uint32_t next, before; } by_sequence, by_address; /* with the same key: the older one, the newer one */
     uint32_t peer;              /* index of the other end, 0 unknown */
     uint32_t sent_end, arrived_end;
     uint32_t crossing;          /* its number in crossings, 0 none */
@@ -40,7 +40,7 @@ struct wp_connections {
     struct end *ends;           /* owned */
     uint32_t count, room, free; /* free: list through `peer` */
     struct wp_intmap index;     /* key_space in the top of b */
-    struct wp_intmap datagrams; /* key -> host */
+    struct wp_datagrams datagrams;
     struct host { uint32_t clock, group; } *hosts; /* owned; group: parent in the union-find forest */
     uint32_t host_count;
     struct wp_traffic *traffic; /* owned */
@@ -66,7 +66,7 @@ void wp_connections_destroy(struct wp_connections *connections)
         return;
     wp_crossings_fini(&connections->crossings);
     wp_intmap_fini(&connections->index);
-    wp_intmap_fini(&connections->datagrams);
+    wp_datagrams_fini(&connections->datagrams);
     wp_intmap_fini(&connections->traffic_index);
     free(connections->ends);
     free(connections->hosts);
@@ -99,6 +99,21 @@ static uint32_t group_of(struct wp_connections *connections, uint32_t host)
         host = hosts[host].group;
     }
     return host;
+}
+
+static void join_groups(struct wp_connections *connections, uint32_t one, uint32_t other)
+{
+    connections->hosts[group_of(connections, one)].group = group_of(connections, other);
+}
+
+/* A host has left: who is still connected with whom. */
+static void regroup(struct wp_connections *connections)
+{
+    for (uint32_t i = 0; i < connections->host_count; i++)
+        connections->hosts[i].group = i;
+    for (uint32_t i = 1; i < connections->count; i++)
+        if (connections->ends[i].host != NOBODY && connections->ends[i].peer)
+            join_groups(connections, connections->ends[i].host, connections->ends[connections->ends[i].peer].host);
 }
 
 bool wp_connections_talk(struct wp_connections *connections, uint32_t one, uint32_t other)
@@ -141,32 +156,48 @@ static uint32_t head_of(const struct wp_connections *connections, struct wp_intk
     return wp_intmap_get(&connections->index, key, &index) ? index : 0;
 }
 
-/* Takes end `index` off the chain at `key`, whose links are at this offset of struct end. */
-static void unchain(struct wp_connections *connections, struct wp_intkey key, uint32_t index, size_t link)
+static struct link *link_of(struct wp_connections *connections, uint32_t index, enum key_space space)
 {
-    struct end *ends = connections->ends;
-#define LINK(i) (*(uint32_t *)(void *)((char *)&ends[i] + link))
-    uint32_t at = head_of(connections, key);
-    if (at == index) {
-        if (LINK(index))
-            wp_intmap_put(&connections->index, key, LINK(index)); /* replaces: no memory is wanted */
-        else
-            wp_intmap_remove(&connections->index, key);
-        return;
-    }
-    for (; at; at = LINK(at))
-        if (LINK(at) == index) {
-            LINK(at) = LINK(index);
-            return;
-        }
-#undef LINK
+    struct end *end = &connections->ends[index];
+    return space == BY_SEQUENCE ? &end->by_sequence : &end->by_address;
+}
+
+/* Puts end `index` in front of those with that key. -ENOMEM. */
+static int chain(struct wp_connections *connections, struct wp_intkey key, uint32_t index, enum key_space space)
+{
+    uint32_t next = head_of(connections, key);
+    int rc = wp_intmap_put(&connections->index, key, index);
+    if (rc)
+        return rc;
+    *link_of(connections, index, space) = (struct link){.next = next};
+    if (next)
+        link_of(connections, next, space)->before = index;
+    return 0;
+}
+
+static void unchain(struct wp_connections *connections, struct wp_intkey key, uint32_t index, enum key_space space)
+{
+    struct link link = *link_of(connections, index, space);
+    if (link.next)
+        link_of(connections, link.next, space)->before = link.before;
+    if (link.before)
+        link_of(connections, link.before, space)->next = link.next;
+    else if (link.next)
+        wp_intmap_put(&connections->index, key, link.next); /* replaces: no memory is wanted */
+    else
+        wp_intmap_remove(&connections->index, key);
 }
 
 /* --- what was read --- */
 
+static struct wp_intkey traffic_key(uint32_t to, uint32_t from)
+{
+    return (struct wp_intkey){(uint64_t)to << 32 | from, 0};
+}
+
 static struct wp_traffic *traffic_row(struct wp_connections *connections, uint32_t to, uint32_t from)
 {
-    struct wp_intkey key = {(uint64_t)to << 32 | from, 0};
+    struct wp_intkey key = traffic_key(to, from);
     uint32_t row;
     if (wp_intmap_get(&connections->traffic_index, key, &row))
         return &connections->traffic[row];
@@ -237,7 +268,7 @@ static void pair(struct wp_connections *connections, uint32_t one, uint32_t othe
     count_again(connections, b);
     if (a->host == b->host)
         return;
-    connections->hosts[group_of(connections, a->host)].group = group_of(connections, b->host);
+    join_groups(connections, a->host, b->host);
     if (a->crossing && b->crossing)
         wp_crossings_join(&connections->crossings, a->crossing, b->crossing);
 }
@@ -265,12 +296,13 @@ static bool agree(const struct end *a, const struct end *b)
         (!back || abs((int32_t)(b->sent_end - a->arrived_end)) < limit);
 }
 
+/* Who comes first is the one: more than one can only be one socket that two sessions of its host tell of. */
 static void look_by_sequence(struct wp_connections *connections, uint32_t index)
 {
-    const struct end *end = &connections->ends[index];
-    uint32_t found = 0;
-    struct wp_intkey key = sequence_key(end->sequence >> 32 | end->sequence << 32);
-    for (uint32_t at = head_of(connections, key); at; at = connections->ends[at].next_sequence) {
+    uint64_t sequence = connections->ends[index].sequence;
+    uint32_t found = 0, looks = 0;
+    struct wp_intkey key = sequence_key(sequence >> 32 | sequence << 32);
+    for (uint32_t at = head_of(connections, key); at && looks < LOOKS; at = connections->ends[at].by_sequence.next, looks++) {
         if (at == index || connections->ends[at].peer)
             continue;
         if (found) {
@@ -283,24 +315,52 @@ static void look_by_sequence(struct wp_connections *connections, uint32_t index)
         pair(connections, index, found);
 }
 
-static void look_by_address(struct wp_connections *connections, uint32_t index)
+/* Paired by both initial sequence numbers; other pairs are the best that is known. */
+static bool is_certain(const struct wp_connections *connections, const struct end *end)
+{
+    return end->peer && end->sequence && connections->ends[end->peer].sequence;
+}
+
+/* Those that could be the other end by addresses and positions; *found is one of them. Counts no further than two. */
+static uint32_t candidates(const struct wp_connections *connections, uint32_t index, uint32_t *found)
+{
+    const struct end *end = &connections->ends[index];
+    uint32_t count = 0, looks = 0;
+    for (uint32_t at = head_of(connections, address_key(end->mirror)); at && count < 2 && looks < LOOKS;
+         at = connections->ends[at].by_address.next, looks++) {
+        const struct end *other = &connections->ends[at];
+        if (at == index || is_certain(connections, other) || !agree(end, other))
+            continue;
+        *found = at;
+        count++;
+    }
+    return count;
+}
+
+static void doubt(struct wp_connections *connections, uint32_t index)
 {
     struct end *end = &connections->ends[index];
-    uint32_t found = 0, looks = 0;
-    end->is_ambiguous = 0;
-    for (uint32_t at = head_of(connections, address_key(end->mirror)); at && looks < LOOKS;
-         at = connections->ends[at].next_address, looks++) {
-        const struct end *other = &connections->ends[at];
-        if (at == index || other->peer || !agree(end, other))
-            continue;
-        if (found) {
-            end->is_ambiguous = 1;
-            return;
-        }
-        found = at;
-    }
-    if (found)
+    if (end->peer)
+        connections->ends[end->peer].is_ambiguous = 1;
+    part(connections, end);
+    end->is_ambiguous = 1;
+}
+
+/* What is paired by its addresses has one candidate, and is that one's only one. A pair of which a second candidate turns up
+ * is none any more: which of them was told of first says nothing. */
+static void look_by_address(struct wp_connections *connections, uint32_t index)
+{
+    uint32_t found = 0, back = 0;
+    uint32_t count = candidates(connections, index, &found);
+    connections->ends[index].is_ambiguous = 0;
+    if (!count)
+        return;
+    if (count == 1 && candidates(connections, found, &back) == 1 && back == index) {
         pair(connections, index, found);
+        return;
+    }
+    connections->ends[index].is_ambiguous = 1;
+    doubt(connections, found);
 }
 
 /* --- life of an end --- */
@@ -341,9 +401,8 @@ void wp_connections_add(struct wp_connections *connections, uint32_t host, uint3
     struct end *end = &connections->ends[index];
     *end = (struct end){.host = host, .socket = socket, .address = wp_socket_key(entry, false, 0),
         .mirror = wp_socket_key(entry, true, 0), .is_loopback = wp_socket_is_loopback(entry)};
-    end->next_address = head_of(connections, address_key(end->address));
     if (wp_intmap_put(&connections->index, socket_key(host, socket), index) ||
-        wp_intmap_put(&connections->index, address_key(end->address), index)) {
+        chain(connections, address_key(end->address), index, BY_ADDRESS)) {
         wp_intmap_remove(&connections->index, socket_key(host, socket));
         end->peer = connections->free;
         connections->free = index;
@@ -360,12 +419,28 @@ void wp_connections_remove(struct wp_connections *connections, uint32_t host, ui
     uint32_t index = (uint32_t)(end - connections->ends);
     part(connections, end);
     close_crossing(connections, end);
-    unchain(connections, address_key(end->address), index, offsetof(struct end, next_address));
+    unchain(connections, address_key(end->address), index, BY_ADDRESS);
     if (end->sequence)
-        unchain(connections, sequence_key(end->sequence), index, offsetof(struct end, next_sequence));
+        unchain(connections, sequence_key(end->sequence), index, BY_SEQUENCE);
     wp_intmap_remove(&connections->index, socket_key(host, socket));
     *end = (struct end){.host = NOBODY, .peer = connections->free};
     connections->free = index;
+}
+
+/* Its number will be another one's. */
+static void forget_traffic(struct wp_connections *connections, uint32_t host)
+{
+    struct wp_traffic *rows = connections->traffic;
+    for (uint32_t i = 0; i < connections->traffic_count;) {
+        if (rows[i].to != host && rows[i].from != host) {
+            i++;
+            continue;
+        }
+        wp_intmap_remove(&connections->traffic_index, traffic_key(rows[i].to, rows[i].from));
+        rows[i] = rows[--connections->traffic_count];
+        if (i < connections->traffic_count)
+            wp_intmap_put(&connections->traffic_index, traffic_key(rows[i].to, rows[i].from), i); /* replaces */
+    }
 }
 
 void wp_connections_remove_host(struct wp_connections *connections, uint32_t host)
@@ -373,6 +448,8 @@ void wp_connections_remove_host(struct wp_connections *connections, uint32_t hos
     for (uint32_t i = 1; i < connections->count; i++)
         if (connections->ends[i].host == host)
             wp_connections_remove(connections, host, connections->ends[i].socket);
+    forget_traffic(connections, host);
+    regroup(connections);
 }
 
 /* --- events --- */
@@ -383,11 +460,10 @@ static void learn_sequence(struct wp_connections *connections, uint32_t index, u
     if (end->sequence == sequence || !sequence)
         return;
     if (end->sequence)
-        unchain(connections, sequence_key(end->sequence), index, offsetof(struct end, next_sequence));
+        unchain(connections, sequence_key(end->sequence), index, BY_SEQUENCE);
     part(connections, end); /* what was thought before rests on less */
     end->sequence = sequence;
-    end->next_sequence = head_of(connections, sequence_key(sequence));
-    if (wp_intmap_put(&connections->index, sequence_key(sequence), index)) {
+    if (chain(connections, sequence_key(sequence), index, BY_SEQUENCE)) {
         end->sequence = 0;
         return;
     }
@@ -431,9 +507,10 @@ void wp_connections_event(struct wp_connections *connections, uint32_t host, con
     if (end->tries == LAST_TRY) /* a peer that nobody records */
         close_crossing(connections, end);
     if (end->tries < FIRST_TRIES || end->tries % FIRST_TRIES == 0) {
+        end->is_ambiguous = 0;
         if (end->sequence)
             look_by_sequence(connections, index);
-        if (!end->peer)
+        if (!end->peer && !end->is_ambiguous)
             look_by_address(connections, index);
     }
 }
@@ -451,6 +528,12 @@ enum wp_pairing wp_connections_peer(const struct wp_connections *connections, ui
     return WP_PAIR_FOUND;
 }
 
+uint64_t wp_connections_sequence(const struct wp_connections *connections, uint32_t host, uint32_t socket)
+{
+    const struct end *end = end_of(connections, host, socket);
+    return end ? end->sequence : 0;
+}
+
 const struct wp_traffic *wp_connections_traffic(const struct wp_connections *connections, uint32_t *count)
 {
     *count = connections->traffic_count;
@@ -459,14 +542,24 @@ const struct wp_traffic *wp_connections_traffic(const struct wp_connections *con
 
 /* --- datagrams --- */
 
+static void meet(struct wp_connections *connections, uint32_t host, uint32_t other)
+{
+    if (host < connections->host_count && other < connections->host_count)
+        join_groups(connections, host, other);
+}
+
 void wp_connections_datagram(struct wp_connections *connections, uint64_t key, uint32_t host)
 {
-    if (connections->datagrams.count >= DATAGRAMS)
-        wp_intmap_clear(&connections->datagrams);
-    wp_intmap_put(&connections->datagrams, (struct wp_intkey){key, 0}, host);
+    meet(connections, host, wp_datagrams_sent(&connections->datagrams, key, host));
+}
+
+void wp_connections_datagram_taken(struct wp_connections *connections, uint64_t key, uint32_t host)
+{
+    meet(connections, host, wp_datagrams_taken(&connections->datagrams, key, host));
 }
 
 bool wp_connections_datagram_host(const struct wp_connections *connections, uint64_t key, uint32_t *host)
 {
-    return wp_intmap_get(&connections->datagrams, (struct wp_intkey){key, 0}, host);
+    *host = wp_datagrams_sender(&connections->datagrams, key);
+    return *host != WP_DATAGRAM_NOBODY;
 }

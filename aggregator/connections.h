@@ -30,8 +30,9 @@ void wp_connections_event(struct wp_connections *connections, uint32_t host, con
 void wp_connections_remove(struct wp_connections *connections, uint32_t host, uint32_t socket);
 void wp_connections_remove_host(struct wp_connections *connections, uint32_t host);
 
-/* A datagram was sent from that host; who sent the last one with that key. */
+/* A datagram was sent from that host, arrived at that host; who sent the last one with that key. */
 void wp_connections_datagram(struct wp_connections *connections, uint64_t key, uint32_t host);
+void wp_connections_datagram_taken(struct wp_connections *connections, uint64_t key, uint32_t host);
 bool wp_connections_datagram_host(const struct wp_connections *connections, uint64_t key, uint32_t *host);
 
 struct wp_far_end {
@@ -41,7 +42,9 @@ struct wp_far_end {
 enum wp_pairing { WP_PAIR_FOUND, WP_PAIR_NONE /* the other end is not recorded */, WP_PAIR_AMBIGUOUS };
 enum wp_pairing wp_connections_peer(const struct wp_connections *connections, uint32_t host, uint32_t socket,
     struct wp_far_end *peer);
-/* True when what happens on one can matter to the other: a chain of pairs connects them. */
+/* Its initial sequence numbers as SOCK_STATE says them; 0: not known. */
+uint64_t wp_connections_sequence(const struct wp_connections *connections, uint32_t host, uint32_t socket);
+/* True when what happens on one can matter to the other: a chain of pairs, or of datagrams lately, connects them. */
 bool wp_connections_talk(struct wp_connections *connections, uint32_t one, uint32_t other);
 
 /* What was received on one host from another (UINT32_MAX: from nobody known), loopback left out. */

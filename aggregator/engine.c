@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/engine.h"
 
+#include "aggregator/checkpoint.h"
 #include "aggregator/lineup.h"
 #include "common/intmap.h"
 #include "common/path.h"
@@ -22,7 +23,7 @@ struct seat {
     struct wp_host_session *session; /* owned; NULL: finished, its last commit is done */
     uint32_t peer;
     uint64_t last_seq;          /* of a finished session */
-    uint64_t told_seq;          /* acknowledged to the peer */
+    uint64_t told_seq, told_taken; /* acknowledged to the peer: durable, taken in */
     uint64_t probed_ns;         /* when its clock was last asked */
     uint32_t probes;
     bool is_committed;          /* all of it; the session stays while other hosts' explanations need it */
@@ -36,6 +37,8 @@ struct wp_engine {
     const struct wp_logger *logger;
     struct wp_store *store;
     struct wp_fleet *fleet;
+    struct wp_checkpoints *checkpoints; /* NULL: none are made */
+    struct wp_log_limit unkept;
     struct seat *seats;
     uint32_t count, room, live, ended;
     bool has_acks;              /* since the last ones there was a commit, or a Hello again */
@@ -45,6 +48,22 @@ struct wp_engine {
     uint64_t round_ns;          /* how far those that are replayed together have come, in rounds */
     uint64_t turn_ns;           /* when one of those had its turn last, 0 never */
 };
+
+static bool is_stored(void *context, const uint8_t session[16], const char *release, uint64_t *seq, uint64_t *until_ns)
+{
+    struct wp_engine *engine = context;
+    struct wp_txn *txn;
+    struct wp_resume resume;
+    if (wp_txn_begin(&txn, engine->store, release, false, NULL))
+        return false;
+    bool is_there = !wp_txn_get_resume(txn, engine->options.shard, session, &resume, NULL);
+    wp_txn_abort(txn);
+    if (is_there) {
+        *seq = resume.seq;
+        *until_ns = resume.until_mono_ns;
+    }
+    return is_there;
+}
 
 int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *options, const struct wp_logger *logger,
     struct wp_error *err)
@@ -66,7 +85,14 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
         free(engine);
         return rc;
     }
+    if (options->resume && (rc = wp_checkpoints_open(&engine->checkpoints, options->resume, options->shard, logger, err))) {
+        wp_engine_destroy(engine);
+        return rc;
+    }
     engine->options.session.fleet = engine->fleet;
+    engine->options.session.is_resumable = options->resume;
+    engine->options.session.stored = is_stored;
+    engine->options.session.stored_context = engine;
     engine->fleet->expected = options->expected_hosts;
     engine->fleet->give_up_ns = options->give_up_ns;
     *out = engine;
@@ -82,6 +108,7 @@ void wp_engine_destroy(struct wp_engine *engine)
         wp_lineup_clear(&engine->seats[i].lineup);
     }
     wp_fleet_destroy(engine->fleet);
+    wp_checkpoints_close(engine->checkpoints);
     free(engine->seats);
     wp_intmap_fini(&engine->by_peer);
     wp_batch_fini(&engine->batch);
@@ -201,19 +228,63 @@ static void make_place(struct wp_engine *engine, const uint8_t host[16])
     end_session(engine, oldest);
 }
 
+/* The session, where a checkpoint left it if there is one: what is in the store is not counted again. */
+static int make_session(struct wp_engine *engine, const struct wp_hello *hello, struct wp_host_session **session,
+    struct wp_error *err)
+{
+    struct wp_error why = {0};
+    int rc = wp_host_session_create(session, hello, engine->options.default_release, &engine->options.session, engine->logger, err);
+    if (rc || !engine->checkpoints)
+        return rc;
+    rc = wp_checkpoints_read(engine->checkpoints, *session, &why);
+    if (!rc)
+        wp_log(engine->logger, WP_LOG_INFO, "session goes on host=%s after_batch=%llu", (*session)->hostname,
+            (unsigned long long)(*session)->last_seq);
+    if (!rc || (rc == -ENOENT && !(*session)->skip_seq))
+        return 0;
+    if (rc != -ENOENT)
+        wp_log(engine->logger, WP_LOG_WARN, "a checkpoint is of no use, its session is asked for from its first batch: %s", why.text);
+    wp_host_session_destroy(*session);
+    wp_checkpoints_remove(engine->checkpoints, hello->session);
+    return wp_host_session_create(session, hello, engine->options.default_release, &engine->options.session, engine->logger, err);
+}
+
+/* A live session whose peer has another number now (it was away for long): it sits there. One id is one session, whoever says
+ * it; what two say of it is told apart by the batches' numbers. */
+static int move_seat(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct seat **out, struct wp_error *err)
+{
+    for (uint32_t i = 0; i < engine->count; i++) {
+        struct seat *seat = &engine->seats[i];
+        if (!seat->session || memcmp(seat->session->id, hello->session, 16))
+            continue;
+        if (memcmp(seat->session->host, hello->host, 16))
+            return wp_error_set(err, -EACCES, "host '%.100s' says Hello with the session of host '%.100s'",
+                hello->hostname ? hello->hostname : "", seat->session->hostname);
+        if (wp_intmap_put(&engine->by_peer, (struct wp_intkey){peer, 0}, i))
+            return wp_error_set(err, -ENOMEM, "out of memory for a session");
+        wp_intmap_remove(&engine->by_peer, (struct wp_intkey){seat->peer, 0});
+        seat->peer = peer;
+        *out = seat;
+        break;
+    }
+    return 0;
+}
+
 static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct seat **out,
     struct wp_error *err)
 {
     struct wp_host_session *session;
     uint64_t last_seq;
+    int rc = move_seat(engine, peer, hello, out, err);
+    if (rc || *out)
+        return rc;
     if (engine->live == SESSIONS)
         return wp_error_set(err, -EACCES, "this aggregator already has %u sessions", SESSIONS);
     make_place(engine, hello->host);
-    int rc = refuse_clone(engine, hello, err);
+    rc = refuse_clone(engine, hello, err);
     if (rc)
         return rc;
-    rc = wp_host_session_create(&session, hello, engine->options.default_release, &engine->options.session,
-        engine->logger, err);
+    rc = make_session(engine, hello, &session, err);
     if (rc)
         return rc;
     struct seat *seat = add_seat(engine, peer, err);
@@ -246,7 +317,7 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
         return rc;
     seat->heard = ++engine->messages;
     wp_lineup_clear(&seat->lineup); /* it is sent again */
-    seat->told_seq = 0; /* what was said to it before may be lost */
+    seat->told_seq = seat->told_taken = 0; /* what was said to it before may be lost */
     engine->has_acks = true;
     welcome->resume_seq = seat->session ? seat->session->next_seq : seat->last_seq + 1;
     return 0;
@@ -411,9 +482,21 @@ static bool wants_commit(const struct seat *seat)
     return session && !seat->is_committed && (session->is_ended || session->resolved_ns > session->committed_ns);
 }
 
+/* What cannot be kept is not acknowledged: the collector keeps it. */
+static void keep(struct wp_engine *engine, struct wp_host_session *session, uint64_t now_ns)
+{
+    struct wp_error why = {0};
+    if (!engine->checkpoints || !session || session->is_ended)
+        return;
+    if (wp_checkpoints_write(engine->checkpoints, session, &why) && wp_log_allowed(&engine->unkept, now_ns, 10000000000u))
+        wp_log(engine->logger, WP_LOG_WARN, "a session's state cannot be kept, collectors keep their data: %s", why.text);
+}
+
 static void finish(struct wp_engine *engine, struct seat *seat)
 {
     seat->last_seq = seat->session->last_seq;
+    if (engine->checkpoints)
+        wp_checkpoints_remove(engine->checkpoints, seat->session->id);
     wp_host_session_destroy(seat->session);
     wp_lineup_clear(&seat->lineup);
     seat->session = NULL;
@@ -432,6 +515,7 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
         int rc = wants_commit(seat) ? wp_commit_session(engine->store, seat->session, &options, err) : 0;
         if (rc)
             return rc;
+        keep(engine, seat->session, now_ns);
         if (seat->session && seat->session->is_ended) {
             if (!seat->is_committed)
                 engine->ended++;
@@ -446,14 +530,17 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
     return 0;
 }
 
-void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_t peer, uint64_t seq), void *context)
+void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_t peer, uint64_t seq, uint64_t taken),
+    void *context)
 {
     for (uint32_t i = 0; engine->has_acks && i < engine->count; i++) {
         struct seat *seat = &engine->seats[i];
         uint64_t seq = seat->session ? seat->session->acked_seq : seat->last_seq;
-        if (seq > seat->told_seq) {
-            ack(context, seat->peer, seq);
+        uint64_t taken = seat->session ? seat->session->last_seq : seat->last_seq;
+        if (seq > seat->told_seq || taken > seat->told_taken) {
+            ack(context, seat->peer, seq, taken);
             seat->told_seq = seq;
+            seat->told_taken = taken;
         }
     }
     engine->has_acks = false;

@@ -12,13 +12,15 @@ struct wp_engine_options {
     const char *default_release, *shard;
     struct wp_host_session_options session;
     uint64_t timebox_s, commit_interval_ns;
+    const char *resume;           /* folder of checkpoints; NULL: a session that outlives the aggregator begins anew */
     uint32_t expected_hosts;      /* nothing is resolved before so many sessions have begun; for replays, which are taken in step */
     uint64_t give_up_ns;          /* a host not heard for so long is not waited for */
 };
 
 #define WP_ENGINE_DEFAULTS                                                                                             \
     ((struct wp_engine_options){.default_release = "unversioned", .shard = "local",                                  \
-        .session = {.epoch_ns = 1000000000, .lateness_ns = 2000000000, .history_ns = 10000000000},                   \
+        .session = {.epoch_ns = 1000000000, .lateness_ns = 2000000000, .history_ns = 10000000000,                 \
+            .checkpoint_ns = 5000000000},                   \
         .timebox_s = 3600, .commit_interval_ns = 1000000000, .give_up_ns = 5000000000})
 
 struct wp_engine;
@@ -44,8 +46,10 @@ void wp_engine_probes(struct wp_engine *engine, uint64_t now_ns, void (*probe)(v
 void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t times_ns[4]);
 /* Commits what has been resolved, when the interval has passed (or `force`). -errno: nothing of it is durable. */
 int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_now_s, bool force, struct wp_error *err);
-/* Calls `ack` for each session with batches that have become durable. */
-void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_t peer, uint64_t seq), void *context);
+/* Calls `ack` for each session with batches that have become durable (need not come again) or were taken in (are no more on
+ * the way, for the peer's credit). */
+void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_t peer, uint64_t seq, uint64_t taken),
+    void *context);
 uint32_t wp_engine_ended(const struct wp_engine *engine); /* sessions that said Bye */
 
 #endif

@@ -198,7 +198,10 @@ static uint32_t sleep_label(struct wp_exemplar *exemplar, uint32_t host, const s
         if (!entry)
             break;
         if (frame && !frame->is_kernel && frame->function) {
-            wp_name_frame(dictionary, entry->frame, name, sizeof(name), &object);
+            uint32_t innermost = entry->frame;
+            for (uint32_t levels = 0, id; levels < 64 && (id = wp_dictionary_inlined(dictionary, innermost)); levels++)
+                innermost = id;
+            wp_name_frame(dictionary, innermost, name, sizeof(name), &object);
             return wp_trace_string(exemplar->trace, name);
         }
         at = entry->parent;

@@ -150,19 +150,21 @@ uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t parent, uint32_t
     if (!stack)
         return parent;
     struct wp_intkey key = {parent, wp_explain_here(x, stack)};
+    const struct wp_dictionary *dictionary = x->timeline->dictionary;
     uint32_t node, path[512], count = 0;
     if (wp_intmap_get(&x->sites, key, &node))
         return node;
     for (uint32_t at = stack; at && count < 512;) {
-        const struct wp_stack_entry *entry = wp_dictionary_stack(x->timeline->dictionary, at);
+        const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, at);
         if (!entry)
             break;
         path[count++] = entry->frame;
         at = entry->parent;
     }
     node = parent;
-    while (count)
-        node = wp_pathtree_child(x->tree, node, frame_of(x, path[--count]));
+    while (count) /* a place may be in functions that were inlined there, each a frame of its own */
+        for (uint32_t id = path[--count], levels = 0; id && levels < 64; id = wp_dictionary_inlined(dictionary, id), levels++)
+            node = wp_pathtree_child(x->tree, node, frame_of(x, id));
     wp_explain_remember(x, key, node);
     return node;
 }

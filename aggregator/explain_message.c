@@ -16,7 +16,7 @@
 /* The other end of a socket: where, and what to add to a time here to get the time there. */
 struct far {
     uint32_t host, socket;   /* socket 0: a datagram's sender */
-    uint64_t datagram;       /* its number there */
+    uint64_t datagram;       /* its number there; of another host its key */
     struct wp_offset clock;
     const struct wp_timeline *timeline;
     const char *missing;     /* why there is none */
@@ -34,14 +34,11 @@ static bool is_sending(const struct wp_slice *slice)
 
 static bool find_datagram(const struct wp_explainer *x, uint64_t number_or_key, struct far *far)
 {
-    uint64_t key = number_or_key & ~WP_DATAGRAM_ELSEWHERE;
-    *far = (struct far){.host = x->host, .datagram = number_or_key};
+    *far = (struct far){.host = x->host, .datagram = number_or_key & ~WP_DATAGRAM_ELSEWHERE};
     if (!(number_or_key & WP_DATAGRAM_ELSEWHERE))
         return true;
-    if (!wp_connections_datagram_host(x->fleet->connections, key, &far->host) || !x->fleet->hosts[far->host].timeline)
-        return false;
-    far->datagram = wp_messages_datagram_number(&x->fleet->hosts[far->host].timeline->messages, key);
-    return far->datagram;
+    return wp_connections_datagram_host(x->fleet->connections, far->datagram, &far->host) && far->host != x->host &&
+        far->host < x->fleet->count && x->fleet->hosts[far->host].timeline;
 }
 
 static bool find_stream(const struct wp_explainer *x, uint32_t socket, struct far *far)
@@ -68,11 +65,12 @@ static bool find_far(struct wp_explainer *x, uint32_t socket, uint64_t position,
             far->missing = "not traced";
         return false;
     }
-    far->timeline = x->fleet->hosts[far->host].timeline;
+    const struct wp_fleet_host *host = &x->fleet->hosts[far->host];
+    far->timeline = host->timeline;
     far->missing = NULL;
     if (!wp_fleet_offset(x->fleet, x->host, arrival_ns, far->host, &far->clock))
         far->missing = "clock not known";
-    else if (far->host != x->host && far->timeline->now_ns < arrival_ns + (uint64_t)far->clock.offset_ns)
+    else if (far->host != x->host && !host->is_over && host->known_ns < arrival_ns + (uint64_t)far->clock.offset_ns)
         far->missing = "not told in time";
     return !far->missing;
 }
@@ -93,15 +91,21 @@ static uint64_t here(const struct far *far, uint64_t time_ns)
     return time_ns - (uint64_t)far->clock.offset_ns;
 }
 
-static bool find_send(const struct wp_wait *wait, const struct far *far, struct wp_send *send)
+/* The horizon holds here, too: whether a call that returns after it has been told of must not matter. */
+static bool find_send(const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, struct wp_send *send)
 {
     const struct wp_messages *messages = &far->timeline->messages;
     uint64_t arrival = there(far, wait->slice->wake_ns) + far->clock.bound_ns;
-    if (!far->socket)
-        return wp_messages_datagram(messages, far->datagram, send);
-    if (is_sending(wait->slice))
-        return wp_messages_drained(messages, far->socket, arrival, send);
-    return wp_messages_sent(messages, far->socket, (uint32_t)wait->slice->cause_a, arrival, send);
+    bool is_found;
+    if (!far->socket && far->host == x->host)
+        is_found = wp_messages_datagram(messages, far->datagram, send);
+    else if (!far->socket)
+        is_found = wp_messages_datagram_by(messages, far->datagram, arrival, send);
+    else if (is_sending(wait->slice))
+        is_found = wp_messages_drained(messages, far->socket, arrival, send);
+    else
+        is_found = wp_messages_sent(messages, far->socket, (uint32_t)wait->slice->cause_a, arrival, send);
+    return is_found && (far->host == x->host || send->time_ns <= x->fleet->hosts[far->host].horizon_ns);
 }
 
 /* --- the sender's time --- */
@@ -149,8 +153,8 @@ static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const s
         arrived = arrived < from + slack(x, far) ? from : arrived < others ? arrived : others;
         on_far_path(x, far, node, read->thread, arrived, others);
         to = arrived;
-    } else if (read->thread && from < to) {
-        on_far_thread(x, wait, far, node, read->thread, from, to, false);
+    } else if (read->thread && from < to) { /* done with others since before: however it lost its CPU, it was on its way here */
+        on_far_thread(x, wait, far, node, read->thread, from, to, read->others_ns != 0);
         return;
     }
     if (from < to)
@@ -204,7 +208,7 @@ static void explain_message(struct wp_explainer *x, const struct wp_wait *wait, 
     uint64_t arrival = wait->slice->wake_ns;
     struct wp_send send = {0};
     bool is_connecting = wait->slice->syscall == SYSCALL_CONNECT + 1; /* the other kernel answers, nobody there need run */
-    if (!is_connecting && !find_send(wait, far, &send)) {
+    if (!is_connecting && !find_send(x, wait, far, &send)) {
         wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "nothing sent matches what arrived");
         return;
     }

@@ -61,7 +61,8 @@ int wp_fleet_join(struct wp_fleet *fleet, struct wp_timeline *timeline, const ch
         return rc;
     uint32_t generation = fleet->hosts[host].generation;
     fleet->hosts[host] = (struct wp_fleet_host){.timeline = timeline, .hostname = hostname, .clock = clock,
-        .generation = generation, .real_offset_ns = real_offset_ns, .horizon_ns = UINT64_MAX, .heard_ns = fleet->now_ns};
+        .generation = generation, .real_offset_ns = real_offset_ns, .horizon_ns = UINT64_MAX, .frame = WP_FRAME_NONE,
+        .heard_ns = fleet->now_ns};
     fleet->joined++;
     if (host == fleet->count)
         fleet->count++;

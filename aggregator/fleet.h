@@ -12,6 +12,8 @@
 
 #define WP_AGGREGATES 64u /* of a fleet: one bit each */
 #define WP_FLEET_HOSTS 32767u
+#define WP_FRAME_REFERENCE UINT32_MAX       /* the aggregator's clock */
+#define WP_FRAME_NONE (UINT32_MAX - 1)      /* not looked for yet; else a host's number: about that one's clock */
 
 struct wp_stretch {
     uint32_t host, thread;
@@ -33,8 +35,14 @@ struct wp_fleet_host {
     uint64_t known_ns;            /* facts before this are all there */
     uint64_t resolved_ns;
     uint64_t heard_ns;            /* when its collector last said something, aggregator's clock */
-    int64_t align_ns;             /* its time + align = about the time of the others that it talks to; for pacing alone */
-    bool is_aligned;
+    int64_t align_ns;             /* its time + align = about the time of its frame; for pacing alone */
+    uint32_t frame;               /* whose time that is; hosts of different frames cannot be compared */
+    uint64_t waits_since_ns;      /* aggregator's clock: it cannot go on without others; 0: it can */
+    int64_t least_lag_ns;         /* behind the aggregator's clock, and when that was */
+    uint64_t least_lag_at_ns;
+    uint64_t wanted_ns;           /* given up: it is waited for again when it has told up to there */
+    uint32_t given_up_count;      /* how often others went on without it */
+    bool is_given_up;
     bool (*has_drops)(const void *session, uint64_t start_ns, uint64_t end_ns); /* lost events in that stretch? NULL: none */
     const void *session;          /* borrowed */
     bool is_over;                 /* nothing more will come */
@@ -48,7 +56,8 @@ struct wp_fleet {
     uint32_t reference;           /* the aggregator's own clock in clocks */
     uint32_t joined;              /* hosts that ever joined */
     uint32_t expected;            /* nothing is resolved before so many have joined */
-    uint64_t now_ns;              /* the aggregator's clock; a host not heard for give_up_ns is not waited for */
+    uint64_t now_ns;              /* the aggregator's clock; a host not heard for give_up_ns is not waited for, nor one that is
+                                   * so far behind and gets no nearer (unless hosts are expected: then all will come) */
     uint64_t give_up_ns;
     struct wp_clocks *clocks;     /* owned */
     struct wp_connections *connections; /* owned */

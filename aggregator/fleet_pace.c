@@ -9,26 +9,45 @@
 #define GETTING_ACQUAINTED_NS 10000000000u /* so long a host waits for others that it may turn out to talk to */
 #define KEEP_NS 30000000000u               /* at most so much more than its own history is kept for slower ones */
 
+static void align(struct wp_fleet *fleet, uint32_t host);
+
+/* By the clock of another host that it talks to. */
+static bool align_with(struct wp_fleet *fleet, uint32_t host, uint32_t other)
+{
+    struct wp_fleet_host *row = &fleet->hosts[host];
+    const struct wp_fleet_host *to = &fleet->hosts[other];
+    struct wp_offset offset;
+    if (!wp_clocks_map(fleet->clocks, row->clock, row->timeline->now_ns, to->clock, &offset))
+        return false;
+    row->frame = to->frame;
+    row->align_ns = offset.offset_ns + to->align_ns;
+    return true;
+}
+
+/* By the aggregator's clock, else by another host's; recordings that are replayed have no clock but each other's. */
 static void align(struct wp_fleet *fleet, uint32_t host)
 {
     struct wp_fleet_host *row = &fleet->hosts[host];
     struct wp_offset offset;
-    uint64_t at_ns = row->timeline->now_ns;
-    row->is_aligned = wp_clocks_map(fleet->clocks, row->clock, at_ns, fleet->reference, &offset);
-    for (uint32_t i = 0; !row->is_aligned && i < fleet->count; i++) { /* recordings that are replayed have no clock but each other's */
-        const struct wp_fleet_host *other = &fleet->hosts[i];
-        if (i == host) {
-            row->is_aligned = true;
-            offset = (struct wp_offset){.offset_ns = 0};
-        } else if (other->timeline && wp_connections_talk(fleet->connections, i, host)) {
-            if (!other->is_aligned)
-                align(fleet, i); /* a smaller number: this ends */
-            row->is_aligned = other->is_aligned &&
-                wp_clocks_map(fleet->clocks, row->clock, at_ns, other->clock, &offset);
-            offset.offset_ns += other->align_ns;
-        }
+    if (wp_clocks_map(fleet->clocks, row->clock, row->timeline->now_ns, fleet->reference, &offset)) {
+        row->frame = WP_FRAME_REFERENCE;
+        row->align_ns = offset.offset_ns;
+        return;
     }
-    row->align_ns = offset.offset_ns;
+    for (uint32_t i = 0; i < fleet->count; i++)
+        if (i != host && fleet->hosts[i].timeline && fleet->hosts[i].frame == WP_FRAME_REFERENCE &&
+            wp_connections_talk(fleet->connections, i, host) && align_with(fleet, host, i))
+            return;
+    for (uint32_t i = 0; i < host; i++) { /* smaller numbers only: this ends */
+        if (!fleet->hosts[i].timeline || !wp_connections_talk(fleet->connections, i, host))
+            continue;
+        if (fleet->hosts[i].frame == WP_FRAME_NONE)
+            align(fleet, i);
+        if (align_with(fleet, host, i))
+            return;
+    }
+    row->frame = host;
+    row->align_ns = 0;
 }
 
 static int64_t aligned(const struct wp_fleet_host *row, uint64_t time_ns)
@@ -42,17 +61,60 @@ static bool is_silent(const struct wp_fleet *fleet, const struct wp_fleet_host *
 }
 
 /* False: the facts of `other` up to that time of `row` are not there and may come. */
-static bool knows(struct wp_fleet *fleet, const struct wp_fleet_host *row, struct wp_fleet_host *other, uint64_t until_ns,
-    bool talk)
+static bool has_told(const struct wp_fleet_host *row, const struct wp_fleet_host *other, uint64_t until_ns, bool talk)
 {
-    if (other->is_over || is_silent(fleet, other))
-        return true;
-    bool is_comparable = talk && row->is_aligned && other->is_aligned;
-    if (is_comparable)
-        return aligned(other, other->known_ns) >= aligned(row, until_ns);
+    if (talk)
+        return row->frame != other->frame || aligned(other, other->known_ns) >= aligned(row, until_ns);
     uint64_t start = row->timeline->start_ns, age = until_ns > start ? until_ns - start : 0;
     uint64_t other_age = other->known_ns > other->timeline->start_ns ? other->known_ns - other->timeline->start_ns : 0;
-    return age > GETTING_ACQUAINTED_NS || (other->timeline->start_ns && other_age >= age) || talk;
+    return age > GETTING_ACQUAINTED_NS || (other->timeline->start_ns && other_age >= age);
+}
+
+/* It goes on being given up, though it may be heard again, until it has told what was wanted of it: a host that comes back an
+ * hour late does not hold up the others for as long as it takes to catch up. What is yet to come is not wanted of anybody:
+ * one that says it is ahead of the aggregator waits, and the others are none the worse for it. */
+static void give_up(const struct wp_fleet *fleet, const struct wp_fleet_host *row, struct wp_fleet_host *other, uint64_t until_ns)
+{
+    int64_t at_ns = aligned(row, until_ns), wanted_ns = at_ns - other->align_ns;
+    if (row->frame != WP_FRAME_REFERENCE || other->frame != WP_FRAME_REFERENCE || at_ns > (int64_t)fleet->now_ns || wanted_ns < 0)
+        return;
+    other->given_up_count += !other->is_given_up;
+    other->is_given_up = true;
+    if ((uint64_t)wanted_ns > other->wanted_ns)
+        other->wanted_ns = (uint64_t)wanted_ns;
+}
+
+/*
+ * Not silent, and no use waiting for: so far behind the aggregator's clock, and for that long no nearer to it. One that sends
+ * what it had to keep while the aggregator was away comes nearer. Of clocks that cannot be compared with the aggregator's
+ * it only counts how long the other one has been held up.
+ */
+static bool is_hopeless(const struct wp_fleet *fleet, const struct wp_fleet_host *row, struct wp_fleet_host *other)
+{
+    if (fleet->expected > 1)
+        return false;
+    if (row->frame != WP_FRAME_REFERENCE || other->frame != WP_FRAME_REFERENCE)
+        return row->waits_since_ns && fleet->now_ns > row->waits_since_ns + fleet->give_up_ns;
+    int64_t lag_ns = (int64_t)fleet->now_ns - aligned(other, other->known_ns);
+    if (lag_ns <= (int64_t)fleet->give_up_ns || lag_ns < other->least_lag_ns) {
+        other->least_lag_ns = lag_ns;
+        other->least_lag_at_ns = fleet->now_ns;
+    }
+    return lag_ns > (int64_t)fleet->give_up_ns && fleet->now_ns > other->least_lag_at_ns + fleet->give_up_ns;
+}
+
+static bool waits_for(const struct wp_fleet *fleet, const struct wp_fleet_host *row, struct wp_fleet_host *other,
+    uint64_t until_ns, bool talk)
+{
+    if (other->known_ns >= other->wanted_ns)
+        other->is_given_up = false;
+    if (other->is_over || has_told(row, other, until_ns, talk))
+        return false;
+    if (!other->is_given_up && !is_silent(fleet, other) && !is_hopeless(fleet, row, other))
+        return true;
+    if (talk)
+        give_up(fleet, row, other, until_ns);
+    return false;
 }
 
 bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_ns, uint64_t lateness_ns)
@@ -64,18 +126,26 @@ bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_
     if (fleet->count == 1)
         return true;
     align(fleet, host);
+    bool is_without = false;
     for (uint32_t i = 0; i < fleet->count; i++) {
         struct wp_fleet_host *other = &fleet->hosts[i];
         if (i == host || !other->timeline)
             continue;
         bool talk = wp_connections_talk(fleet->connections, host, i);
-        if (talk && !other->is_aligned)
+        if (talk && other->frame != row->frame)
             align(fleet, i);
-        if (!knows(fleet, row, other, until_ns + lateness_ns, talk))
+        if (waits_for(fleet, row, other, until_ns + lateness_ns, talk)) {
+            if (!row->waits_since_ns)
+                row->waits_since_ns = fleet->now_ns;
             return false;
-        other->horizon_ns = other->is_over || !talk ? UINT64_MAX
-                                                    : (uint64_t)(aligned(row, row->horizon_ns) - other->align_ns);
+        }
+        is_without |= !other->is_over && !has_told(row, other, until_ns + lateness_ns, talk);
+        /* Of one that is over as well: when it said so must not matter. */
+        bool is_comparable = talk && other->frame == row->frame;
+        other->horizon_ns = is_comparable ? (uint64_t)(aligned(row, row->horizon_ns) - other->align_ns) : UINT64_MAX;
     }
+    if (!is_without) /* else it will not wait for the same ones again */
+        row->waits_since_ns = 0;
     return true;
 }
 
@@ -85,7 +155,7 @@ uint64_t wp_fleet_needed_since(const struct wp_fleet *fleet, uint32_t host, uint
     uint64_t since = resolved_ns;
     for (uint32_t i = 0; i < fleet->count; i++) {
         const struct wp_fleet_host *other = &fleet->hosts[i];
-        if (i == host || !other->timeline || other->is_resolved || !other->is_aligned || !row->is_aligned ||
+        if (i == host || !other->timeline || other->is_resolved || other->frame != row->frame ||
             !wp_connections_talk(fleet->connections, host, i))
             continue;
         int64_t there = aligned(other, other->resolved_ns) - row->align_ns;
@@ -100,10 +170,10 @@ bool wp_fleet_may_leave(const struct wp_fleet *fleet, uint32_t host)
     const struct wp_fleet_host *row = &fleet->hosts[host];
     for (uint32_t i = 0; i < fleet->count; i++) {
         const struct wp_fleet_host *other = &fleet->hosts[i];
-        if (i == host || !other->timeline || other->is_resolved || is_silent(fleet, other) ||
+        if (i == host || !other->timeline || other->is_resolved || is_silent(fleet, other) || other->is_given_up ||
             !wp_connections_talk(fleet->connections, host, i))
             continue;
-        if (!other->is_aligned || !row->is_aligned || aligned(other, other->resolved_ns) < aligned(row, row->timeline->now_ns))
+        if (other->frame != row->frame || aligned(other, other->resolved_ns) < aligned(row, row->timeline->now_ns))
             return false;
     }
     return true;

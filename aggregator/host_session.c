@@ -9,20 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DROP_SPANS 4096u
 #define AUTO_CHOICE_NS 5000000000u /* services are picked after this much of the recording */
 #define GAP_EPOCHS 3600u           /* without an event: taken in one step */
 #define SESSION_NS ((uint64_t)10 * 366 * 86400 * 1000000000) /* from its anchor; a trace may be of a host that was up for years */
 
 /* --- drops --- */
 
-static bool has_drops(const void *context, uint64_t start_ns, uint64_t end_ns)
+static uint64_t dropped_in(const void *context, uint64_t start_ns, uint64_t end_ns)
 {
     const struct wp_host_session *session = context;
-    for (uint32_t i = 0; i < session->drop_span_count; i++)
-        if (session->drop_spans[i].from_ns < end_ns && session->drop_spans[i].to_ns >= start_ns)
-            return true;
-    return false;
+    return wp_drop_spans_overlap(&session->drop_spans, start_ns, end_ns);
+}
+
+static bool has_drops(const void *context, uint64_t start_ns, uint64_t end_ns)
+{
+    return dropped_in(context, start_ns, end_ns) > 0;
 }
 
 static void take_drops(struct wp_host_session *session, const struct wp_batch *batch)
@@ -30,28 +31,8 @@ static void take_drops(struct wp_host_session *session, const struct wp_batch *b
     for (uint32_t i = 0; i < batch->drop_count; i++) {
         const struct wp_drop *drop = &batch->drops[i];
         session->drops[drop->kind < WP_EVENT_KINDS ? drop->kind : 0] += drop->count;
-        if (session->drop_span_count == session->drop_span_room && session->drop_span_room < DROP_SPANS) {
-            uint32_t room = session->drop_span_room ? session->drop_span_room * 2 : 16;
-            struct wp_drop_span *spans = realloc(session->drop_spans, room * sizeof(*spans));
-            if (!spans)
-                continue;
-            session->drop_spans = spans;
-            session->drop_span_room = room;
-        }
-        if (session->drop_span_count < session->drop_span_room)
-            session->drop_spans[session->drop_span_count++] = (struct wp_drop_span){drop->from_ns, drop->to_ns};
-        else if (session->drop_span_count) /* out of room: the last one grows, too much is uncertain rather than too little */
-            session->drop_spans[session->drop_span_count - 1].to_ns = drop->to_ns;
+        wp_drop_spans_add(&session->drop_spans, drop->from_ns, drop->to_ns);
     }
-}
-
-static void forget_drops(struct wp_host_session *session, uint64_t horizon_ns)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < session->drop_span_count; i++)
-        if (session->drop_spans[i].to_ns >= horizon_ns)
-            session->drop_spans[kept++] = session->drop_spans[i];
-    session->drop_span_count = kept;
 }
 
 /* --- life --- */
@@ -84,9 +65,12 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
         explain->depth = session->options->depth;
     if (session->options->width)
         explain->width = session->options->width;
-    aggregate->uncertain = has_drops;
+    aggregate->uncertain = dropped_in;
     aggregate->uncertain_context = session;
     session->aggregates[session->aggregate_count++] = aggregate;
+    if (session->options->stored && session->options->stored(session->options->stored_context, session->id, release,
+            &aggregate->skip_seq, &aggregate->skip_until_ns))
+        session->is_catching_up = true;
     return aggregate;
 }
 
@@ -130,6 +114,14 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
         if (!wp_host_session_aggregate(session, options->rules[i].name, session->release))
             goto fail;
     session->is_auto_chosen = false;
+    if (options->stored && options->stored(options->stored_context, session->id, session->release, &session->skip_seq,
+            &session->committed_ns))
+        session->is_catching_up = true;
+    session->counted_seq = session->skip_seq;
+    session->closed_ns = session->committed_ns;
+    session->is_resumable = options->is_resumable;
+    if (session->is_resumable && !(session->writer = wp_frame_writer_create(1)))
+        goto fail;
     *out = session;
     return 0;
 fail:
@@ -152,25 +144,45 @@ void wp_host_session_destroy(struct wp_host_session *session)
     wp_timeline_fini(&session->timeline);
     wp_dictionary_destroy(session->dictionary);
     wp_hello_fini(&session->hello);
+    wp_frame_writer_destroy(session->writer);
+    wp_buffer_fini(&session->scratch);
+    wp_buffer_fini(&session->pending_bytes);
+    free(session->pending);
+    free(session->late);
     for (uint32_t i = 0; i < session->service_count; i++)
         free(session->services[i]);
     free(session->services);
-    free(session->drop_spans);
+    wp_drop_spans_fini(&session->drop_spans);
     free(session->marks);
     free(session);
 }
 
 /* --- epochs --- */
 
+/* What is resolved up to there may be in the store already. */
+static void skip_time(struct wp_host_session *session, uint64_t until_ns)
+{
+    bool is_behind = until_ns < session->committed_ns;
+    for (uint32_t i = 0; i < session->aggregate_count; i++) {
+        struct wp_aggregate *aggregate = session->aggregates[i];
+        if (aggregate->skip_until_ns && until_ns <= aggregate->skip_until_ns)
+            wp_aggregate_skip_time(aggregate, until_ns);
+        is_behind |= until_ns < aggregate->skip_until_ns;
+    }
+    session->is_catching_up = is_behind;
+}
+
 static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bool is_final)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         wp_aggregate_resolve(session->aggregates[i], until_ns, is_final);
     session->resolved_ns = session->fleet->hosts[session->home].resolved_ns = until_ns;
+    if (session->is_catching_up)
+        skip_time(session, until_ns);
     uint64_t needed_ns = wp_fleet_needed_since(session->fleet, session->home, until_ns);
     if (needed_ns > session->options->history_ns) {
         wp_timeline_forget(&session->timeline, needed_ns - session->options->history_ns);
-        forget_drops(session, needed_ns - session->options->history_ns);
+        wp_drop_spans_forget(&session->drop_spans, needed_ns - session->options->history_ns);
     }
 }
 
@@ -182,9 +194,12 @@ static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
 static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
 {
     const struct wp_host_session_options *options = session->options;
+    struct wp_fleet_host *host = &session->fleet->hosts[session->home];
     uint64_t start_ns = session->timeline.start_ns;
     if (!start_ns || known_ns < start_ns)
         return;
+    if (known_ns > host->known_ns) /* in the midst of a batch, too: others' explanations may lead back here */
+        host->known_ns = known_ns;
     if (options->auto_aggregates && !session->is_auto_chosen) {
         if (known_ns - start_ns < AUTO_CHOICE_NS)
             return;
@@ -215,9 +230,116 @@ static void mark_batch(struct wp_host_session *session, const struct wp_batch *b
         session->marks = marks;
         session->mark_room = room;
     }
-    uint64_t last = batch->event_count ? batch->events[batch->event_count - 1].time_ns : 0;
-    session->marks[session->mark_count++] = (struct wp_batch_mark){batch->seq, last};
+    struct wp_batch_mark *mark = &session->marks[session->mark_count++];
+    *mark = (struct wp_batch_mark){.seq = batch->seq, .first_ns = batch->event_count ? batch->events[0].time_ns : 0};
+    uint64_t last_ns = batch->event_count ? batch->events[batch->event_count - 1].time_ns : 0;
+    session->bound_ns = mark->bound_ns = last_ns > session->bound_ns ? last_ns : session->bound_ns;
+    for (uint32_t i = 0; i < batch->event_count; i++)
+        mark->events[batch->events[i].kind < WP_EVENT_KINDS ? batch->events[i].kind : 0]++;
+    for (uint32_t i = 0; i < batch->drop_count; i++)
+        mark->drops[batch->drops[i].kind < WP_EVENT_KINDS ? batch->drops[i].kind : 0] += (uint32_t)batch->drops[i].count;
 }
+
+/* What the batch defined is kept until a checkpoint holds it. */
+static int keep_entries(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
+{
+    struct wp_batch entries = *batch;
+    if (!session->writer || !(batch->string_count || batch->thread_count || batch->socket_count || batch->object_count ||
+            batch->frame_count || batch->stack_count || batch->device_count))
+        return 0;
+    entries.event_count = entries.drop_count = 0;
+    if (session->pending_count == session->pending_room) {
+        uint32_t room = session->pending_room ? session->pending_room * 2 : 64;
+        struct wp_pending_entries *pending = realloc(session->pending, room * sizeof(*pending));
+        if (!pending)
+            return wp_error_set(err, -ENOMEM, "out of memory for a dictionary");
+        session->pending = pending;
+        session->pending_room = room;
+    }
+    wp_buffer_clear(&session->scratch);
+    int rc = wp_batch_encode(&entries, &session->scratch, err);
+    if (!rc)
+        rc = wp_frame_write(session->writer, WP_FRAME_BATCH, session->scratch.data, session->scratch.size, &session->pending_bytes, err);
+    if (!rc)
+        session->pending[session->pending_count++] = (struct wp_pending_entries){batch->seq, session->pending_bytes.size};
+    return rc;
+}
+
+void wp_host_session_forget_pending(struct wp_host_session *session, uint64_t seq)
+{
+    uint32_t done = 0;
+    size_t size = 0;
+    while (done < session->pending_count && session->pending[done].seq <= seq)
+        size = session->pending[done++].end;
+    if (!done)
+        return;
+    memmove(session->pending_bytes.data, session->pending_bytes.data + size, session->pending_bytes.size - size);
+    session->pending_bytes.size -= size;
+    session->pending_count -= done;
+    memmove(session->pending, session->pending + done, session->pending_count * sizeof(*session->pending));
+    for (uint32_t i = 0; i < session->pending_count; i++)
+        session->pending[i].end -= size;
+    session->dictionary_bytes += size;
+}
+
+int wp_host_session_add_late(struct wp_host_session *session, const struct wp_late_thread *late)
+{
+    if (session->late_count == session->late_room) {
+        uint32_t room = session->late_room ? session->late_room * 2 : 64;
+        struct wp_late_thread *rows = realloc(session->late, room * sizeof(*rows));
+        if (!rows)
+            return -ENOMEM;
+        session->late = rows;
+        session->late_room = room;
+    }
+    session->late[session->late_count++] = *late;
+    return 0;
+}
+
+void wp_host_session_take_late(struct wp_host_session *session, uint32_t identity)
+{
+    const struct wp_identity *who = &session->timeline.identities[identity];
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < session->late_count; i++) {
+        const struct wp_late_thread *late = &session->late[i];
+        if (late->entry != who->entry)
+            session->late[kept++] = *late;
+        else if (late->start_ns)
+            wp_stretches_add(late->aggregate->followed, &(struct wp_stretch){session->home, who->thread, late->start_ns, late->end_ns});
+        else
+            wp_aggregate_set_base(late->aggregate, who->thread, late->end_ns);
+    }
+    session->late_count = kept;
+}
+
+static void forget_marks(struct wp_host_session *session, uint32_t done)
+{
+    if (done)
+        memmove(session->marks, session->marks + done, (session->mark_count - done) * sizeof(*session->marks));
+    session->mark_count -= done;
+}
+
+void wp_host_session_acknowledge(struct wp_host_session *session, uint64_t seq)
+{
+    uint32_t done = 0;
+    while (done < session->mark_count && session->marks[done].seq <= seq)
+        done++;
+    forget_marks(session, done);
+    session->acked_seq = seq > session->acked_seq ? seq : session->acked_seq;
+}
+
+/* The store has all that there is of those aggregates up to this batch: it is not counted again. */
+static void skip_counts(struct wp_host_session *session)
+{
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        if (session->aggregates[i]->skip_seq == session->last_seq)
+            wp_aggregate_skip_counts(session->aggregates[i], session->drops);
+    if (session->skip_seq == session->last_seq) {
+        session->genealogy_done = wp_dictionary_thread_count(session->dictionary);
+        session->sourcemap_done = wp_dictionary_frame_count(session->dictionary);
+    }
+}
+
 
 /* No event before that will come. */
 static uint64_t known_ns(const struct wp_host_session *session)
@@ -261,6 +383,9 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
     rc = wp_dictionary_apply(session->dictionary, batch, err);
     if (rc)
         return wp_error_wrap(err, rc, "batch %llu", (unsigned long long)batch->seq);
+    rc = keep_entries(session, batch, err);
+    if (rc)
+        return rc;
     take_drops(session, batch);
     for (uint32_t i = 0; i < batch->event_count; i++) {
         if (!session->is_blocked)
@@ -270,6 +395,8 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
     mark_batch(session, batch);
     session->next_seq = batch->seq + 1;
     session->last_seq = batch->seq;
+    if (session->skip_seq)
+        skip_counts(session);
     session->has_news = true;
     if (!batch->is_last && batch->watermark_ns > session->watermark_ns) /* that of the last one is the end of time */
         session->watermark_ns = batch->watermark_ns;
@@ -282,11 +409,11 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
 uint64_t wp_host_session_durable_seq(struct wp_host_session *session)
 {
     uint32_t done = 0;
-    while (done < session->mark_count && (session->is_ended || session->marks[done].last_ns <= session->resolved_ns))
+    if (session->is_resumable && !session->is_ended)
+        return session->acked_seq;
+    while (done < session->mark_count && (session->is_ended || session->marks[done].bound_ns <= session->resolved_ns))
         session->acked_seq = session->marks[done++].seq;
-    if (done)
-        memmove(session->marks, session->marks + done, (session->mark_count - done) * sizeof(*session->marks));
-    session->mark_count -= done;
+    forget_marks(session, done);
     return session->acked_seq;
 }
 

@@ -7,9 +7,11 @@
  * what a commit then writes is one transaction (see commit.h).
  */
 #include "aggregator/aggregate.h"
+#include "aggregator/drop_spans.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/selector.h"
+#include "proto/frame.h"
 #include "proto/session.h"
 
 struct wp_aggregate_rule {
@@ -25,6 +27,11 @@ struct wp_release_rule {
 
 struct wp_host_session_options {
     struct wp_fleet *fleet;     /* of the other sessions, borrowed; NULL: this one is alone */
+    bool is_resumable;          /* what checkpoints need is kept */
+    uint64_t checkpoint_ns;     /* of the host's time, between two of them */
+    /* What the store has of that session in that release: all batches up to *seq, epochs up to *until_ns. May be NULL. */
+    bool (*stored)(void *context, const uint8_t session[16], const char *release, uint64_t *seq, uint64_t *until_ns);
+    void *stored_context;
     const struct wp_aggregate_rule *rules; /* borrowed */
     uint32_t rule_count;
     const struct wp_release_rule *release_rules; /* borrowed */
@@ -35,12 +42,22 @@ struct wp_host_session_options {
     uint32_t depth, width;
 };
 
-struct wp_drop_span {
-    uint64_t from_ns, to_ns;
+struct wp_batch_mark {          /* a batch that is in memory and not yet durable */
+    uint64_t seq, first_ns;     /* of its events, 0 none */
+    uint64_t bound_ns;          /* no event up to here is later */
+    uint32_t events[WP_EVENT_KINDS], drops[WP_EVENT_KINDS]; /* it brought, by kind */
 };
 
-struct wp_batch_mark {          /* a batch that is in memory and not yet durable */
-    uint64_t seq, last_ns;
+struct wp_pending_entries {     /* what a batch defined, not yet in a checkpoint */
+    uint64_t seq;
+    size_t end;                 /* behind it in pending_bytes */
+};
+
+/* What a checkpoint says of a thread that comes up again in later batches. */
+struct wp_late_thread {
+    struct wp_aggregate *aggregate;
+    uint32_t entry;             /* dictionary id */
+    uint64_t start_ns, end_ns;  /* followed in [start, end); start 0: a base thread, accounted for up to end */
 };
 
 struct wp_host_session {
@@ -50,6 +67,8 @@ struct wp_host_session {
     char release[129];
     const struct wp_host_session_options *options; /* borrowed */
     const struct wp_logger *logger;           /* borrowed */
+    struct wp_frame_writer *writer;           /* owned; NULL: not resumable */
+    struct wp_buffer scratch;
     struct wp_dictionary *dictionary;
     struct wp_timeline timeline;
     struct wp_fleet *fleet;                   /* borrowed, or own */
@@ -67,11 +86,22 @@ struct wp_host_session {
     uint64_t last_seq;          /* the last batch taken */
     uint64_t watermark_ns, resolved_ns, committed_ns;
     uint64_t drops[WP_EVENT_KINDS];
-    struct wp_drop_span *drop_spans; /* owned */
-    uint32_t drop_span_count, drop_span_room;
+    struct wp_drop_spans drop_spans;
     struct wp_batch_mark *marks;     /* ring by arrival, owned */
     uint32_t mark_count, mark_room;
     uint64_t acked_seq;
+    uint64_t bound_ns;          /* no event so far is later */
+    struct wp_late_thread *late; /* owned */
+    uint32_t late_count, late_room;
+    uint64_t counted_seq, closed_ns; /* the store has counted the events of all batches, the time of all epochs up to there */
+    uint64_t skip_seq;          /* the store has counted all batches up to it; 0: begun here */
+    bool is_resumable;          /* acknowledged is what a checkpoint holds; else what is resolved */
+    bool is_catching_up;        /* what is resolved now is in the store already */
+    uint64_t checkpoint_ns;     /* resolved up to here at the last one */
+    uint64_t dictionary_bytes;  /* of the file beside the checkpoint */
+    struct wp_pending_entries *pending; /* owned */
+    uint32_t pending_count, pending_room;
+    struct wp_buffer pending_bytes;     /* frames */
     uint64_t genealogy_done, sourcemap_done; /* dictionary ids already written */
     bool has_news, is_ended, is_refused;
     bool is_closing;            /* all it had has come */
@@ -91,6 +121,17 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
 void wp_host_session_resolve(struct wp_host_session *session);
 /* All it had has come: what is left is resolved as soon as the other hosts allow, and is_ended set then. */
 void wp_host_session_close(struct wp_host_session *session);
+/* --- for checkpoints --- */
+/* Batches up to `seq` need not come again. */
+void wp_host_session_acknowledge(struct wp_host_session *session, uint64_t seq);
+/* What batches up to `seq` defined has been written. */
+void wp_host_session_forget_pending(struct wp_host_session *session, uint64_t seq);
+int wp_host_session_add_late(struct wp_host_session *session, const struct wp_late_thread *late);
+/* The identity has come up. */
+void wp_host_session_take_late(struct wp_host_session *session, uint32_t identity);
+/* The service is one that has an aggregate. */
+void wp_host_session_serve(struct wp_host_session *session, const char *service);
+
 /* The highest batch whose effect is in what has been resolved. */
 uint64_t wp_host_session_durable_seq(struct wp_host_session *session);
 

@@ -26,10 +26,10 @@ static uint64_t now(clockid_t clock)
     return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static void acknowledge(void *context, uint32_t peer, uint64_t seq)
+static void acknowledge(void *context, uint32_t peer, uint64_t seq, uint64_t taken)
 {
     struct ingest *ingest = context;
-    wp_server_ack(ingest->server, peer, seq);
+    wp_server_acknowledge(ingest->server, peer, seq, taken);
 }
 
 /* A message that cannot be taken is told to its peer and counted; it never stops the others. */

@@ -61,7 +61,7 @@ static bool is_chosen(const struct wp_host_session *session, const char *service
     return false;
 }
 
-static void choose(struct wp_host_session *session, const char *service)
+void wp_host_session_serve(struct wp_host_session *session, const char *service)
 {
     char **services = realloc(session->services, (session->service_count + 1) * sizeof(*services));
     if (!services)
@@ -93,7 +93,7 @@ static uint64_t by_service(struct wp_host_session *session, uint32_t identity, c
     if (!session->is_auto_chosen || !wp_service_name(&session->timeline, identity, name, sizeof(name)))
         return 0;
     if (!is_chosen(session, name) && session->service_count < session->options->auto_aggregates)
-        choose(session, name);
+        wp_host_session_serve(session, name);
     return is_chosen(session, name) ? bit_of(session, name, release) : 0;
 }
 
@@ -112,6 +112,8 @@ void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t iden
             bits |= bit_of(session, session->options->rules[i].name, release);
     if (bits)
         add(session, identity, bits);
+    if (session->late_count)
+        wp_host_session_take_late(session, identity);
 }
 
 void wp_membership_choose(struct wp_host_session *session)
@@ -119,7 +121,7 @@ void wp_membership_choose(struct wp_host_session *session)
     struct wp_service *services;
     uint32_t count = wp_services_busiest(&session->timeline, session->options->auto_aggregates, &services);
     for (uint32_t i = 0; i < count; i++)
-        choose(session, services[i].name);
+        wp_host_session_serve(session, services[i].name);
     free(services);
     session->is_auto_chosen = true;
     for (uint32_t i = 0; i < session->service_count; i++) /* in this order: the busiest ones have room for sure */

@@ -21,7 +21,8 @@ int wp_messages_init(struct wp_messages *messages, const struct wp_dictionary *d
 {
     *messages = (struct wp_messages){.dictionary = dictionary};
     messages->datagram_ring = calloc(DATAGRAMS, sizeof(*messages->datagram_ring));
-    return messages->datagram_ring ? 0 : -ENOMEM;
+    messages->datagram_before = calloc(DATAGRAMS, sizeof(*messages->datagram_before));
+    return messages->datagram_ring && messages->datagram_before ? 0 : -ENOMEM;
 }
 
 void wp_messages_fini(struct wp_messages *messages)
@@ -34,6 +35,7 @@ void wp_messages_fini(struct wp_messages *messages)
     free(messages->sockets);
     free(messages->last);
     free(messages->datagram_ring);
+    free(messages->datagram_before);
     wp_intmap_fini(&messages->by_address);
     wp_intmap_fini(&messages->datagrams);
     *messages = (struct wp_messages){0};
@@ -178,12 +180,22 @@ static void add_datagram(struct wp_messages *messages, const struct wp_event *ev
 {
     if (messages->datagrams.count > DATAGRAMS)
         wp_intmap_clear(&messages->datagrams);
-    uint64_t n = messages->datagram_count++;
-    uint64_t key = event->a & ~WP_DATAGRAM_ELSEWHERE;
+    uint64_t n = messages->datagram_count, key = event->a & ~WP_DATAGRAM_ELSEWHERE;
+    uint64_t before = wp_messages_datagram_number(messages, key);
     messages->datagram_ring[n % DATAGRAMS] = (struct wp_send){event->time_ns, key, event->c, thread};
+    messages->datagram_before[n % DATAGRAMS] = before;
+    messages->datagram_count++;
     wp_intmap_put(&messages->datagrams, (struct wp_intkey){key, 0}, (uint32_t)n);
     if (messages->connections)
         wp_connections_datagram(messages->connections, key, messages->host);
+}
+
+/* From another host? Then the two talk. */
+static void take_datagram(struct wp_messages *messages, const struct wp_event *event)
+{
+    uint64_t key = event->a & ~WP_DATAGRAM_ELSEWHERE;
+    if (messages->connections && !wp_messages_datagram_number(messages, key))
+        wp_connections_datagram_taken(messages->connections, key, messages->host);
 }
 
 static void add_arrival(struct wp_socket *socket, const struct wp_event *event)
@@ -237,6 +249,8 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
     uint64_t others_ns = is_transfer && thread ? note_last(messages, event, thread) : 0;
     if (event->kind == WP_EVENT_SOCK_SEND && is_datagram)
         add_datagram(messages, event, thread);
+    if (event->kind == WP_EVENT_SOCK_ARRIVE && is_datagram)
+        take_datagram(messages, event);
     if (!socket || is_datagram)
         return;
     if (messages->connections)
@@ -250,6 +264,8 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
     } else if (event->kind == WP_EVENT_SOCK_ARRIVE) {
         add_arrival(socket, event);
     } else if (event->kind == WP_EVENT_SOCK_STATE) {
+        if (event->c == TCP_ESTABLISHED)
+            socket->opened_ns = event->time_ns;
         if (event->c == TCP_SYN_SENT)
             socket->connecting = (struct wp_send){event->time_ns, 0, 0, thread};
         else if (event->c != TCP_ESTABLISHED && event->c != TCP_CLOSE_WAIT && event->b != TCP_SYN_SENT &&
@@ -320,6 +336,17 @@ bool wp_messages_datagram(const struct wp_messages *messages, uint64_t number, s
         return false;
     *send = messages->datagram_ring[(number - 1) % DATAGRAMS];
     return true;
+}
+
+bool wp_messages_datagram_by(const struct wp_messages *messages, uint64_t key, uint64_t at_ns, struct wp_send *send)
+{
+    uint64_t number = wp_messages_datagram_number(messages, key);
+    for (unsigned tries = 0; tries < DATAGRAMS && wp_messages_datagram(messages, number, send); tries++) {
+        if (send->time_ns <= at_ns)
+            return true;
+        number = messages->datagram_before[(number - 1) % DATAGRAMS];
+    }
+    return false;
 }
 
 /*

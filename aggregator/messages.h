@@ -48,6 +48,7 @@ struct wp_socket {
     struct wp_message_ring send_ring, receive_ring;
     struct wp_send closing;      /* who closed or shut it down, and when; time 0: not yet */
     struct wp_send connecting;   /* who asked for the connection */
+    uint64_t opened_ns;          /* when it was established, 0 unknown */
     uint32_t next_closed;        /* socket that closed after this one, 0 none */
     bool is_known;
 };
@@ -71,7 +72,8 @@ struct wp_messages {
     uint32_t first_closed, last_closed; /* those that closed and still remember something, 0 none */
     struct wp_intmap by_address; /* hash of (addresses, ports, protocol, namespace) -> socket id */
     struct wp_intmap datagrams;  /* key -> low half of the datagram's number */
-    struct wp_send *datagram_ring;
+    struct wp_send *datagram_ring; /* owned; of datagram number n at n - 1 */
+    uint64_t *datagram_before;   /* number of the one before it with the same key, 0 none; owned */
     uint64_t datagram_count;
     uint64_t matched, unmatched;
 };
@@ -90,6 +92,8 @@ uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id);
 uint64_t wp_messages_position(const struct wp_messages *messages, uint32_t id, uint64_t position_or_key);
 uint64_t wp_messages_datagram_number(const struct wp_messages *messages, uint64_t key); /* 0: not sent here lately */
 bool wp_messages_datagram(const struct wp_messages *messages, uint64_t number, struct wp_send *send);
+/* The last one with that key that was sent by then. */
+bool wp_messages_datagram_by(const struct wp_messages *messages, uint64_t key, uint64_t at_ns, struct wp_send *send);
 
 /* --- one end of a connection; times are its own host's --- */
 

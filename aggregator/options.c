@@ -12,7 +12,7 @@
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
     KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
-    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE };
+    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME };
 
 static const struct argp_option option_table[] = {
     {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
@@ -36,6 +36,8 @@ static const struct argp_option option_table[] = {
     {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
     {"expect-hosts", KEY_EXPECT, "N", 0, "explain nothing before so many hosts have come (for replays; default 0)", 0},
     {"give-up", KEY_GIVE_UP, "MS", 0, "a host that says nothing for so long is not waited for (default 5000)", 0},
+    {"resume", KEY_RESUME, "DIR", 0, "keep there what live sessions need to go on after a restart (default: STORE.resume, beside the store)", 0},
+    {"no-resume", KEY_NO_RESUME, 0, 0, "keep nothing: after a restart sessions begin anew", 0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {0},
 };
@@ -94,6 +96,14 @@ static void add_release_rule(struct wp_aggregator_options *options, struct argp_
     options->engine.session.release_rule_count = count + 1;
 }
 
+static size_t strlen_without_slashes(const char *path)
+{
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    return size;
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct wp_aggregator_options *options = state->input;
@@ -125,6 +135,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_DEPTH: engine->session.depth = number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
     case KEY_WIDTH: engine->session.width = number(state, "--width", argument, 100, 100000000); break;
     case KEY_RELEASE_RULE: add_release_rule(options, state, argument); break;
+    case KEY_RESUME: options->resume = argument; options->is_resumed = true; break;
+    case KEY_NO_RESUME: options->is_resumed = false; break;
     case KEY_EXPECT: engine->expected_hosts = number(state, "--expect-hosts", argument, 0, WP_FLEET_HOSTS); break;
     case KEY_GIVE_UP: engine->give_up_ns = number(state, "--give-up", argument, 100, 3600000) * 1000000ull; break;
     case KEY_LOG:
@@ -135,6 +147,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (!options->ingest.endpoint || !engine->store)
             argp_error(state, "--bind and --store are needed");
+        if (options->is_resumed && options->resume)
+            options->resume_owned = strdup(options->resume);
+        else if (options->is_resumed && asprintf(&options->resume_owned, "%.*s.resume", (int)strlen_without_slashes(engine->store), engine->store) < 0)
+            options->resume_owned = NULL;
+        engine->resume = options->resume_owned;
         if (!engine->session.rule_count && !engine->session.auto_aggregates)
             engine->session.auto_aggregates = 20;
         break;
@@ -150,7 +167,7 @@ void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc
     static const struct argp argp = {option_table, parse_option, NULL,
         "Receives the events of collectors, rebuilds who waited for whom, and files reports in a store.", NULL, NULL, NULL};
     *options = (struct wp_aggregator_options){.engine = WP_ENGINE_DEFAULTS, .ingest = {.ready_fd = -1},
-        .log_level = WP_LOG_INFO};
+        .is_resumed = true, .log_level = WP_LOG_INFO};
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version = "wakepath-aggregator " WP_VERSION;
     wp_config_parse(&options->config, &spec, &argp, argc, argv, options);
@@ -163,6 +180,7 @@ void wp_aggregator_options_fini(struct wp_aggregator_options *options)
     for (uint32_t i = 0; i < options->engine.session.release_rule_count; i++)
         wp_selector_fini(&options->release_rules[i].selector);
     free(options->release_rules);
+    free(options->resume_owned);
     free(options->rules);
     wp_config_destroy(options->config);
 }

@@ -9,6 +9,9 @@ struct wp_config;
 struct wp_aggregator_options {
     struct wp_engine_options engine;
     struct wp_ingest_options ingest;
+    const char *resume;   /* as given */
+    char *resume_owned;
+    bool is_resumed;
     struct wp_release_rule *release_rules; /* owned */
     struct wp_aggregate_rule *rules; /* owned */
     enum wp_log_level log_level;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline.h"
 
+#include "proto/resume.pb-c.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +127,8 @@ static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_
     if (!TRY_GROW(timeline, processes, process_room, process))
         return 0;
     timeline->process_count++;
-    timeline->processes[process] = (struct wp_process){.pid = entry->pid, .comm = entry->comm, .start_ns = entry->start_ns};
+    timeline->processes[process] = (struct wp_process){.pid = entry->pid, .comm = entry->comm, .start_ns = entry->start_ns,
+        .made_ns = timeline->now_ns};
     wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, process);
     return process;
 }
@@ -136,7 +139,7 @@ static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, u
     if (!TRY_GROW(timeline, identities, identity_room, identity))
         return 0;
     timeline->identity_count++;
-    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0};
+    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0, timeline->now_ns};
     if (timeline->identity_made)
         timeline->identity_made(timeline->context, timeline, identity);
     return identity;
@@ -386,6 +389,10 @@ static void split_run(struct wp_timeline *timeline, struct wp_thread *thread, ui
     struct wp_slice *slice = last_slice(thread);
     if (!slice)
         return;
+    /* Only who runs calls exec, and who was woken most likely took the name itself: its switch-in was lost, and its sleep is
+     * the old one's. */
+    if (!slice->in_ns && (flag == WP_SLICE_EXEC || slice->wake_ns))
+        heal_in(timeline, thread, at_ns);
     if (!slice->in_ns || slice->end_ns) { /* renamed in its sleep: it wakes as the new one */
         slice->identity = thread->identity;
         return;
@@ -525,4 +532,55 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
     default: /* EXIT: the last switch ends the thread; RETRANSMIT: nothing waits on it here */
         break;
     }
+}
+
+/* --- as it once was --- */
+
+int wp_timeline_set_processes(struct wp_timeline *timeline, Wakepath__Resume__Process *const *rows, size_t count)
+{
+    if (count > UINT32_MAX / 2 || (count && !TRY_GROW(timeline, processes, process_room, (uint32_t)count - 1)))
+        return -ENOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        timeline->processes[i] = (struct wp_process){.pid = rows[i]->pid, .comm = rows[i]->comm, .start_ns = rows[i]->start_ns,
+            .running_ns = rows[i]->running_ns};
+        if (i && wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){rows[i]->pid, 0}, i)) /* the later one has the number */
+            return -ENOMEM;
+    }
+    timeline->process_count = count ? (uint32_t)count : 1;
+    return 0;
+}
+
+uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Resume__Thread *row)
+{
+    uint32_t index = timeline->thread_count;
+    const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, row->entry);
+    if (!TRY_GROW(timeline, threads, thread_room, index) || !room_for_entry(timeline, row->entry))
+        return 0;
+    timeline->thread_count++;
+    struct wp_thread *thread = &timeline->threads[index];
+    *thread = (struct wp_thread){.tid = entry->tid, .cpu = row->cpu, .birth_ns = row->birth_ns};
+    thread->identity = make_identity(timeline, row->entry, row->comm, row->process, index);
+    timeline->thread_of_entry[row->entry] = index + 1;
+    timeline->identity_of_entry[row->entry] = thread->identity;
+    if (row->sample_ns)
+        push_sample(timeline, thread, row->sample_ns, row->sample_stack);
+    struct wp_slice *slice = row->slice ? push_slice(timeline, thread, row->slice->out_ns) : NULL;
+    if (slice) {
+        slice->wake_ns = row->slice->wake_ns;
+        slice->in_ns = row->slice->in_ns;
+        slice->stack = row->slice->stack;
+        slice->syscall = (uint16_t)row->slice->syscall;
+        slice->state = (uint8_t)row->slice->state;
+        slice->cause = (uint8_t)row->slice->cause;
+        slice->flags = (uint8_t)row->slice->flags;
+    }
+    return index;
+}
+
+void wp_timeline_fact(struct wp_timeline *timeline, const struct wp_event *event)
+{
+    if (event->kind >= WP_EVENT_BLOCK_INSERT && event->kind <= WP_EVENT_BLOCK_COMPLETE)
+        wp_blockops_event(&timeline->blockops, event, thread_of(timeline, event->thread));
+    else if (event->kind >= WP_EVENT_SOCK_SEND && event->kind <= WP_EVENT_SOCK_STATE)
+        wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
 }

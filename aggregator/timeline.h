@@ -54,6 +54,7 @@ struct wp_identity {
     uint32_t process;           /* index of the process */
     uint32_t thread;
     uint64_t aggregates;        /* bit i: base of aggregate i; set by the session */
+    uint64_t made_ns;           /* when it came up */
 };
 
 /* A thread group between two execs. */
@@ -62,6 +63,7 @@ struct wp_process {
     uint32_t comm;              /* dictionary string id of its leader (or of the first thread seen) */
     uint64_t start_ns;
     uint64_t running_ns;        /* time on a CPU so far, for "busiest" */
+    uint64_t made_ns;           /* when it came up */
 };
 
 struct wp_thread {
@@ -122,6 +124,15 @@ int wp_timeline_init(struct wp_timeline *timeline, struct wp_dictionary *diction
 void wp_timeline_fini(struct wp_timeline *timeline);
 /* Takes one event; events of a session come in time order (a late one is taken at the session's time, counted). */
 void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *event);
+/* --- for timeline_state.c: a timeline is made as it once was --- */
+struct Wakepath__Resume__Process;
+struct Wakepath__Resume__Thread;
+int wp_timeline_set_processes(struct wp_timeline *timeline, struct Wakepath__Resume__Process *const *rows, size_t count);
+/* Its index; 0: out of memory. The row's process is a row of those. */
+uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const struct Wakepath__Resume__Thread *row);
+/* A block or socket event of before, in the order of time; counts nothing. */
+void wp_timeline_fact(struct wp_timeline *timeline, const struct wp_event *event);
+
 /* Forgets slices and samples that end before `horizon_ns`, but the last of each thread. */
 void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns);
 

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ struct command {
 
 static int run_record(const struct command *command, int argc, char **argv);
 static int run_program(const struct command *command, int argc, char **argv);
+static int run_mode(const struct command *command, int argc, char **argv);
 static int run_keygen(const struct command *command, int argc, char **argv);
 static int run_help(const struct command *command, int argc, char **argv);
 
@@ -30,6 +32,7 @@ static const struct command commands[] = {
     {"collector", run_program, "wakepath-collector", "record this host's events and send them to an aggregator"},
     {"aggregator", run_program, "wakepath-aggregator", "receive events, work out who waited for whom, file it"},
     {"reporter", run_program, "wakepath-reporter", "make pages, JSON or text from a store"},
+    {"query", run_mode, "wakepath-reporter", "sum up the time of releases by process, function, host, category or path"},
     {"store", run_program, "wakepath-store", "look into a store and check it"},
     {"keygen", run_keygen, NULL, "make a key pair for a collector or an aggregator"},
     {"help", run_help, NULL, "this list, or the help of a sub-command"},
@@ -84,6 +87,23 @@ static int run_program(const struct command *command, int argc, char **argv)
     execv(path, argv);
     wp_error_errno(&err, -errno, "cannot run '%s'", path);
     return complain(&err);
+}
+
+/* A command that is a word of its program's: `wakepath query ...` is `wakepath-reporter query ...`. */
+static int run_mode(const struct command *command, int argc, char **argv)
+{
+    char **longer = calloc((size_t)argc + 2, sizeof(*longer)), name[64];
+    struct wp_error err = {0};
+    if (!longer) {
+        wp_error_set(&err, -ENOMEM, "out of memory for %d arguments", argc);
+        return complain(&err);
+    }
+    snprintf(name, sizeof(name), "%s", command->name);
+    longer[1] = name;
+    memcpy(longer + 2, argv + 1, (size_t)(argc - 1) * sizeof(*argv)); /* calloc made the NULL at the end */
+    int code = run_program(command, argc + 1, longer);
+    free(longer);
+    return code;
 }
 
 static void list(FILE *out)

@@ -81,6 +81,7 @@ int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *chi
     struct wp_args args = {0};
     child->name = "aggregator";
     wp_args_add(&args, "wakepath-aggregator");
+    wp_args_add(&args, "--no-resume"); /* a recording ends with its aggregator */
     wp_args_add(&args, "--no-config"); /* that is the machine's own, not this recording's */
     add_common(parts, &args, "--bind");
     wp_args_add(&args, "--store");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/address_space.h"
 
+#include "collector/elf_file.h"
+#include "collector/process_file.h"
 #include "common/buffer.h"
 #include "common/intern.h"
 #include "common/intmap.h"
@@ -24,6 +26,7 @@ struct object {
     uint32_t path; /* in paths */
     uint8_t build_id[20];
     uint32_t build_id_size;
+    uint64_t inode;
 };
 
 struct wp_address_spaces {
@@ -35,7 +38,8 @@ struct wp_address_spaces {
     struct wp_intern *paths;
     struct object *objects;
     uint32_t object_count, object_room;
-    struct wp_intmap by_object;  /* hash of path and build id -> object */
+    struct wp_intmap by_object;  /* hash of path and build id or inode -> object */
+    struct wp_intmap by_inode;   /* (inode, device) of a file seen in /proc, by its path -> object */
     uint32_t generations;
 };
 
@@ -61,6 +65,7 @@ void wp_address_spaces_destroy(struct wp_address_spaces *s)
     wp_intern_destroy(s->paths);
     wp_intmap_fini(&s->by_pid);
     wp_intmap_fini(&s->by_object);
+    wp_intmap_fini(&s->by_inode);
     free(s);
 }
 
@@ -105,11 +110,11 @@ static struct space *space_of(struct wp_address_spaces *s, uint32_t pid)
     return wp_intmap_put(&s->by_pid, (struct wp_intkey){pid, 0}, index) ? NULL : &s->spaces[index];
 }
 
-static uint32_t object_of(struct wp_address_spaces *s, const char *path, const uint8_t *build_id, uint32_t size)
+static uint32_t object_of(struct wp_address_spaces *s, const char *path, const uint8_t *build_id, uint32_t size, uint64_t inode)
 {
-    struct object object = {.build_id_size = size <= sizeof(object.build_id) ? size : 0};
+    struct object object = {.build_id_size = size <= sizeof(object.build_id) ? size : 0, .inode = size ? 0 : inode};
     char name[PATH_BYTES];
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = 0xcbf29ce484222325u ^ object.inode;
     snprintf(name, sizeof(name), "%s", *path == '/' && path[1] != '/' ? path : !strcmp(path, "[vdso]") ? path : "[jit]");
     char *deleted = strstr(name, " (deleted)");
     if (deleted && !deleted[10])
@@ -180,11 +185,10 @@ static int clear_range(struct space *space, uint64_t start, uint64_t end)
     return 0;
 }
 
-int wp_address_spaces_map(struct wp_address_spaces *s, uint32_t pid, uint64_t start, uint64_t size, uint64_t file_offset,
-    const char *path, const uint8_t *build_id, uint32_t build_id_size)
+static int map_object(struct wp_address_spaces *s, uint32_t pid, uint64_t start, uint64_t size, uint64_t file_offset,
+    uint32_t object)
 {
     struct space *space = space_of(s, pid);
-    uint32_t object = object_of(s, path, build_id, build_id_size);
     if (!space || object == UINT32_MAX)
         return -ENOMEM;
     if (!size || start > UINT64_MAX - size)
@@ -204,6 +208,12 @@ int wp_address_spaces_map(struct wp_address_spaces *s, uint32_t pid, uint64_t st
     if (overlaps)
         space->generation = ++s->generations;
     return 0;
+}
+
+int wp_address_spaces_map(struct wp_address_spaces *s, uint32_t pid, uint64_t start, uint64_t size, uint64_t file_offset,
+    const char *path, const uint8_t *build_id, uint32_t build_id_size)
+{
+    return map_object(s, pid, start, size, file_offset, object_of(s, path, build_id, build_id_size, 0));
 }
 
 int wp_address_spaces_exec(struct wp_address_spaces *s, uint32_t pid)
@@ -248,19 +258,42 @@ void wp_address_spaces_exit(struct wp_address_spaces *s, uint32_t pid)
     s->free_spaces[s->free_count++] = index;
 }
 
+/* /proc does not say the build id, so the file does: containers have other files at the same paths. Once a file. */
+static uint32_t object_seen(struct wp_address_spaces *s, uint32_t pid, const struct wp_process_mapping *mapping, uint64_t device)
+{
+    uint32_t path = wp_intern_str(s->paths, mapping->path), object;
+    struct wp_intkey key = {mapping->inode, device << 32 | path};
+    if (*mapping->path != '/' || !mapping->inode)
+        return object_of(s, mapping->path, NULL, 0, 0);
+    if (wp_intmap_get(&s->by_inode, key, &object))
+        return object;
+    struct wp_elf_file file = {.fd = -1};
+    for (unsigned way = 0; way < WP_PROCESS_FILE_WAYS && !file.elf; way++) {
+        int fd = wp_process_file_mapped(pid, mapping, way);
+        if (fd >= 0)
+            wp_elf_file_open(&file, fd, NULL);
+    }
+    object = object_of(s, mapping->path, file.build_id, file.build_id_size, mapping->inode);
+    wp_elf_file_close(&file);
+    if (object != UINT32_MAX)
+        wp_intmap_put(&s->by_inode, key, object);
+    return object;
+}
+
 /* "start-end perms offset dev inode   path" of proc(5); not executable: nothing. */
 static int take_line(struct wp_address_spaces *s, uint32_t pid, const char *line)
 {
-    unsigned long start, end, offset;
+    unsigned long start, end, offset, inode;
+    unsigned major, minor;
     char perms[8];
     int path_at = 0;
-    if (sscanf(line, "%lx-%lx %7s %lx %*s %*s %n", &start, &end, perms, &offset, &path_at) < 4 || end <= start ||
-        !strchr(perms, 'x'))
+    if (sscanf(line, "%lx-%lx %7s %lx %x:%x %lu %n", &start, &end, perms, &offset, &major, &minor, &inode, &path_at) < 7 ||
+        end <= start || !strchr(perms, 'x'))
         return 0;
-    const char *path = path_at > 0 ? line + path_at : "";
-    if (!strcmp(path, "[vsyscall]"))
+    struct wp_process_mapping mapping = {start, end, inode, path_at > 0 ? line + path_at : ""};
+    if (!strcmp(mapping.path, "[vsyscall]"))
         return 0;
-    int rc = wp_address_spaces_map(s, pid, start, end - start, offset, path, NULL, 0);
+    int rc = map_object(s, pid, start, end - start, offset, object_seen(s, pid, &mapping, (uint64_t)major << 20 | minor));
     return rc == -ENOMEM ? rc : 0;
 }
 
@@ -299,7 +332,8 @@ struct wp_object wp_address_spaces_object(const struct wp_address_spaces *s, uin
     if (index >= s->object_count)
         return (struct wp_object){.path = ""};
     const struct object *o = &s->objects[index];
-    struct wp_object object = {.path = wp_intern_text(s->paths, o->path), .build_id_size = o->build_id_size};
+    struct wp_object object = {.path = wp_intern_text(s->paths, o->path), .build_id_size = o->build_id_size,
+        .inode = o->inode};
     memcpy(object.build_id, o->build_id, sizeof(object.build_id));
     return object;
 }

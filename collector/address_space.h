@@ -19,6 +19,7 @@ struct wp_object {
     const char *path;      /* a file, "[vdso]", or "[jit]" for memory that is no file's */
     uint8_t build_id[20];
     uint32_t build_id_size; /* 0: unknown */
+    uint64_t inode;         /* of a file without a build id that was seen in /proc; 0: unknown */
 };
 
 struct wp_address_spaces *wp_address_spaces_create(void);

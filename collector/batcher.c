@@ -14,6 +14,11 @@
 
 #define CUT_NS 100000000u   /* a batch at least so often while there are events ... */
 #define QUIET_NS 500000000u /* ... and so often when there are none: it carries the watermark */
+/* Frames get their names before they travel, which takes as long as reading an object takes: until then events wait here. */
+#define NAMES_NS 10000000000u      /* at most so long ... */
+#define NAMES_EVENTS (1u << 20)    /* ... and so many */
+#define NAMES_MS 5u                /* that the source may stand still for names that are nearly there */
+#define NAMES_LAST_MS 20000u       /* for all that is left at the end */
 #define TCP_CLOSE 7
 #define RENAME_REACH 4096u  /* events between the renaming and the end of an exec */
 
@@ -47,7 +52,7 @@ int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_optio
         rc = wp_thread_table_create(&b->threads, &(struct wp_thread_table_options){.delta = b->delta,
             .command_pid = options->command_pid, .self_pid = options->self_pid, .reads_proc = options->reads_proc,
             .patterns = options->patterns, .pattern_count = options->pattern_count}, err);
-    if (!rc && !(b->stacks = wp_stack_table_create(b->delta, b->spaces)))
+    if (!rc && !(b->stacks = wp_stack_table_create(b->delta, b->spaces, options->logger)))
         rc = wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
         wp_batcher_destroy(b);
@@ -127,6 +132,8 @@ static int on_watermark(void *context, uint64_t time_ns, struct wp_error *err)
     uint64_t since = time_ns - b->cut_ns;
     if (b->queue.count < WP_BATCH_EVENTS && since < (b->queue.count ? CUT_NS : QUIET_NS))
         return 0;
+    if (!wp_stack_table_names(b->stacks, NAMES_MS) && since < NAMES_NS && b->queue.count < NAMES_EVENTS)
+        return 0;
     return cut(b, time_ns, false, err);
 }
 
@@ -152,6 +159,7 @@ static int on_mapped(void *context, uint64_t time_ns, uint32_t pid, bool clears,
     if (clears) {
         wp_intmap_put(&b->exe_of, key, UINT32_MAX);
         wp_address_spaces_exec(b->spaces, pid);
+        wp_stack_table_forget(b->stacks, pid);
         return 0;
     }
     if (*path == '/' && path[1] != '/' && wp_intmap_get(&b->exe_of, key, &exe) && exe == UINT32_MAX)
@@ -235,8 +243,10 @@ static void after(struct wp_batcher *b, const struct wp_fact *fact)
     const struct wp_event *event = &fact->event;
     if (event->kind == WP_EVENT_SWITCH && event->c == WP_STATE_DEAD && fact->tid) {
         wp_thread_table_dead(b->threads, fact->tid);
-        if (b->spaces && fact->tid == fact->pid)
+        if (b->spaces && fact->tid == fact->pid) {
             wp_address_spaces_exit(b->spaces, fact->pid);
+            wp_stack_table_forget(b->stacks, fact->pid);
+        }
     }
     if (event->kind == WP_EVENT_SOCK_STATE && event->c == TCP_CLOSE)
         wp_intmap_remove(&b->sockets, (struct wp_intkey){fact->socket.key, 0});
@@ -265,7 +275,10 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
     if (wp_event_queue_add(&b->queue, &event) || wp_delta_failed(b->delta))
         return wp_error_set(err, -ENOMEM, "out of memory for events");
     after(b, fact);
-    return wp_delta_is_full(b->delta) ? send_batch(b, 0, b->cut_ns, false, err) : 0;
+    if (!wp_delta_is_full(b->delta))
+        return 0;
+    wp_stack_table_names(b->stacks, NAMES_MS);
+    return send_batch(b, 0, b->cut_ns, false, err);
 }
 
 void wp_batcher_prepare(struct wp_batcher *b)
@@ -280,6 +293,7 @@ struct wp_sink wp_batcher_sink(struct wp_batcher *b)
 
 int wp_batcher_finish(struct wp_batcher *b, struct wp_error *err)
 {
+    wp_stack_table_names(b->stacks, NAMES_LAST_MS);
     return cut(b, UINT64_MAX / 2, true, err);
 }
 

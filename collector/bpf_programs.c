@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/bpf_programs.h"
 
+#include "collector/probe.h"
 #include "collector/unwinder.h"
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@
 #include "wakepath.skel.h"
 #pragma GCC diagnostic pop
 
-#define KERNEL_LOG (1u << 20)
+#define KERNEL_LOG (UINT32_MAX >> 8) /* the most that old kernels allow; one that does not suffice is an error to them */
+#define KERNEL_LOG_END 1500u
 #define LINKS 64u
 
 struct wp_programs {
@@ -30,63 +31,49 @@ struct wp_programs {
     char *kernel_log;
 };
 
-/* libbpf would print to stderr by itself. */
-static int say_nothing(enum libbpf_print_level level, const char *format, va_list args)
+/* The tracepoint or function that a program is attached to; NULL for those that are not attached so. */
+static const char *hook_of(const struct bpf_program *program)
 {
-    (void)level, (void)format, (void)args;
-    return 0;
-}
-
-static const char *tracepoint_of(const struct bpf_program *program)
-{
+    static const char *const kinds[] = {"tp_btf/", "fentry/", "fexit/"};
     const char *section = bpf_program__section_name(program);
-    return strncmp(section, "tp_btf/", 7) ? NULL : section + 7;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (!strncmp(section, kinds[i], strlen(kinds[i])))
+            return section + strlen(kinds[i]);
+    return NULL;
 }
 
-/* The unwinder reads the maple tree that memory is kept in since Linux 6.1. */
-static bool can_unwind(const struct btf *btf)
+static void tell(const struct wp_programs *p, const struct wp_probe_fact *fact)
 {
-#if defined(__x86_64__)
-    return btf__find_by_name_kind(btf, "maple_range_64", BTF_KIND_STRUCT) > 0;
-#else
-    (void)btf;
-    return false;
-#endif
+    const struct wp_probe_choice *used = wp_probe_used(fact), *best = &fact->choices[0];
+    if (!used)
+        wp_log(p->logger, WP_LOG_WARN, "this kernel cannot tell of %s reason=\"%s\" instead=\"%s\"", fact->name, best->why, fact->without);
+    else if (used != best)
+        wp_log(p->logger, WP_LOG_INFO, "second choice for %s reason=\"%s\" programs=\"%s\"", fact->name, best->why, used->programs);
 }
 
-/* Programs whose tracepoint this kernel lacks are left out; what is then missing is said. */
-static int choose(struct wp_programs *p, struct wp_error *err)
+/* Only what this kernel can have, and of that the best, is loaded. */
+static int choose(struct wp_programs *p, const char *left_out, struct wp_error *err)
 {
-    struct btf *btf = btf__load_vmlinux_btf();
-    if (!btf)
-        return wp_error_set(err, -ENOENT, "this kernel has no BTF (/sys/kernel/btf/vmlinux): it needs CONFIG_DEBUG_INFO_BTF=y; "
-            "a recording of perf can be read instead: --source perf-script:FILE");
+    struct wp_probe *probe;
     struct bpf_program *program;
-    int rc = 0;
-    bpf_object__for_each_program(program, p->object->obj) {
-        const char *name = tracepoint_of(program);
-        char type[128];
-        if (!name)
-            continue;
-        snprintf(type, sizeof(type), "btf_trace_%s", name);
-        if (btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) > 0)
-            continue;
-        if (!strcmp(name, "sched_switch") || !strcmp(name, "sched_waking"))
-            rc = wp_error_set(err, -EOPNOTSUPP, "this kernel has no tracepoint %s", name);
-        bpf_program__set_autoload(program, false);
-        wp_log(p->logger, WP_LOG_WARN, "this kernel lacks a tracepoint, what it would tell is missing tracepoint=%s", name);
-    }
-    p->object->rodata->wp_unwinds = can_unwind(btf);
-    if (!p->object->rodata->wp_unwinds)
-        wp_log(p->logger, WP_LOG_INFO, "user stacks are walked by frame pointer: unwinding needs Linux 6.1 on x86-64");
-    btf__free(btf);
+    int rc = wp_probe_create(&probe, left_out, err);
+    if (rc)
+        return rc;
+    rc = wp_probe_suffices(probe, err);
+    bpf_object__for_each_program(program, p->object->obj)
+        bpf_program__set_autoload(program, wp_probe_wants(probe, bpf_program__section_name(program)));
+    for (unsigned i = 0; !rc && i < wp_probe_count(probe); i++)
+        tell(p, wp_probe_fact(probe, i));
+    p->object->rodata->wp_unwinds = wp_probe_wants(probe, "unwind/maple_tree");
+    wp_probe_destroy(probe);
     return rc;
 }
 
 static int explain_load(struct wp_programs *p, int rc, struct wp_error *err)
 {
-    if (p->kernel_log && *p->kernel_log)
-        wp_log(p->logger, WP_LOG_DEBUG, "the kernel said: %s", p->kernel_log);
+    size_t said = p->kernel_log ? strlen(p->kernel_log) : 0; /* what it stumbled over is at the end */
+    if (said)
+        wp_log(p->logger, WP_LOG_DEBUG, "the kernel said: %s", p->kernel_log + (said > KERNEL_LOG_END ? said - KERNEL_LOG_END : 0));
     if (rc == -EPERM || rc == -EACCES)
         return wp_error_set(err, rc, "not allowed to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON "
             "(and kernel.perf_event_paranoid, lockdown permitting)");
@@ -114,11 +101,11 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
     p->logger = logger;
     p->kernel_log = calloc(1, KERNEL_LOG);
     p->cpus = (unsigned)libbpf_num_possible_cpus();
-    libbpf_set_print(say_nothing);
+    libbpf_set_print(NULL); /* it would write to stderr */
     libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
     LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = p->kernel_log, .kernel_log_size = p->kernel_log ? KERNEL_LOG : 0);
     p->object = wakepath_bpf__open_opts(&opts);
-    int rc = p->object ? choose(p, err) : wp_error_errno(err, -errno, "cannot open the BPF programs");
+    int rc = p->object ? choose(p, options->left_out, err) : wp_error_errno(err, -errno, "cannot open the BPF programs");
     if (!rc) {
         set_options(p, options);
         rc = wakepath_bpf__load(p->object);
@@ -168,19 +155,24 @@ static int attach_one(struct wp_programs *p, struct bpf_program *program, struct
     if (p->link_count == LINKS)
         return wp_error_set(err, -E2BIG, "too many programs");
     struct bpf_link *link = bpf_program__attach(program);
-    if (!link)
-        return wp_error_errno(err, -errno, "cannot attach to the tracepoint %s", tracepoint_of(program));
-    p->links[p->link_count++] = link;
+    if (link) {
+        p->links[p->link_count++] = link;
+    } else if (strncmp(bpf_program__section_name(program), "tp_btf/", 7)) { /* what it would tell has a substitute */
+        wp_log(p->logger, WP_LOG_WARN, "cannot attach to the function, what it would tell is missing function=%s reason=\"%s\"",
+            hook_of(program), strerror(errno));
+    } else {
+        return wp_error_errno(err, -errno, "cannot attach to the tracepoint %s", hook_of(program));
+    }
     return 0;
 }
 
 /* Ends of contexts are attached before their beginnings, switches last: nothing is left open that began unseen. */
-static int phase_of(const char *tracepoint)
+static int phase_of(const char *hook)
 {
-    size_t size = strlen(tracepoint);
-    if (size > 5 && !strcmp(tracepoint + size - 5, "_exit") && strcmp(tracepoint, "sched_process_exit"))
+    size_t size = strlen(hook);
+    if (size > 5 && !strcmp(hook + size - 5, "_exit") && strcmp(hook, "sched_process_exit"))
         return 0;
-    return strcmp(tracepoint, "sched_switch") ? 1 : 2;
+    return strcmp(hook, "sched_switch") ? 1 : 2;
 }
 
 int wp_programs_attach(struct wp_programs *p, uint32_t frequency_hz, struct wp_error *err)
@@ -188,14 +180,14 @@ int wp_programs_attach(struct wp_programs *p, uint32_t frequency_hz, struct wp_e
     struct bpf_program *program;
     for (int phase = 0; phase < 3; phase++)
         bpf_object__for_each_program(program, p->object->obj) {
-            const char *tracepoint = tracepoint_of(program);
-            if (!tracepoint || !bpf_program__autoload(program) || phase_of(tracepoint) != phase)
+            const char *hook = hook_of(program);
+            if (!hook || !bpf_program__autoload(program) || phase_of(hook) != phase)
                 continue;
             int rc = attach_one(p, program, err);
             if (rc)
                 return rc;
         }
-    return frequency_hz ? attach_samples(p, frequency_hz, err) : 0;
+    return frequency_hz && bpf_program__autoload(p->object->progs.wp_sample) ? attach_samples(p, frequency_hz, err) : 0;
 }
 
 int wp_programs_snapshot(struct wp_programs *p, struct wp_error *err)

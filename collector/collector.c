@@ -4,7 +4,9 @@
 #include "collector/batcher.h"
 #include "collector/identity.h"
 #include "collector/outlet.h"
+#include "collector/probe.h"
 #include "collector/replay.h"
+#include "collector/sandbox.h"
 #include "collector/source_perf_script.h"
 #include "common/service.h"
 #include "proto/frame.h"
@@ -23,6 +25,7 @@ struct collector {
     struct wp_source *source;
     struct wp_batcher *batcher;
     struct wp_outlet *outlet;
+    struct wp_sandbox sandbox;
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -58,9 +61,37 @@ static int open_batcher(struct collector *c, struct wp_error *err)
     bool is_live = o->source == WP_FROM_BPF;
     struct wp_batcher_options options = {.command_pid = o->command_pid, .self_pid = is_live ? (uint32_t)getpid() : 0,
         .has_addresses = is_live, .reads_proc = is_live, .patterns = o->patterns, .pattern_count = o->pattern_count,
-        .batch = on_batch, .context = c};
+        .logger = c->logger, .batch = on_batch, .context = c};
     memcpy(options.session, c->hello.session, sizeof(options.session));
     return wp_batcher_create(&c->batcher, &options, err);
+}
+
+/* All that is not needed to attach, to read names, and to write where it must be written. */
+static int renounce(struct collector *c, struct wp_error *err)
+{
+    const struct wp_outlet_options *o = &c->options->outlet;
+    struct wp_sandbox_place places[sizeof(o->endpoints.names) / sizeof(o->endpoints.names[0]) + 2];
+    unsigned count = 0;
+    for (unsigned i = 0; i < o->endpoints.count; i++)
+        if (!strncmp(o->endpoints.names[i], "ipc:///", 7))
+            places[count++] = (struct wp_sandbox_place){o->endpoints.names[i] + 6, WP_SANDBOX_SOCKET};
+    if (o->output && strcmp(o->output, "-"))
+        places[count++] = (struct wp_sandbox_place){o->output, WP_SANDBOX_FILE};
+    if (o->spool)
+        places[count++] = (struct wp_sandbox_place){o->spool, WP_SANDBOX_FOLDER};
+    return wp_sandbox_begin(&c->sandbox, places, count, err);
+}
+
+struct opening {
+    struct collector *collector;
+    struct wp_error *err;
+};
+
+static int open_outlet(void *context)
+{
+    struct opening *o = context;
+    struct collector *c = o->collector;
+    return wp_outlet_open(&c->outlet, &c->options->outlet, &c->hello, c->logger, o->err);
 }
 
 /* What the events are stamped with. */
@@ -79,7 +110,7 @@ static int say_hello(struct collector *c, struct wp_error *err)
         rc = wp_identity_label(&c->hello, o->labels[i], err);
     wp_test_clock_hello(&o->test_clock, &c->hello);
     if (!rc)
-        rc = wp_outlet_open(&c->outlet, &o->outlet, &c->hello, c->logger, err);
+        rc = wp_sandbox_apart(&c->sandbox, open_outlet, &(struct opening){c, err}, err);
     if (!rc && o->source == WP_FROM_BPF)
         wp_outlet_answer_probes(c->outlet, event_clock, c);
     return rc;
@@ -124,13 +155,17 @@ static int run_source(struct collector *c, struct wp_error *err)
 
 static int run_live(struct collector *c, struct wp_error *err)
 {
-    int rc = say_hello(c, err);
+    int rc = renounce(c, err);
+    if (!rc)
+        rc = say_hello(c, err);
     if (!rc)
         rc = open_batcher(c, err);
     if (!rc)
         rc = open_source(c, err);
     if (!rc)
         wp_batcher_prepare(c->batcher);
+    if (!rc)
+        rc = wp_sandbox_enter(&c->sandbox, !c->options->is_unfiltered, err);
     if (!rc && c->options->ready_fd >= 0)
         rc = await_welcome(c, err);
     if (rc)
@@ -154,9 +189,31 @@ static int run_live(struct collector *c, struct wp_error *err)
     return rc;
 }
 
+/* Says what the kernel offers; an error when that does not suffice for the live source. */
+static int say_probe(enum wp_collector_probe form, const char *left_out, struct wp_error *err)
+{
+    struct wp_probe *probe;
+    struct wp_buffer text = {0};
+    int rc = wp_probe_create(&probe, left_out, err);
+    if (rc)
+        return rc;
+    rc = form == WP_ASKED_JSON ? wp_probe_json(probe, &text) : wp_probe_text(probe, &text);
+    if (rc)
+        wp_error_set(err, rc, "out of memory");
+    else
+        fwrite(text.data, 1, text.size, stdout);
+    if (!rc)
+        rc = wp_probe_suffices(probe, err);
+    wp_buffer_fini(&text);
+    wp_probe_destroy(probe);
+    return rc;
+}
+
 int wp_collector_run(const struct wp_collector_options *options, const struct wp_logger *logger, struct wp_error *err)
 {
     struct collector c = {.options = options, .logger = logger};
+    if (options->probe)
+        return say_probe(options->probe, options->bpf.left_out, err);
     if (options->source == WP_FROM_CAPTURE)
         return wp_replay_run(options, logger, err);
     int rc = run_live(&c, err);

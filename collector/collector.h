@@ -17,7 +17,10 @@ struct wp_service;
 
 enum wp_collector_source { WP_FROM_BPF, WP_FROM_PERF_SCRIPT, WP_FROM_CAPTURE };
 
+enum wp_collector_probe { WP_NOT_ASKED, WP_ASKED_TEXT, WP_ASKED_JSON };
+
 struct wp_collector_options {
+    enum wp_collector_probe probe;  /* only say what the kernel offers */
     enum wp_collector_source source;
     const char *source_path;        /* of perf-script and capture; "-": standard input */
     struct wp_outlet_options outlet; /* an aggregator, a capture or both */
@@ -31,6 +34,7 @@ struct wp_collector_options {
     uint64_t duration_ns;           /* 0: until stopped or the source ends */
     bool is_fast;                   /* a capture is sent as fast as it is taken, not at its own pace */
     bool says_stats;
+    bool is_unfiltered;             /* any system call may be made */
     int ready_fd;                   /* -1: none */
     volatile sig_atomic_t *stop;    /* borrowed */
     struct wp_service *service;     /* borrowed; NULL: no supervisor */

@@ -13,7 +13,8 @@
 
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
-    KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE };
+    KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_NO_SECCOMP, KEY_PROBE,
+    KEY_LEFT_OUT };
 
 #define DEFAULT_SPOOL "/var/spool/wakepath"
 #define SPOOL_LIMIT ((uint64_t)256 << 20)
@@ -45,7 +46,11 @@ static const struct argp_option option_table[] = {
     {"ring-size", KEY_RING, "BYTES", 0, "of the buffer between kernel and collector, a power of two (default 16777216)", 0},
     {"replay-speed", KEY_SPEED, "SPEED", 0, "of a capture: recorded or fast (default fast)", 0},
     {"test-clock", KEY_TEST_CLOCK, "OFFSET_MS[,PPM[,AFTER_S:STEP_MS]]", OPTION_HIDDEN, "be wrong about the time on purpose", 0},
+    {"probe", KEY_PROBE, "FORM", OPTION_ARG_OPTIONAL, "only say what this kernel offers and what would be used, as text (default) or "
+        "json", 0},
+    {"test-left-out", KEY_LEFT_OUT, "PROGRAMS", OPTION_HIDDEN, "do without these, as on a kernel that does not have them", 0},
     {"stats", KEY_STATS, 0, 0, "print counts as JSON at the end", 0},
+    {"no-seccomp", KEY_NO_SECCOMP, 0, 0, "go without the filter of system calls", 0},
     {0},
 };
 
@@ -104,6 +109,13 @@ static void take_ring(struct wp_collector_options *o, struct argp_state *state, 
     o->bpf.ring_bytes = bytes;
 }
 
+static void take_probe(struct wp_collector_options *o, struct argp_state *state, const char *form)
+{
+    if (form && strcmp(form, "text") && strcmp(form, "json"))
+        argp_error(state, "--probe takes text or json, not '%s'", form);
+    o->probe = form && !strcmp(form, "json") ? WP_ASKED_JSON : WP_ASKED_TEXT;
+}
+
 static void take_listed(struct argp_state *state, const char **list, unsigned *count, const char *text)
 {
     if (*count == WP_COLLECTOR_LIST)
@@ -151,6 +163,8 @@ static void choose_spool(struct wp_collector_options *o)
 
 static void check(const struct wp_collector_options *o, struct argp_state *state)
 {
+    if (o->probe)
+        return;
     if (!o->outlet.endpoints.count && !o->outlet.output)
         argp_error(state, "--connect or --output is needed");
     unsigned keys = o->outlet.endpoints.server_key_count;
@@ -204,7 +218,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (wp_test_clock_parse(&o->test_clock, argument, &err))
             argp_error(state, "%s", err.text);
         break;
+    case KEY_PROBE: take_probe(o, state, argument); break;
+    case KEY_LEFT_OUT: o->bpf.left_out = argument; break;
     case KEY_STATS: o->says_stats = true; break;
+    case KEY_NO_SECCOMP: o->is_unfiltered = true; break;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;
     case ARGP_KEY_END:
         check(o, state);
@@ -218,7 +235,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 void wp_collector_options_parse(struct wp_collector_options *options, enum wp_log_level *log_level,
     struct wp_config **config, int argc, char **argv)
 {
-    static const char *const flags_only[] = {"ready-fd", "command-pid", NULL};
+    static const char *const flags_only[] = {"ready-fd", "command-pid", "probe", NULL};
     static const struct wp_config_spec spec = {"collector", "/etc/wakepath/collector.conf", flags_only};
     static const struct argp argp = {option_table, parse_option, NULL,
         "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL, NULL, NULL};

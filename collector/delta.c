@@ -132,6 +132,25 @@ uint32_t wp_delta_frame(struct wp_delta *d, const struct wp_frame_entry *entry)
     return add_once(d, &d->frames, key, FRAMES, entry);
 }
 
+uint32_t wp_delta_frame_apart(struct wp_delta *d, const struct wp_frame_entry *entry)
+{
+    return add(d, FRAMES, entry);
+}
+
+const struct wp_frame_entry *wp_delta_frame_pending(const struct wp_delta *d, uint32_t id)
+{
+    const struct pending *p = &d->pending[FRAMES];
+    return id >= p->first && id - p->first < p->count ? (const struct wp_frame_entry *)p->items + (id - p->first) : NULL;
+}
+
+bool wp_delta_frame_fill(struct wp_delta *d, uint32_t id, const struct wp_frame_entry *entry)
+{
+    struct wp_frame_entry *pending = (struct wp_frame_entry *)wp_delta_frame_pending(d, id);
+    if (pending)
+        *pending = *entry;
+    return pending != NULL;
+}
+
 uint32_t wp_delta_stack(struct wp_delta *d, uint32_t parent, uint32_t frame)
 {
     struct wp_stack_entry entry = {parent, frame};

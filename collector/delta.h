@@ -19,6 +19,11 @@ uint32_t wp_delta_thread(struct wp_delta *delta, const struct wp_thread_entry *e
 uint32_t wp_delta_socket(struct wp_delta *delta, const struct wp_socket_entry *entry);
 uint32_t wp_delta_object(struct wp_delta *delta, const struct wp_object_entry *entry);
 uint32_t wp_delta_frame(struct wp_delta *delta, const struct wp_frame_entry *entry);
+/* A frame of its own, equal to none; it can be filled in until it is sent: false when it was. */
+uint32_t wp_delta_frame_apart(struct wp_delta *delta, const struct wp_frame_entry *entry);
+bool wp_delta_frame_fill(struct wp_delta *delta, uint32_t id, const struct wp_frame_entry *entry);
+/* The entry of a frame that was not sent, else NULL. Valid until the next call that makes a frame. */
+const struct wp_frame_entry *wp_delta_frame_pending(const struct wp_delta *delta, uint32_t id);
 uint32_t wp_delta_stack(struct wp_delta *delta, uint32_t parent, uint32_t frame);
 void wp_delta_device(struct wp_delta *delta, uint32_t device, const char *name);
 void wp_delta_drop(struct wp_delta *delta, const struct wp_drop *drop);

@@ -103,6 +103,8 @@ size_t wp_event_queue_before(const struct wp_event_queue *q, uint64_t time_ns)
 
 void wp_event_queue_take(struct wp_event_queue *q, size_t count)
 {
+    if (!count)
+        return;
     memmove(q->events, q->events + count, (q->count - count) * sizeof(*q->events));
     q->count -= count;
     q->sorted -= count < q->sorted ? count : q->sorted;

@@ -97,7 +97,7 @@ int wp_kernel_symbols_read(struct wp_kernel_symbols **symbols, const char *path,
     if (rc)
         wp_error_set(err, rc, "out of memory for the kernel's functions");
     else if (!s->count)
-        rc = wp_error_set(err, -EACCES, "the kernel hides its addresses: as root, sysctl kernel.kptr_restrict=1 shows them");
+        rc = wp_error_set(err, -EACCES, "the kernel hides its addresses: it shows them to CAP_SYSLOG, unless kernel.kptr_restrict is 2");
     if (rc) {
         wp_kernel_symbols_destroy(s);
         return rc;

@@ -15,17 +15,18 @@ struct wp_stack_table {
     struct wp_symbolizer *symbolizer;
     struct wp_intmap by_key;      /* what the source calls a stack -> id */
     struct wp_intmap frames;      /* (address, process and generation) -> frame id */
+    struct wp_intmap places;      /* (place in a file, object) -> frame id */
     struct wp_intmap is_tracing;  /* frame id -> 1: a kernel function of tracing itself */
 };
 
-struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces)
+struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces, const struct wp_logger *logger)
 {
     struct wp_stack_table *t = calloc(1, sizeof(*t));
     if (!t)
         return NULL;
     t->delta = delta;
     t->spaces = spaces;
-    if (spaces && !(t->symbolizer = wp_symbolizer_create())) {
+    if (spaces && !(t->symbolizer = wp_symbolizer_create(logger))) {
         free(t);
         return NULL;
     }
@@ -39,6 +40,7 @@ void wp_stack_table_destroy(struct wp_stack_table *t)
     wp_symbolizer_destroy(t->symbolizer);
     wp_intmap_fini(&t->by_key);
     wp_intmap_fini(&t->frames);
+    wp_intmap_fini(&t->places);
     wp_intmap_fini(&t->is_tracing);
     free(t);
 }
@@ -54,19 +56,58 @@ static bool is_of_tracing(const char *function)
     return false;
 }
 
-static uint32_t make_frame(struct wp_stack_table *t, const struct wp_frame_name *name)
+static uint32_t object_id(struct wp_stack_table *t, const char *path, const uint8_t *build_id, uint32_t size)
 {
-    struct wp_object_entry object = {.path = wp_delta_string(t->delta, name->object)};
-    if (name->build_id_size <= sizeof(object.build_id) && name->build_id_size) {
-        object.build_id_size = (uint8_t)name->build_id_size;
-        memcpy(object.build_id, name->build_id, name->build_id_size);
+    struct wp_object_entry object = {.path = wp_delta_string(t->delta, path)};
+    if (size <= sizeof(object.build_id) && size) {
+        object.build_id_size = (uint8_t)size;
+        memcpy(object.build_id, build_id, size);
     }
-    struct wp_frame_entry frame = {.function = wp_delta_string(t->delta, name->function), .offset = name->offset,
-        .is_kernel = name->is_kernel};
-    frame.object = object.path ? wp_delta_object(t->delta, &object) : 0;
-    uint32_t id = wp_delta_frame(t->delta, &frame);
-    if (name->is_kernel && id && is_of_tracing(name->function))
+    return object.path ? wp_delta_object(t->delta, &object) : 0;
+}
+
+/* With its name, which is known. */
+static uint32_t named_frame(struct wp_stack_table *t, const struct wp_named_frame *f)
+{
+    struct wp_frame_entry frame = {.function = wp_delta_string(t->delta, f->function), .offset = f->offset,
+        .is_kernel = f->is_kernel, .object = object_id(t, f->object ? f->object : "", NULL, 0)};
+    return wp_delta_frame(t->delta, &frame);
+}
+
+static uint32_t kernel_frame(struct wp_stack_table *t, uint64_t address, bool is_return)
+{
+    struct wp_frame_name name;
+    wp_symbolizer_kernel(t->symbolizer, address, is_return, &name);
+    uint32_t id = named_frame(t, &(struct wp_named_frame){name.function, name.object, name.offset, true});
+    if (id && is_of_tracing(name.function))
         wp_intmap_put(&t->is_tracing, (struct wp_intkey){id, 0}, 1);
+    return id;
+}
+
+/* Without its name, which comes when the symbolizer has it. The same place in the same object is one frame. */
+static uint32_t user_frame(struct wp_stack_table *t, uint32_t pid, uint64_t address, bool is_return)
+{
+    uint64_t at = address - is_return; /* a return address belongs to the call before it */
+    const struct wp_mapping *mapping = wp_address_spaces_find(t->spaces, pid, at);
+    if (!mapping)
+        return 0;
+    struct wp_object object = wp_address_spaces_object(t->spaces, mapping->object);
+    bool is_file = strcmp(object.path, "[jit]") != 0;
+    uint64_t offset = is_file ? at - mapping->start + mapping->file_offset : at;
+    struct wp_intkey key = {offset << 1 | is_return, mapping->object};
+    uint32_t id;
+    if (is_file && wp_intmap_get(&t->places, key, &id))
+        return id;
+    struct wp_frame_entry frame = {.offset = offset + is_return,
+        .object = object_id(t, object.path, object.build_id, object.build_id_size)};
+    id = wp_delta_frame_apart(t->delta, &frame);
+    if (!id)
+        return 0;
+    wp_symbolizer_ask(t->symbolizer, t->spaces, pid, mapping, offset, id);
+    if (t->places.count >= CACHED)
+        wp_intmap_clear(&t->places);
+    if (is_file) /* memory that is no file's is another one in each process */
+        wp_intmap_put(&t->places, key, id);
     return id;
 }
 
@@ -78,16 +119,54 @@ static uint32_t frame_of(struct wp_stack_table *t, uint32_t pid, uint64_t addres
     uint32_t id;
     if (wp_intmap_get(&t->frames, key, &id))
         return id;
-    struct wp_frame_name name = {0};
-    int rc = is_kernel ? wp_symbolizer_kernel(t->symbolizer, address, is_return, &name)
-                       : wp_symbolizer_user(t->symbolizer, t->spaces, pid, address, is_return, &name);
-    if (rc)
+    id = is_kernel ? kernel_frame(t, address, is_return) : user_frame(t, pid, address, is_return);
+    if (!id)
         return 0;
-    id = make_frame(t, &name);
     if (t->frames.count >= CACHED)
         wp_intmap_clear(&t->frames);
     wp_intmap_put(&t->frames, key, id);
     return id;
+}
+
+/* What is inlined gets frames behind those that are there, so ids grow along the chain. */
+static void fill_frame(struct wp_stack_table *t, uint32_t id, const struct wp_place_name *place)
+{
+    const struct wp_frame_entry *pending = wp_delta_frame_pending(t->delta, id);
+    if (!pending || !place->count)
+        return; /* it went without its name */
+    struct wp_frame_entry frame = *pending;
+    uint32_t inner = 0;
+    for (unsigned i = 0; i < place->count; i++) {
+        const struct wp_debug_level *level = &place->levels[i];
+        frame.function = wp_delta_string(t->delta, level->function);
+        frame.file = wp_delta_string(t->delta, level->file);
+        frame.line = level->line;
+        frame.inlined = 0;
+        if (i + 1 < place->count) { /* the next one's place is reserved, so that its number is known */
+            struct wp_frame_entry next = {.object = frame.object, .offset = frame.offset};
+            frame.inlined = inner = wp_delta_frame_apart(t->delta, &next);
+        }
+        wp_delta_frame_fill(t->delta, id, &frame);
+        id = inner;
+    }
+}
+
+bool wp_stack_table_names(struct wp_stack_table *t, unsigned timeout_ms)
+{
+    struct wp_place_name place;
+    uint32_t id;
+    if (!t->symbolizer)
+        return true;
+    bool is_all = wp_symbolizer_settle(t->symbolizer, timeout_ms);
+    while (wp_symbolizer_next(t->symbolizer, &id, &place))
+        fill_frame(t, id, &place);
+    return is_all;
+}
+
+void wp_stack_table_forget(struct wp_stack_table *t, uint32_t pid)
+{
+    if (t->symbolizer)
+        wp_symbolizer_forget(t->symbolizer, pid);
 }
 
 static uint32_t user_part(struct wp_stack_table *t, const struct wp_fact *fact)
@@ -127,12 +206,8 @@ static uint32_t kernel_part(struct wp_stack_table *t, const struct wp_fact *fact
 static uint32_t named_part(struct wp_stack_table *t, const struct wp_fact *fact)
 {
     uint32_t stack = 0;
-    for (uint32_t i = 0; i < fact->frame_count; i++) {
-        const struct wp_named_frame *f = &fact->frames[i];
-        struct wp_frame_name name = {.function = f->function ? f->function : "", .object = f->object ? f->object : "",
-            .offset = f->offset, .is_kernel = f->is_kernel};
-        stack = wp_delta_stack(t->delta, stack, make_frame(t, &name));
-    }
+    for (uint32_t i = 0; i < fact->frame_count; i++)
+        stack = wp_delta_stack(t->delta, stack, named_frame(t, &fact->frames[i]));
     return stack;
 }
 

@@ -8,14 +8,21 @@
 #include "collector/address_space.h"
 #include "collector/delta.h"
 #include "collector/source.h"
+#include "common/log.h"
 
 struct wp_stack_table;
 
-/* `spaces` and `delta` are borrowed; spaces may be NULL for a source that gives names. NULL when out of memory. */
-struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces);
+/* All are borrowed. `spaces` may be NULL for a source that gives names, `logger` too. NULL when out of memory. */
+struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces,
+    const struct wp_logger *logger);
 void wp_stack_table_destroy(struct wp_stack_table *table);
 /* Reads what takes long before the first stack comes; when the programs are loaded, for their names are the kernel's too. */
 void wp_stack_table_prepare(struct wp_stack_table *table);
+/* Puts the names into the frames that have got them since, and says whether none is still missing. Frames that are sent
+ * before stay without. Waits at most so long. */
+bool wp_stack_table_names(struct wp_stack_table *table, unsigned timeout_ms);
+/* The process runs another program now, or is gone. */
+void wp_stack_table_forget(struct wp_stack_table *table, uint32_t pid);
 /* The fact's stack, 0: none. */
 uint32_t wp_stack_table_id(struct wp_stack_table *table, const struct wp_fact *fact);
 

@@ -1,28 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_COLLECTOR_SYMBOLIZER_H
 #define WP_COLLECTOR_SYMBOLIZER_H
-/* Names for addresses. Each object's table is read once, when it is first needed. */
+/*
+ * Names for addresses. Users' code is named by a thread of its own, so that events never wait for a file: places are asked
+ * for, answers are fetched later, in the order of the questions. The files are opened by the caller's thread, while their
+ * processes are still there; what has one build id is read once. The kernel's names are all in memory and answered at once.
+ * All calls from one thread.
+ */
 #include "collector/address_space.h"
+#include "collector/object_names.h"
+#include "common/log.h"
 
 struct wp_symbolizer;
 
-struct wp_frame_name {
-    const char *function;  /* "" unknown */
-    const char *object;    /* a file, "[kernel]", "[module]", "[vdso]", "[jit]" */
-    const uint8_t *build_id;
-    uint32_t build_id_size;
-    uint64_t offset;       /* of the address: in the file, from _text, or (modules) from the function */
-    bool is_kernel;
+struct wp_symbolizer_stats {
+    uint64_t asked, answered, unnamed; /* places; unnamed: answered with nothing */
+    uint64_t objects, refused_files;   /* read; could not be opened or were other builds */
+    uint64_t debug_bytes;              /* of debug info held */
 };
 
-struct wp_symbolizer *wp_symbolizer_create(void);
+struct wp_frame_name {
+    const char *function; /* "" unknown */
+    const char *object;   /* "[kernel]", "[module]" */
+    uint64_t offset;      /* of the address: from _text, or (modules) from the function */
+};
+
+/* logger: borrowed, NULL for none. NULL when there is no memory or no thread. */
+struct wp_symbolizer *wp_symbolizer_create(const struct wp_logger *logger);
+/* Waits for the place that is being named. */
 void wp_symbolizer_destroy(struct wp_symbolizer *symbolizer);
 /* Reads the kernel's names now rather than when the first is asked for. */
 void wp_symbolizer_prepare(struct wp_symbolizer *symbolizer);
-/* A return address belongs to the call before it. Texts are valid until the next call. -ENOENT: in no mapping. */
-int wp_symbolizer_user(struct wp_symbolizer *symbolizer, const struct wp_address_spaces *spaces, uint32_t pid,
-    uint64_t address, bool is_return, struct wp_frame_name *name);
-/* Never fails: a frame without a name is one too. */
-int wp_symbolizer_kernel(struct wp_symbolizer *symbolizer, uint64_t address, bool is_return, struct wp_frame_name *name);
+
+/* Asks what is at `offset` (of the file; of memory that is no file's: the address) in a mapping of process pid; `ticket`
+ * comes back with the answer. False: nobody can tell, and no answer will come. */
+bool wp_symbolizer_ask(struct wp_symbolizer *symbolizer, const struct wp_address_spaces *spaces, uint32_t pid,
+    const struct wp_mapping *mapping, uint64_t offset, uint32_t ticket);
+/* The next answer that is there; its texts are valid until the next call. */
+bool wp_symbolizer_next(struct wp_symbolizer *symbolizer, uint32_t *ticket, struct wp_place_name *place);
+/* Waits until everything that was asked is answered (true), at most so long. */
+bool wp_symbolizer_settle(struct wp_symbolizer *symbolizer, unsigned timeout_ms);
+/* The process runs another program now, or is gone. */
+void wp_symbolizer_forget(struct wp_symbolizer *symbolizer, uint32_t pid);
+
+/* Never fails: a frame without a name is one too. Texts are valid until the next call. */
+void wp_symbolizer_kernel(struct wp_symbolizer *symbolizer, uint64_t address, bool is_return, struct wp_frame_name *name);
+struct wp_symbolizer_stats wp_symbolizer_stats(struct wp_symbolizer *symbolizer);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/unwinder.h"
 
+#include "collector/sandbox.h"
 #include "collector/unwind_rows.h"
 #include "common/buffer.h"
 #include "common/intmap.h"
@@ -84,6 +85,7 @@ static void *run(void *context)
     struct wp_unwinder *u = context;
     struct wp_unwind_rows *rows;
     unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
+    wp_sandbox_thread();
     if (vdso && !wp_unwind_rows_parse(&rows, (const void *)vdso, VDSO_BYTES, NULL)) {
         tell(u, rows, "[vdso]", WP_UNWIND_VDSO);
         wp_unwind_rows_destroy(rows);

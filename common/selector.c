@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/selector.h"
 
+#include "common/cgroup_path.h"
+
 #include <errno.h>
 #include <regex.h>
 #include <stdlib.h>
@@ -11,7 +13,7 @@ static const struct {
     enum wp_selector_field field;
 } fields[] = {
     {"comm=", WP_SELECT_COMM}, {"exe=", WP_SELECT_EXE}, {"cgroup=", WP_SELECT_CGROUP}, {"unit=", WP_SELECT_UNIT},
-    {"pid=", WP_SELECT_PID}, {"cmdline~", WP_SELECT_CMDLINE},
+    {"container=", WP_SELECT_CONTAINER}, {"pod=", WP_SELECT_POD}, {"pid=", WP_SELECT_PID}, {"cmdline~", WP_SELECT_CMDLINE},
 };
 
 void wp_selector_fini(struct wp_selector *selector)
@@ -74,7 +76,7 @@ static int parse_term(struct wp_selector *selector, char *text, struct wp_error 
         return parse_value(term, err);
     }
     return wp_error_set(err, -EINVAL,
-        "'%s' is not a selector term; known are comm=, exe=, cgroup=, unit=, pid=, cmdline~ and command", text);
+        "'%s' is not a selector term; known are comm=, exe=, cgroup=, unit=, container=, pod=, pid=, cmdline~ and command", text);
 }
 
 int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_error *err)
@@ -115,6 +117,14 @@ static bool unit_is(const char *cgroup, const char *unit)
     return false;
 }
 
+static bool container_is(const char *cgroup, const struct wp_selector_term *term)
+{
+    struct wp_cgroup_path parsed;
+    wp_cgroup_path_parse(&parsed, cgroup);
+    return term->field == WP_SELECT_POD ? wp_cgroup_path_in_pod(&parsed, term->text)
+        : wp_cgroup_path_in_container(&parsed, term->text);
+}
+
 static bool term_matches(const struct wp_selector_term *term, const struct wp_selector_subject *subject)
 {
     switch (term->field) {
@@ -126,6 +136,9 @@ static bool term_matches(const struct wp_selector_term *term, const struct wp_se
         return under(subject->cgroup, term->text);
     case WP_SELECT_UNIT:
         return unit_is(subject->cgroup, term->text);
+    case WP_SELECT_CONTAINER:
+    case WP_SELECT_POD:
+        return container_is(subject->cgroup, term);
     case WP_SELECT_PID:
         return subject->pid == term->pid;
     case WP_SELECT_CMDLINE:

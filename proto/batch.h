@@ -57,6 +57,8 @@ struct wp_frame_entry {
     uint32_t function;         /* string id, 0 unknown */
     uint64_t offset;           /* file offset (user), address - _text (kernel), in the object */
     bool is_kernel;
+    uint32_t file, line;       /* string id of the source file, 0 unknown; line in it, 0 unknown: where it called on */
+    uint32_t inlined;          /* frame id, larger than its own, of the function that was inlined at this place; 0: none */
 };
 
 /* Stacks are a trie: a stack is its caller's stack plus one frame. parent 0: outermost. Kernel frames stand on user frames. */

@@ -224,9 +224,14 @@ static int decode_stacks(struct wp_batch *b, const Wakepath__Wire__Batch *m, str
     if (m->n_frame_object != m->frame_kernel.len || m->n_frame_function != m->frame_kernel.len ||
         m->n_frame_offset != m->frame_kernel.len || m->n_stack_parent != m->n_stack_frame)
         return bad(err, "dictionary columns of different length");
-    for (size_t i = 0; i < m->n_frame_object; i++)
+    size_t n = m->n_frame_object;
+    if ((m->n_frame_file && m->n_frame_file != n) || (m->n_frame_line && m->n_frame_line != n) ||
+        (m->n_frame_inlined && m->n_frame_inlined != n))
+        return bad(err, "columns of frames of different length");
+    for (size_t i = 0; i < n; i++)
         b->frames[i] = (struct wp_frame_entry){.object = m->frame_object[i], .function = m->frame_function[i],
-            .offset = m->frame_offset[i], .is_kernel = m->frame_kernel.data[i]};
+            .offset = m->frame_offset[i], .is_kernel = m->frame_kernel.data[i], .file = m->n_frame_file ? m->frame_file[i] : 0,
+            .line = m->n_frame_line ? m->frame_line[i] : 0, .inlined = m->n_frame_inlined ? m->frame_inlined[i] : 0};
     b->frame_count = (uint32_t)m->n_frame_object;
     for (size_t i = 0; i < m->n_stack_frame; i++)
         b->stacks[i] = (struct wp_stack_entry){m->stack_parent[i], m->stack_frame[i]};

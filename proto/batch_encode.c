@@ -33,7 +33,7 @@ static size_t scratch_size(const struct wp_batch *b)
     size += b->thread_count * (sizeof(Wakepath__Wire__Thread) + 8 + 16);
     size += b->socket_count * (sizeof(Wakepath__Wire__Socket) + 8);
     size += b->object_count * (sizeof(Wakepath__Wire__Object) + 8);
-    size += b->frame_count * 17 + b->stack_count * 8;
+    size += b->frame_count * 29 + b->stack_count * 8;
     size += b->device_count * (sizeof(Wakepath__Wire__Device) + 8);
     size += b->drop_count * (sizeof(Wakepath__Wire__Drop) + 8);
     return size + 64 * 16 + (b->thread_count + b->socket_count + b->object_count + b->device_count + b->drop_count) * 32;
@@ -190,6 +190,24 @@ static void encode_objects(const struct wp_batch *b, struct scratch *scratch, Wa
     }
 }
 
+/* Columns that no entry needs do not travel. */
+static void encode_lines(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Batch *m)
+{
+    bool has_lines = false, has_inlined = false;
+    m->frame_file = take(scratch, b->frame_count * 4u);
+    m->frame_line = take(scratch, b->frame_count * 4u);
+    m->frame_inlined = take(scratch, b->frame_count * 4u);
+    for (uint32_t i = 0; i < b->frame_count; i++) {
+        m->frame_file[i] = b->frames[i].file;
+        m->frame_line[i] = b->frames[i].line;
+        m->frame_inlined[i] = b->frames[i].inlined;
+        has_lines = has_lines || b->frames[i].file || b->frames[i].line;
+        has_inlined = has_inlined || b->frames[i].inlined;
+    }
+    m->n_frame_file = m->n_frame_line = has_lines ? b->frame_count : 0;
+    m->n_frame_inlined = has_inlined ? b->frame_count : 0;
+}
+
 static void encode_stacks(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Batch *m)
 {
     uint8_t *kernel = take(scratch, b->frame_count);
@@ -204,6 +222,7 @@ static void encode_stacks(const struct wp_batch *b, struct scratch *scratch, Wak
     }
     m->n_frame_object = m->n_frame_function = m->n_frame_offset = b->frame_count;
     m->frame_kernel = (ProtobufCBinaryData){b->frame_count, kernel};
+    encode_lines(b, scratch, m);
     m->stack_parent = take(scratch, b->stack_count * 4u);
     m->stack_frame = take(scratch, b->stack_count * 4u);
     for (uint32_t i = 0; i < b->stack_count; i++) {

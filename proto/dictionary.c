@@ -124,6 +124,11 @@ static int check_stacks(const struct wp_batch *b, const struct totals *t, struct
             return refuse(err, "frame", i, "is in an object that does not exist");
         if (b->frames[i].function > t->count[STRINGS])
             return refuse(err, "frame", i, "names a function that does not exist");
+        if (b->frames[i].file > t->count[STRINGS])
+            return refuse(err, "frame", i, "names a source file that does not exist");
+        uint32_t inlined = b->frames[i].inlined; /* inlined ones come later: no cycle is possible */
+        if (inlined && (inlined <= b->first_frame + i || inlined > t->count[FRAMES]))
+            return refuse(err, "frame", i, "has a function inlined that does not come behind it");
     }
     for (uint32_t i = 0; i < b->stack_count; i++) {
         if (b->stacks[i].parent >= b->first_stack + i) /* callers come first: no cycle is possible */
@@ -278,6 +283,12 @@ const struct wp_object_entry *wp_dictionary_object(const struct wp_dictionary *d
 const struct wp_frame_entry *wp_dictionary_frame(const struct wp_dictionary *d, uint32_t id)
 {
     return item(d, FRAMES, id);
+}
+
+uint32_t wp_dictionary_inlined(const struct wp_dictionary *d, uint32_t frame)
+{
+    const struct wp_frame_entry *entry = wp_dictionary_frame(d, frame);
+    return entry ? entry->inlined : 0;
 }
 
 const struct wp_stack_entry *wp_dictionary_stack(const struct wp_dictionary *d, uint32_t id)

@@ -25,6 +25,8 @@ const struct wp_socket_entry *wp_dictionary_socket(const struct wp_dictionary *d
 const struct wp_object_entry *wp_dictionary_object(const struct wp_dictionary *dictionary, uint32_t id);
 const struct wp_frame_entry *wp_dictionary_frame(const struct wp_dictionary *dictionary, uint32_t id);
 const struct wp_stack_entry *wp_dictionary_stack(const struct wp_dictionary *dictionary, uint32_t id);
+/* The frame of the function that was inlined at a frame's place, 0: none. Ids grow along such a chain. */
+uint32_t wp_dictionary_inlined(const struct wp_dictionary *dictionary, uint32_t frame);
 /* Name of a block device, or NULL. */
 const char *wp_dictionary_device(const struct wp_dictionary *dictionary, uint32_t device);
 /* Ids in use are 1..count. */

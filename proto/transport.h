@@ -85,6 +85,8 @@ int wp_server_poll(struct wp_server *server, int timeout_ms, struct wp_server_me
 /* Answers are never waited for: -EAGAIN when the peer does not read its answers, -EHOSTUNREACH when it is away. Both are
  * made good at its next Hello. */
 int wp_server_welcome(struct wp_server *server, uint32_t peer, const struct wp_welcome *welcome);
+/* All batches up to `seq` are durable, those up to `taken` (0: the same) have been taken in. */
+int wp_server_acknowledge(struct wp_server *server, uint32_t peer, uint64_t seq, uint64_t taken);
 int wp_server_ack(struct wp_server *server, uint32_t peer, uint64_t seq);
 /* Asks for the peer's time; a live one answers with TIME. */
 int wp_server_probe(struct wp_server *server, uint32_t peer);

@@ -30,7 +30,7 @@ struct wp_client {
     struct wp_buffer hello;          /* its frame, sent at each connection */
     struct wp_buffer scratch, raw;
     struct wp_welcome welcome;
-    uint64_t welcomes, acked, sent, hello_ns, heard_ns;
+    uint64_t welcomes, acked, taken, sent, hello_ns, heard_ns;
     uint64_t again_ns;               /* when to connect anew; 0: ZeroMQ does it by itself */
     uint64_t (*clock_ns)(const void *context); /* NULL: probes are not answered */
     const void *clock_context;
@@ -265,6 +265,8 @@ static int take_frame(struct wp_client *c, const struct wp_frame *frame, struct 
         Wakepath__Wire__Ack *m = wakepath__wire__ack__unpack(NULL, frame->size, frame->payload);
         if (m && m->seq > c->acked)
             c->acked = m->seq;
+        if (m && m->taken > c->taken)
+            c->taken = m->taken;
         if (m)
             wakepath__wire__ack__free_unpacked(m, NULL);
     } else if (frame->type == WP_FRAME_REFUSED) {
@@ -408,7 +410,8 @@ uint64_t wp_client_acked(const struct wp_client *c)
 
 bool wp_client_may_send(const struct wp_client *c, uint64_t seq)
 {
-    uint64_t base = c->acked + 1 > c->welcome.resume_seq ? c->acked + 1 : c->welcome.resume_seq;
+    uint64_t done = c->taken > c->acked ? c->taken : c->acked;
+    uint64_t base = done + 1 > c->welcome.resume_seq ? done + 1 : c->welcome.resume_seq;
     return c->is_welcome && seq < base + c->welcome.credit;
 }
 

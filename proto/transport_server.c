@@ -229,8 +229,14 @@ int wp_server_welcome(struct wp_server *s, uint32_t peer, const struct wp_welcom
 
 int wp_server_ack(struct wp_server *s, uint32_t peer, uint64_t seq)
 {
+    return wp_server_acknowledge(s, peer, seq, 0);
+}
+
+int wp_server_acknowledge(struct wp_server *s, uint32_t peer, uint64_t seq, uint64_t taken)
+{
     Wakepath__Wire__Ack m = WAKEPATH__WIRE__ACK__INIT;
     m.seq = seq;
+    m.taken = taken;
     wp_buffer_clear(&s->raw);
     if (wp_buffer_reserve(&s->raw, wakepath__wire__ack__get_packed_size(&m)))
         return -ENOMEM;

@@ -80,7 +80,13 @@ struct wp_field *wp_display_row(struct wp_table *table)
     return row;
 }
 
+struct wp_link wp_link_to_part(enum wp_page_kind page, const char *release, const char *aggregate, unsigned part,
+    const char *fragment)
+{
+    return (struct wp_link){true, {page, release, aggregate}, fragment, part};
+}
+
 struct wp_link wp_link_to(enum wp_page_kind page, const char *release, const char *aggregate, const char *fragment)
 {
-    return (struct wp_link){true, {page, release, aggregate}, fragment};
+    return wp_link_to_part(page, release, aggregate, 0, fragment);
 }

@@ -7,6 +7,7 @@
  */
 #include "reporter/query.h"
 #include "reporter/text_pool.h"
+#include "reporter/over_time.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,6 +16,7 @@ struct wp_link {
     bool set;
     struct wp_query query;
     const char *fragment;     /* safe in a URL; NULL none */
+    unsigned part;            /* of a page in parts, from 1; 0 otherwise */
 };
 
 enum wp_column_kind {
@@ -68,6 +70,31 @@ struct wp_point {
     bool is_faint;            /* of a tree that was not committed */
 };
 
+/* A drawn graph; the table beside it says the same. */
+enum wp_box_kind { WP_BOX_PROCESS, WP_BOX_DISK, WP_BOX_PEER, WP_BOX_UNKNOWN, WP_BOX_HOST };
+
+struct wp_box {
+    enum wp_box_kind kind;
+    const char *text, *note;
+    bool is_first;            /* stands leftmost: arrows begin there */
+    bool is_knot;             /* in a circle with others */
+    struct wp_link link;
+};
+
+struct wp_arrow {
+    uint32_t from, to;        /* boxes */
+    uint64_t weight;
+    const char *label, *text; /* on the arrow, and the whole sentence */
+    bool is_knot;
+    struct wp_link link;
+};
+
+struct wp_graph {
+    struct wp_box *boxes;
+    struct wp_arrow *arrows;
+    uint32_t box_count, arrow_count;
+};
+
 enum wp_item_kind {
     WP_ITEM_HEADING,          /* text, number = level 2 or 3 */
     WP_ITEM_PARAGRAPH,
@@ -77,8 +104,10 @@ enum wp_item_kind {
     WP_ITEM_TABLE,
     WP_ITEM_BAR,              /* the category bar: parts */
     WP_ITEM_CURVE,            /* cumulative percent explained: parts */
+    WP_ITEM_OVER_TIME,         /* categories over time: timeline */
     WP_ITEM_CARD,             /* label, text, link, parts: one line of the index */
     WP_ITEM_TREND,            /* label, text (the newest), note; series: a small line over releases, neighbours in one row */
+    WP_ITEM_GRAPH,            /* text: what it is; graph */
     WP_ITEM_VIEW,             /* a drawn view: text = "flame", "difference", "chronology" or "running" */
     WP_ITEM_DETAILS,          /* text: what follows up to WP_ITEM_END is folded away at first */
     WP_ITEM_END,
@@ -87,10 +116,13 @@ enum wp_item_kind {
 struct wp_item {
     enum wp_item_kind kind;
     const char *label, *text, *note;
+    const char *anchor;       /* of HEADING: what a fragment finds, unique and safe in a URL; NULL none */
     uint64_t number;
     struct wp_link link;
     struct wp_table *table;
     const uint64_t *parts;    /* WP_CATEGORIES numbers, ns */
+    const struct wp_graph *graph;
+    const struct wp_over_time *timeline;
     const struct wp_point *points; /* of TREND, the oldest first; number: how many */
     struct wp_item *next;
 };
@@ -98,6 +130,7 @@ struct wp_item {
 struct wp_display {
     struct wp_pool pool;
     struct wp_query query;    /* the page itself */
+    unsigned part;            /* of a page in parts, from 1; 0 otherwise */
     const char *title, *subtitle;
     struct wp_item *first, *last;
     struct wp_table nowhere;  /* stands in for a table that found no memory; it has no room */
@@ -117,6 +150,8 @@ struct wp_table *wp_display_table(struct wp_display *display, const char *id, co
     size_t column_count, size_t row_room);
 /* The fields of a new row, zeroed; NULL when the table is full (then left_out counts it) or out of memory. */
 struct wp_field *wp_display_row(struct wp_table *table);
+struct wp_link wp_link_to_part(enum wp_page_kind page, const char *release, const char *aggregate, unsigned part,
+    const char *fragment);
 struct wp_link wp_link_to(enum wp_page_kind page, const char *release, const char *aggregate, const char *fragment);
 
 #endif

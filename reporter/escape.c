@@ -111,6 +111,43 @@ void wp_escape_js(struct wp_buffer *out, const char *text)
     wp_buffer_putc(out, '"');
 }
 
+void wp_escape_json(struct wp_buffer *out, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    wp_buffer_putc(out, '"');
+    while (*at) {
+        uint32_t c = next_char(&at);
+        if (c == '"' || c == '\\')
+            wp_buffer_printf(out, "\\%c", (char)c);
+        else if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029)
+            wp_buffer_printf(out, "\\u%04x", c);
+        else
+            put_char(out, c);
+    }
+    wp_buffer_putc(out, '"');
+}
+
+void wp_escape_csv(struct wp_buffer *out, const char *text)
+{
+    struct wp_buffer clean = {0};
+    if (*text && strchr("=+-@", *text))
+        wp_buffer_putc(&clean, '\'');
+    wp_escape_text(&clean, text);
+    const char *at = clean.size ? (const char *)clean.data : "";
+    bool is_quoted = strpbrk(at, ",\"") != NULL;
+    if (is_quoted)
+        wp_buffer_putc(out, '"');
+    for (; *at; at++) {
+        if (*at == '"')
+            wp_buffer_putc(out, '"');
+        wp_buffer_putc(out, *at);
+    }
+    if (is_quoted)
+        wp_buffer_putc(out, '"');
+    out->failed |= clean.failed;
+    wp_buffer_fini(&clean);
+}
+
 void wp_escape_url(struct wp_buffer *out, const char *text)
 {
     struct wp_buffer clean = {0};

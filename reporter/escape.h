@@ -14,6 +14,12 @@ void wp_escape_utf8(struct wp_buffer *out, const char *text);
 void wp_escape_html(struct wp_buffer *out, const char *text);
 /* A JavaScript string literal with its quotes; also safe should the file ever be put inside a page. */
 void wp_escape_js(struct wp_buffer *out, const char *text);
+/* A JSON string with its quotes; nothing is lost but what was no UTF-8. Whatever anybody takes for the end of a line is
+ * written as an escape. */
+void wp_escape_json(struct wp_buffer *out, const char *text);
+/* A field of a CSV line (RFC 4180), control characters as their pictures so that a record is one line. One that a
+ * spreadsheet would take for a formula (=, +, -, @ in front) gets an apostrophe before it. */
+void wp_escape_csv(struct wp_buffer *out, const char *text);
 /* One part of a URL's path or fragment: everything but letters, digits and -._~ as %XX. */
 void wp_escape_url(struct wp_buffer *out, const char *text);
 /* A frame of a folded stack: ';' becomes ',', control characters become '?'. */

@@ -213,6 +213,17 @@ static int add_damage(struct wp_facts *facts, const char *key, const char *reaso
     return grown[facts->damage_count - 1].key && grown[facts->damage_count - 1].reason ? 0 : -ENOMEM;
 }
 
+static int read_metadata(struct wp_facts *facts, const struct wp_snapshot *snapshot, struct wp_error *err)
+{
+    struct wp_error reason = {0};
+    int rc = wp_metadata_read(&facts->metadata, &facts->pool, snapshot, facts->aggregate, &reason);
+    if (!rc)
+        rc = wp_metadata_read(&facts->release_metadata, &facts->pool, snapshot, NULL, &reason);
+    if (rc == -EBADMSG)
+        return add_damage(facts, "metadata", reason.text);
+    return rc ? wp_error_set(err, rc, "%s", reason.text) : 0;
+}
+
 int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_selection *selection, struct wp_error *err)
 {
@@ -229,6 +240,8 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     rc = wp_facts_build(facts, snapshot->release, aggregate, report, trace_rc ? NULL : trace, err);
     facts->damage = damage;
     facts->damage_count = damage_count;
+    if (!rc)
+        rc = read_metadata(facts, snapshot, err);
     if (!rc)
         rc = wp_snapshot_recordings(snapshot, &facts->recordings, err);
     for (size_t i = 0; i < snapshot->damage_count && !rc; i++)

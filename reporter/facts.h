@@ -6,6 +6,7 @@
  * only looked at. Texts belong to `pool` or to the report and live as long as the facts.
  */
 #include "reporter/flame_tree.h"
+#include "reporter/metadata_facts.h"
 #include "reporter/query.h"
 #include "reporter/stores.h"
 #include "reporter/text_pool.h"
@@ -76,6 +77,7 @@ struct wp_facts {
     struct wp_event_fact *events;
     struct wp_limit_fact *limits;
     struct wp_edge_fact *edges;    /* longest waits first */
+    struct wp_metadata metadata, release_metadata; /* of the aggregate and of its release; empty when only built */
     struct wp_damage *damage;      /* owned */
     struct wp_finding findings[WP_FINDINGS];
     size_t host_count, process_count, function_count, unexplained_count, event_count, limit_count, edge_count, damage_count;

@@ -67,11 +67,11 @@ static void put_tabs(struct writer *writer)
         return;
     wp_buffer_puts(writer->out, "<nav class=\"tabs\" aria-label=\"Views\">\n");
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES; page++) {
-        if (page == WP_PAGE_COMPARE && !display->tab_compare)
+        if ((page == WP_PAGE_COMPARE && !display->tab_compare) || (int)wp_page_tab((enum wp_page_kind)page) != page)
             continue;
         put_link(writer, wp_link_to((enum wp_page_kind)page, display->tab_release, display->tab_aggregate, NULL),
             wp_page_title((enum wp_page_kind)page),
-            (int)writer->page == page ? " aria-current=\"page\"" : "");
+            (int)wp_page_tab(writer->page) == page ? " aria-current=\"page\"" : "");
         wp_buffer_putc(writer->out, '\n');
     }
     wp_buffer_puts(writer->out, "</nav>\n");
@@ -205,7 +205,9 @@ static void put_item(struct writer *writer, const struct wp_item *item)
     open_list(writer, item->kind);
     switch (item->kind) {
     case WP_ITEM_HEADING:
-        put_wrapped(writer, "<h2>", item, "</h2>\n");
+        wp_buffer_puts(writer->out, item->anchor ? "<h2 id=\"" : "<h2>");
+        wp_buffer_puts(writer->out, item->anchor ? item->anchor : "");
+        put_wrapped(writer, item->anchor ? "\">" : "", item, "</h2>\n");
         break;
     case WP_ITEM_PARAGRAPH:
         put_wrapped(writer, "<p>", item, "</p>\n");
@@ -228,6 +230,12 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         break;
     case WP_ITEM_CURVE:
         wp_html_curve(writer->out, item->parts);
+        break;
+    case WP_ITEM_OVER_TIME:
+        wp_html_over_time(writer->out, item->timeline);
+        break;
+    case WP_ITEM_GRAPH:
+        wp_html_graph(writer->out, writer->page, item->graph, item->text);
         break;
     case WP_ITEM_CARD:
         put_card(writer, item);

@@ -9,7 +9,8 @@
 #include <string.h>
 
 #define LINE 78u
-#define NAME_CELLS 36u
+#define NAME_BYTES 36u
+#define NAME_BYTES_LEAST 16u
 
 struct writer {
     struct wp_buffer *out;
@@ -54,8 +55,8 @@ static void wrap(struct wp_buffer *out, const char *text, size_t indent)
     wp_buffer_fini(&clean);
 }
 
-/* What stands in a cell, made safe and at most NAME_CELLS wide unless it is a stack. */
-static const char *cell_text(struct writer *writer, const struct wp_table *table, size_t row, size_t column)
+/* What stands in a cell, made safe and a name at most name_bytes long. */
+static const char *cell_text(struct writer *writer, const struct wp_table *table, size_t row, size_t column, size_t name_bytes)
 {
     const struct wp_field *field = &table->fields[row * table->column_count + column];
     struct wp_buffer clean = {0};
@@ -75,7 +76,8 @@ static const char *cell_text(struct writer *writer, const struct wp_table *table
     case WP_COLUMN_STACK:
         wp_escape_text(&clean, field->text);
         text = wp_pool_clip(&writer->pool, clean.data ? (const char *)clean.data : "",
-            table->columns[column].kind == WP_COLUMN_STACK ? 1000 : NAME_CELLS);
+            table->columns[column].kind == WP_COLUMN_STACK ? 1000 : table->columns[column].kind == WP_COLUMN_NAME ? name_bytes
+                                                                                                                  : NAME_BYTES);
         writer->pool.failed |= clean.failed;
         wp_buffer_fini(&clean);
         break;
@@ -103,14 +105,18 @@ static void put_cell(struct wp_buffer *out, const char *text, size_t width, bool
 static void put_row(struct writer *writer, const struct wp_table *table, const char **cells, const size_t *widths)
 {
     bool first = true;
+    size_t last = 0; /* of those on the line */
+    for (size_t i = 0; i < table->column_count; i++)
+        if (table->columns[i].kind != WP_COLUMN_STACK && *cells[i])
+            last = i;
     wp_buffer_puts(writer->out, "  ");
-    for (size_t i = 0; i < table->column_count; i++) {
+    for (size_t i = 0; i <= last; i++) {
         if (table->columns[i].kind == WP_COLUMN_STACK)
             continue;
         if (!first)
             wp_buffer_puts(writer->out, "  ");
         first = false;
-        put_cell(writer->out, cells[i], widths[i], is_number(table->columns[i].kind), i + 1 == table->column_count);
+        put_cell(writer->out, cells[i], widths[i], is_number(table->columns[i].kind), i == last);
     }
     wp_buffer_putc(writer->out, '\n');
     for (size_t i = 0; i < table->column_count; i++)
@@ -120,21 +126,34 @@ static void put_row(struct writer *writer, const struct wp_table *table, const c
         }
 }
 
-static void put_table(struct writer *writer, const struct wp_table *table)
+/* Fills cells (row 0: the titles) and widths; the width of a whole line. */
+static size_t lay_out(struct writer *writer, const struct wp_table *table, const char **cells, size_t *widths, size_t name_bytes)
 {
-    size_t columns = table->column_count;
-    const char **cells = wp_pool_alloc(&writer->pool, (table->row_count + 1) * columns * sizeof(*cells));
-    size_t *widths = wp_pool_alloc(&writer->pool, columns * sizeof(*widths));
-    if (!cells || !widths)
-        return;
+    size_t columns = table->column_count, line = 0;
+    memset(widths, 0, columns * sizeof(*widths));
     for (size_t row = 0; row <= table->row_count; row++)
         for (size_t i = 0; i < columns; i++) {
-            const char *text = row ? cell_text(writer, table, row - 1, i) : table->columns[i].title;
+            const char *text = row ? cell_text(writer, table, row - 1, i, name_bytes) : table->columns[i].title;
             size_t width = wp_escape_width(text);
             cells[row * columns + i] = text;
             if (width > widths[i])
                 widths[i] = width;
         }
+    for (size_t i = 0; i < columns; i++)
+        line += table->columns[i].kind == WP_COLUMN_STACK ? 0 : widths[i] + 2;
+    return line;
+}
+
+/* Names are cut the shorter the more columns there are, so that a line fits a mail. */
+static void put_table(struct writer *writer, const struct wp_table *table)
+{
+    size_t columns = table->column_count, name_bytes = NAME_BYTES;
+    const char **cells = wp_pool_alloc(&writer->pool, (table->row_count + 1) * columns * sizeof(*cells));
+    size_t *widths = wp_pool_alloc(&writer->pool, columns * sizeof(*widths));
+    if (!cells || !widths)
+        return;
+    while (lay_out(writer, table, cells, widths, name_bytes) > LINE && name_bytes > NAME_BYTES_LEAST)
+        name_bytes -= 2;
     if (!table->row_count)
         wp_buffer_printf(writer->out, "  %s\n", table->empty);
     for (size_t row = 0; table->row_count && row <= table->row_count; row++)
@@ -204,6 +223,8 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         break;
     case WP_ITEM_BAR:
     case WP_ITEM_CURVE:
+    case WP_ITEM_GRAPH:
+    case WP_ITEM_OVER_TIME:
     case WP_ITEM_VIEW:
     case WP_ITEM_DETAILS:
     case WP_ITEM_END:

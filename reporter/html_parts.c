@@ -7,12 +7,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void wp_html_href(struct wp_buffer *out, enum wp_page_kind from, const struct wp_link *link)
 {
     struct wp_buffer path = {0};
     wp_buffer_puts(&path, wp_query_root(from));
-    wp_query_path(&path, &link->query);
+    wp_query_path_part(&path, &link->query, link->part);
     if (link->fragment)
         wp_buffer_printf(&path, "#%s", link->fragment);
     wp_escape_html(out, path.data ? (const char *)path.data : "");
@@ -82,7 +83,9 @@ static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_
     const struct wp_field *field = &table->fields[row * table->column_count + i];
     enum wp_column_kind kind = table->columns[i].kind;
     static const char *const marks[] = {"", " worse", " better", " faint"};
-    wp_buffer_printf(out, "<td class=\"k-%s%s\"", kind_name(kind), kind == WP_COLUMN_VALUE ? marks[field->mark] : "");
+    bool is_nothing = (kind == WP_COLUMN_COUNT || kind == WP_COLUMN_DURATION) && !field->number;
+    wp_buffer_printf(out, "<td class=\"k-%s%s\"", kind_name(kind), kind == WP_COLUMN_VALUE || is_nothing
+        ? marks[is_nothing ? WP_MARK_FAINT : field->mark] : "");
     if (kind == WP_COLUMN_VALUE)
         wp_buffer_printf(out, " data-v=\"%.9g\"", field->value);
     else if (kind >= WP_COLUMN_ID)
@@ -144,7 +147,7 @@ static void put_bar_part(struct wp_buffer *out, enum wp_page_kind from, unsigned
     wp_buffer_printf(out, "<svg x=\"%.3f%%\" width=\"%.3f%%\" height=\"100%%\"><title>%s: %s</title>"
         "<rect class=\"c-%s\" width=\"100%%\" height=\"100%%\"/>", x, width, title, text,
         wp_category_key((enum wp_category)category));
-    if (labelled && width > 14)
+    if (labelled && width * 10.6 > 8.4 * (double)strlen(title) + 20) /* of a bar of 1060 pixels */
         wp_buffer_printf(out, "<text class=\"on-%s\" x=\"12\" y=\"50%%\" dy=\"0.35em\">%s</text>",
             wp_category_key((enum wp_category)category), title);
     wp_buffer_puts(out, link->set ? "</svg></a>\n" : "</svg>\n");

@@ -59,6 +59,18 @@ const char *wp_human_count(struct wp_pool *pool, uint64_t count)
     return wp_pool_text(pool, spaced);
 }
 
+const char *wp_human_bytes(struct wp_pool *pool, uint64_t bytes)
+{
+    static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};
+    double value = (double)bytes / 1e3;
+    unsigned unit = 0;
+    if (bytes < 1000)
+        return wp_pool_printf(pool, "%" PRIu64 " B", bytes);
+    for (; value >= 999.5 && unit < 5; unit++)
+        value /= 1e3;
+    return wp_pool_printf(pool, "%.*f %s", digits_after(value), value, units[unit]);
+}
+
 static const char *format_time(struct wp_pool *pool, uint64_t real_ns, const char *format)
 {
     time_t seconds = (time_t)(real_ns / 1000000000u);

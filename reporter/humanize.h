@@ -14,6 +14,8 @@ const char *wp_human_share(struct wp_pool *pool, uint64_t part, uint64_t whole);
 const char *wp_human_percent(struct wp_pool *pool, double percent);
 /* "1 234 567" */
 const char *wp_human_count(struct wp_pool *pool, uint64_t count);
+/* "812 B", "4.1 kB", "12.3 MB": powers of 1000, about three digits. */
+const char *wp_human_bytes(struct wp_pool *pool, uint64_t bytes);
 /* "2026-11-20" and "22:14:05 UTC": the two halves of wp_human_time. */
 const char *wp_human_date(struct wp_pool *pool, uint64_t real_ns);
 const char *wp_human_clock(struct wp_pool *pool, uint64_t real_ns);

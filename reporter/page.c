@@ -34,8 +34,11 @@ static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_fac
     [WP_PAGE_FLAME] = wp_page_flame,
     [WP_PAGE_CHRONO] = wp_page_chrono,
     [WP_PAGE_RUNNING] = wp_page_running,
+    [WP_PAGE_WAITS] = wp_page_waits,
     [WP_PAGE_PROCESSES] = processes,
     [WP_PAGE_FUNCTIONS] = functions,
+    [WP_PAGE_IO] = wp_page_io,
+    [WP_PAGE_HOSTS] = wp_page_hosts,
     [WP_PAGE_UNEXPLAINED] = unexplained,
     [WP_PAGE_ABOUT] = wp_page_about,
 };

@@ -2,15 +2,26 @@
 #ifndef WP_REPORTER_PAGE_H
 #define WP_REPORTER_PAGE_H
 /* Page builders: facts -> display. A new page is a kind in query.h and a builder here; the formatters never learn of it. */
+#include "reporter/calls.h"
 #include "reporter/compare.h"
 #include "reporter/display.h"
 #include "reporter/facts.h"
+#include "reporter/hosts.h"
+#include "reporter/release_facts.h"
 #include "reporter/site_summary.h"
 
 /* Any page of one aggregate, by display->query.page. Out of memory: -ENOMEM. */
 int wp_page_build(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err);
+/* Callers and callees of some functions, and how many such pages there are: the functions that hold little have none. */
+int wp_page_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, unsigned part,
+    struct wp_error *err);
+unsigned wp_page_function_parts(const struct wp_facts *facts);
+/* Where the function at this place of facts->functions is shown: on such a page, or in the flame. */
+struct wp_link wp_page_function_link(struct wp_display *display, const struct wp_facts *facts, size_t function);
 /* The page of one release, and the first page of the site. */
-int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, struct wp_error *err);
+/* facts NULL: of a release that cannot be read. */
+int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, const struct wp_release_facts *facts,
+    struct wp_error *err);
 int wp_page_index(struct wp_display *display, const struct wp_site_summary *site, struct wp_error *err);
 /* One release against another, and the same for a mail or a terminal. */
 int wp_page_compare(struct wp_display *display, const struct wp_compare *compare, struct wp_error *err);
@@ -20,6 +31,9 @@ int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, str
 
 /* Pieces that several pages share. `rows` bounds a table. */
 void wp_page_categories(struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame);
+/* The flame with "key=value" in its address. */
+struct wp_link wp_page_flame_link(struct wp_display *display, const struct wp_facts *facts, const char *key,
+    const char *value);
 void wp_page_process_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 void wp_page_function_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 /* The functions that most time was spent in themselves, running or waiting. */
@@ -30,6 +44,15 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_flame(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts);
+/* A heading, the categories over time and the same as a table; nothing when all is one moment. */
+void wp_page_over_time(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_waits(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_io(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_release_facts(struct wp_display *display, const struct wp_release_summary *release,
+    const struct wp_release_facts *facts);
+void wp_page_host_identities(struct wp_display *display, const struct wp_hosts *hosts);
+void wp_page_host_clocks(struct wp_display *display, const struct wp_hosts *hosts);
+void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_about(struct wp_display *display, const struct wp_facts *facts);
 
 #endif

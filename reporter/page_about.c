@@ -37,45 +37,6 @@ static void add_limits(struct wp_display *display, const struct wp_facts *facts)
     }
 }
 
-static void add_hosts(struct wp_display *display, const struct wp_facts *facts)
-{
-    static const struct wp_column columns[] = {{"Host", NULL, WP_COLUMN_NAME}};
-    struct wp_table *table = wp_display_table(display, "hosts", columns, 1, facts->host_count);
-    table->empty = "No host was named.";
-    for (size_t i = 0; i < facts->host_count; i++) {
-        struct wp_field *row = wp_display_row(table);
-        if (!row)
-            break;
-        row[0].text = wp_pool_clip(&display->pool, facts->hosts[i], 80);
-    }
-}
-
-static void add_edges(struct wp_display *display, const struct wp_facts *facts)
-{
-    static const struct wp_column columns[] = {
-        {"On host", "That waited", WP_COLUMN_NAME}, {"For host", "Whose messages ended the waits", WP_COLUMN_NAME},
-        {"Messages", NULL, WP_COLUMN_COUNT}, {"Waited", "Until they came", WP_COLUMN_DURATION},
-        {"Transit", "Of the last message, on average", WP_COLUMN_DURATION},
-        {"Longest", "Transit", WP_COLUMN_DURATION},
-        {"Clock bound", "The two clocks are known to plus or minus so much, at worst", WP_COLUMN_DURATION},
-    };
-    struct wp_table *table = wp_display_table(display, "edges", columns, 7, facts->edge_count);
-    table->empty = "Nothing waited for a recorded process on another host.";
-    for (size_t i = 0; i < facts->edge_count; i++) {
-        const struct wp_edge_fact *edge = &facts->edges[i];
-        struct wp_field *row = wp_display_row(table);
-        if (!row)
-            break;
-        row[0].text = wp_pool_clip(&display->pool, edge->to, 80);
-        row[1].text = wp_pool_clip(&display->pool, edge->from, 80);
-        row[2].number = edge->messages;
-        row[3].number = edge->waited_ns;
-        row[4].number = edge->transit_ns;
-        row[5].number = edge->transit_max_ns;
-        row[6].number = edge->bound_ns;
-    }
-}
-
 void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
 {
     struct wp_pool *pool = &display->pool;
@@ -91,10 +52,6 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
     add_events(display, facts);
     wp_display_heading(display, "Limits that were reached");
     add_limits(display, facts);
-    wp_display_heading(display, "Hosts");
-    add_hosts(display, facts);
-    wp_display_heading(display, "Waits between hosts");
-    add_edges(display, facts);
     wp_display_heading(display, "Words");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "A run is a stretch of one thread on a CPU, a sleep a stretch off it. A control path is a series of runs that hand "

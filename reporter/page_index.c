@@ -63,7 +63,8 @@ static void add_damaged(struct wp_display *display, const struct wp_release_summ
         wp_pool_printf(&display->pool, "Release %s cannot be read: its data.mdb is damaged.", release->id));
 }
 
-int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, struct wp_error *err)
+int wp_page_release(struct wp_display *display, const struct wp_release_summary *release, const struct wp_release_facts *facts,
+    struct wp_error *err)
 {
     struct wp_pool *pool = &display->pool;
     display->title = wp_pool_printf(pool, "Release %s", release_label(pool, release));
@@ -75,6 +76,8 @@ int wp_page_release(struct wp_display *display, const struct wp_release_summary 
         add_damaged(display, release);
     else if (!release->first)
         wp_display_add(display, WP_ITEM_PARAGRAPH, "This release has no reports yet.");
+    if (facts)
+        wp_page_release_facts(display, release, facts);
     return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the page of release %s", release->id) : 0;
 }
 

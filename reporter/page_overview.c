@@ -87,6 +87,7 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
     wp_display_heading(display, "Where the time went");
     add_chart(display, WP_ITEM_BAR, facts);
     wp_page_categories(display, facts->categories, &flame);
+    wp_page_over_time(display, facts);
     wp_display_heading(display, "How much of it is explained");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "Each step adds one category, the best understood first. Time spent waiting on another control path is taken off "

@@ -8,7 +8,7 @@
 
 #define NAME_BYTES 200u
 
-static struct wp_link flame_link(struct wp_display *display, const struct wp_facts *facts, const char *key,
+struct wp_link wp_page_flame_link(struct wp_display *display, const struct wp_facts *facts, const char *key,
     const char *value)
 {
     struct wp_buffer buffer = {0};
@@ -63,7 +63,7 @@ void wp_page_process_table(struct wp_display *display, const struct wp_facts *fa
         if (!row)
             continue;
         row[0].text = wp_pool_clip(&display->pool, fact->comm, NAME_BYTES);
-        row[0].link = flame_link(display, facts, "process", wp_pool_printf(&display->pool, "[%s]", fact->comm));
+        row[0].link = wp_page_flame_link(display, facts, "process", wp_pool_printf(&display->pool, "[%s]", fact->comm));
         row[1].number = fact->pid;
         row[2].text = wp_pool_clip(&display->pool, fact->host, NAME_BYTES);
         row[3].number = row[4].number = fact->total_ns;
@@ -77,7 +77,7 @@ static void put_function(struct wp_display *display, const struct wp_facts *fact
     row[0].text = wp_pool_clip(&display->pool, fact->name, NAME_BYTES);
     row[0].note = fact->object[0] ? wp_pool_clip(&display->pool, fact->object, NAME_BYTES)
         : fact->style == WP_STYLE_KERNEL ? "kernel" : NULL;
-    row[0].link = flame_link(display, facts, "search", row[0].text);
+    row[0].link = wp_page_function_link(display, facts, (size_t)(fact - facts->functions));
     row[1].number = fact->inclusive_ns;
     row[3].number = fact->running_ns;
     row[4].number = fact->waiting_ns;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/escape.h"
 #include "reporter/humanize.h"
 #include "reporter/page.h"
 #include "reporter/stack_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TABLE_ROWS 200u
 
@@ -21,6 +21,23 @@ static int compare_cells(const void *left, const void *right)
     if ((*a)->ns != (*b)->ns)
         return (*a)->ns > (*b)->ns ? -1 : 1;
     return *a < *b ? -1 : *a > *b; /* the flame's own order breaks ties */
+}
+
+/* Where "path:[name]" leads: to the control path that stands on the ground by itself, else to all of that process; none for
+ * other frames. */
+static struct wp_link path_link(struct wp_display *display, const struct wp_facts *facts, uint32_t frame)
+{
+    const struct wp_flame *flame = &facts->flame;
+    const char *name = wp_facts_frame_name(facts, frame);
+    if (wp_facts_frame_style(facts, frame) != WP_STYLE_WAIT || strncmp(name, "path:", 5))
+        return (struct wp_link){0};
+    name += 5;
+    for (uint32_t base = 1; base < flame->count; base = flame->nodes[base].end)
+        if (wp_facts_frame_style(facts, flame->nodes[base].frame) == WP_STYLE_PROCESS &&
+            !strcmp(wp_facts_frame_name(facts, flame->nodes[base].frame), name))
+            return wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate,
+                wp_pool_printf(&display->pool, "node=%08" PRIx32, flame->nodes[base].permalink));
+    return wp_page_flame_link(display, facts, "process", name);
 }
 
 static void add_stacks(struct wp_display *display, const struct wp_facts *facts)
@@ -51,6 +68,7 @@ static void add_stacks(struct wp_display *display, const struct wp_facts *facts)
             wp_pool_printf(&display->pool, "node=%08" PRIx32, node->permalink));
         row[1].text = wp_category_title((enum wp_category)sorted[i]->category);
         row[1].swatch = (int)sorted[i]->category + 1;
+        row[1].link = path_link(display, facts, node->frame);
         row[2].number = row[3].number = sorted[i]->ns;
         row[4].number = sorted[i]->count;
     }
@@ -152,16 +170,6 @@ static void sum_threads(struct wp_table *table, const struct wp_trace *trace)
             table->fields[trace->sleeps[i].thread * 7 + 6].number += trace->sleeps[i].length_ns;
 }
 
-static struct wp_link process_link(struct wp_display *display, const struct wp_facts *facts, const char *comm)
-{
-    struct wp_buffer buffer = {0};
-    wp_buffer_puts(&buffer, "process=");
-    wp_escape_url(&buffer, wp_pool_printf(&display->pool, "[%s]", comm));
-    const char *fragment = wp_pool_text(&display->pool, buffer.data ? (const char *)buffer.data : "");
-    wp_buffer_fini(&buffer);
-    return wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate, fragment);
-}
-
 static void add_threads(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
@@ -180,7 +188,8 @@ static void add_threads(struct wp_display *display, const struct wp_facts *facts
             continue;
         row[0].text = wp_pool_clip(&display->pool, trace_text(trace, thread->comm), 80);
         row[0].note = thread->is_base ? "process of interest" : NULL;
-        row[0].link = process_link(display, facts, row[0].text);
+        row[0].link = wp_page_flame_link(display, facts, "process",
+            wp_pool_printf(&display->pool, "[%s]", row[0].text));
         row[1].number = thread->pid;
         row[2].number = thread->tid;
         row[3].text = wp_pool_clip(&display->pool, trace_text(trace, thread->host), 80);

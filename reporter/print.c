@@ -3,25 +3,20 @@
 
 #include "reporter/format_folded.h"
 #include "reporter/format_json.h"
+#include "reporter/format_perfetto.h"
+#include "reporter/format_perun.h"
+#include "reporter/format_pprof.h"
+#include "reporter/format_rows.h"
+#include "reporter/format_speedscope.h"
 #include "reporter/format_text.h"
 #include "reporter/page.h"
 #include "reporter/side.h"
+#include "reporter/single_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int wp_format_parse(const char *name, enum wp_format *format)
-{
-    static const char *const names[] = {"html", "json", "text", "folded"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (!strcmp(name, names[i])) {
-            *format = (enum wp_format)i;
-            return 0;
-        }
-    return -EINVAL;
-}
 
 static int format_text(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
 {
@@ -34,19 +29,39 @@ static int format_text(struct wp_buffer *out, const struct wp_facts *facts, stru
     return rc;
 }
 
-static int format(struct wp_buffer *out, const struct wp_facts *facts, enum wp_format as, struct wp_error *err)
+static const struct {
+    const char *name;
+    int (*write)(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err); /* NULL: of tables */
+} formats[WP_FORMATS] = {
+    [WP_FORMAT_HTML] = {"html", wp_single_file},
+    [WP_FORMAT_JSON] = {"json", wp_format_json},
+    [WP_FORMAT_TEXT] = {"text", format_text},
+    [WP_FORMAT_FOLDED] = {"folded", wp_format_folded},
+    [WP_FORMAT_PPROF] = {"pprof", wp_format_pprof},
+    [WP_FORMAT_SPEEDSCOPE] = {"speedscope", wp_format_speedscope},
+    [WP_FORMAT_PERFETTO] = {"perfetto", wp_format_perfetto},
+    [WP_FORMAT_PERUN] = {"perun", wp_format_perun},
+    [WP_FORMAT_CSV] = {"csv", NULL},
+    [WP_FORMAT_NDJSON] = {"ndjson", NULL},
+};
+
+int wp_format_parse(const char *name, enum wp_format *format)
 {
-    switch (as) {
-    case WP_FORMAT_JSON:
-        return wp_format_json(out, facts, err);
-    case WP_FORMAT_TEXT:
-        return format_text(out, facts, err);
-    case WP_FORMAT_FOLDED:
-        return wp_format_folded(out, facts, err);
-    case WP_FORMAT_HTML:
-        break;
-    }
-    return wp_error_set(err, -EINVAL, "html is a site of many files: give --out DIR");
+    for (int i = 0; i < WP_FORMATS; i++)
+        if (!strcmp(name, formats[i].name)) {
+            *format = (enum wp_format)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+static int format(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_print_options *options,
+    struct wp_error *err)
+{
+    if (formats[options->format].write)
+        return formats[options->format].write(out, facts, err);
+    return options->format == WP_FORMAT_CSV ? wp_format_csv(out, facts, options->sheet, err)
+                                            : wp_format_ndjson(out, facts, options->sheet, err);
 }
 
 static int choose_release(const struct wp_stores *stores, const struct wp_print_options *options, char *chosen, size_t room,
@@ -85,7 +100,7 @@ static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapsh
     if (!rc)
         rc = wp_facts_read(&facts, snapshot, aggregate, &options->selection, err);
     if (!rc)
-        rc = format(out, &facts, options->format, err);
+        rc = format(out, &facts, options, err);
     wp_facts_fini(&facts);
     return rc ? wp_error_wrap(err, rc, "release %s", snapshot->release) : 0;
 }

@@ -13,8 +13,12 @@ static const struct {
     [WP_PAGE_FLAME] = {"Flame", "flame.html"},
     [WP_PAGE_CHRONO] = {"Chronology", "chronology.html"},
     [WP_PAGE_RUNNING] = {"Running", "running.html"},
+    [WP_PAGE_WAITS] = {"Waits", "waits.html"},
     [WP_PAGE_PROCESSES] = {"Processes", "processes.html"},
     [WP_PAGE_FUNCTIONS] = {"Functions", "functions.html"},
+    [WP_PAGE_FUNCTION] = {"Callers and callees", "functions"},
+    [WP_PAGE_IO] = {"Disks and network", "io.html"},
+    [WP_PAGE_HOSTS] = {"Hosts", "hosts.html"},
     [WP_PAGE_UNEXPLAINED] = {"Unexplained", "unexplained.html"},
     [WP_PAGE_ABOUT] = {"About this data", "about.html"},
 };
@@ -33,7 +37,17 @@ void wp_query_folder(struct wp_buffer *out, const char *id)
         wp_buffer_putc(out, '~');
 }
 
+enum wp_page_kind wp_page_tab(enum wp_page_kind page)
+{
+    return page == WP_PAGE_FUNCTION ? WP_PAGE_FUNCTIONS : page;
+}
+
 void wp_query_path(struct wp_buffer *out, const struct wp_query *query)
+{
+    wp_query_path_part(out, query, query->page == WP_PAGE_FUNCTION);
+}
+
+void wp_query_path_part(struct wp_buffer *out, const struct wp_query *query, unsigned part)
 {
     if (query->page >= WP_PAGE_RELEASE) {
         wp_query_folder(out, query->release);
@@ -44,6 +58,8 @@ void wp_query_path(struct wp_buffer *out, const struct wp_query *query)
         wp_buffer_putc(out, '/');
     }
     wp_buffer_puts(out, pages[query->page].file);
+    if (part)
+        wp_buffer_printf(out, "-%u.html", part);
 }
 
 const char *wp_query_root(enum wp_page_kind page)

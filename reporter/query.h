@@ -14,8 +14,12 @@ enum wp_page_kind {
     WP_PAGE_FLAME,
     WP_PAGE_CHRONO,
     WP_PAGE_RUNNING,
+    WP_PAGE_WAITS,       /* who waits for whom */
     WP_PAGE_PROCESSES,
     WP_PAGE_FUNCTIONS,
+    WP_PAGE_FUNCTION,    /* callers and callees; several parts, no tab of its own */
+    WP_PAGE_IO,
+    WP_PAGE_HOSTS,
     WP_PAGE_UNEXPLAINED,
     WP_PAGE_ABOUT,
     WP_PAGES
@@ -30,8 +34,12 @@ struct wp_query {
 const char *wp_page_title(enum wp_page_kind page);
 /* The folder of a release or aggregate id: the id itself, with '~' after one that the site itself uses. */
 void wp_query_folder(struct wp_buffer *out, const char *id);
+/* The tab that a page stands under: itself, or the one that leads to it. */
+enum wp_page_kind wp_page_tab(enum wp_page_kind page);
 /* The page's file, from the root of the site: "v1/main/flame.html". */
 void wp_query_path(struct wp_buffer *out, const struct wp_query *query);
+/* Of a page in parts, from 1: "v1/main/functions-3.html"; part 0: as above. */
+void wp_query_path_part(struct wp_buffer *out, const struct wp_query *query, unsigned part);
 /* From a page's folder back to the root: "", "../" or "../../". */
 const char *wp_query_root(enum wp_page_kind page);
 

@@ -102,7 +102,8 @@ static int fill(struct wp_release_order *order, const struct wp_stores *stores,
     for (size_t i = 0; i < order->count && !rc; i++) {
         order->rows[i] = (struct wp_release_row){.id = order->names[i], .place = UINT32_MAX, .baseline = SIZE_MAX,
             .is_dirty = wp_release_is_dirty(order->names[i])};
-        rc = read_time(stores, &order->rows[i], err);
+        if (!options->known_time || !options->known_time(options->known_context, order->names[i], &order->rows[i].last_ns))
+            rc = read_time(stores, &order->rows[i], err);
     }
     size_t fixed = options->against && !rc ? wp_release_order_find(order, options->against) : SIZE_MAX;
     if (!rc && options->against && fixed == SIZE_MAX && !options->git)

@@ -24,6 +24,9 @@ struct wp_release_order {
 
 struct wp_order_options {
     const char *git;       /* a work tree or a bare clone; NULL none */
+    /* The newest activity of a release as an earlier run found it, false: not known; NULL: it is read. */
+    bool (*known_time)(void *context, const char *release, uint64_t *last_ns);
+    void *known_context;
     const char *against;   /* a release, or with git a commit: what all are compared with; NULL: each with its own */
 };
 

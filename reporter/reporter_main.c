@@ -4,11 +4,12 @@
 #include "common/log.h"
 #include "common/version.h"
 #include "reporter/check.h"
+#include "reporter/output.h"
+#include "reporter/question.h"
 #include "reporter/reporter_options.h"
 #include "reporter/site.h"
 
 #include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,11 +40,12 @@ static int write_site(const struct wp_reporter_options *options, const struct wp
 static int print_report(const struct wp_reporter_options *options, struct wp_error *err)
 {
     struct wp_print_options print = {.stores = options->common.stores, .store_count = options->common.store_count,
-        .release = options->release, .aggregate = options->aggregate, .format = options->format, .selection = options->selection};
+        .release = options->release, .aggregate = options->aggregate, .format = options->format, .sheet = options->sheet,
+        .selection = options->selection};
     struct wp_buffer out = {0};
     int rc = wp_print_aggregate(&out, &print, err);
-    if (!rc && (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout)))
-        rc = wp_error_errno(err, -errno, "cannot write to standard output");
+    if (!rc)
+        rc = wp_output_write(options->out, &out, options->format == WP_FORMAT_PPROF, err);
     wp_buffer_fini(&out);
     return rc;
 }
@@ -52,7 +54,7 @@ static int report(const struct wp_logger *logger, int argc, char **argv, struct 
 {
     struct wp_reporter_options options;
     wp_reporter_options_parse(&options, argc, argv);
-    int rc = options.out ? write_site(&options, logger, err) : print_report(&options, err);
+    int rc = options.prints ? print_report(&options, err) : write_site(&options, logger, err);
     wp_config_destroy(options.config);
     return rc;
 }
@@ -65,8 +67,8 @@ static int check(int argc, char **argv, int *code, struct wp_error *err)
     bool is_degraded = false;
     wp_check_options_parse(&options, argc, argv);
     int rc = wp_check_run(&out, &options, &is_degraded, err);
-    if (!rc && (fwrite(out.data, 1, out.size, stdout) != out.size || fflush(stdout)))
-        rc = wp_error_errno(err, -errno, "cannot write to standard output");
+    if (!rc)
+        rc = wp_output_write(NULL, &out, false, err);
     wp_buffer_fini(&out);
     *code = is_degraded ? WP_EXIT_DEGRADED : WP_EXIT_OK;
     return rc;
@@ -79,8 +81,10 @@ int main(int argc, char **argv)
     int code = WP_EXIT_OK;
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version_hook = print_version;
-    bool is_check = argc > 1 && !strcmp(argv[1], "check");
-    int rc = is_check ? check(argc - 1, argv + 1, &code, &err) : report(&logger, argc, argv, &err);
+    const char *mode = argc > 1 ? argv[1] : "";
+    int rc = !strcmp(mode, "check") ? check(argc - 1, argv + 1, &code, &err)
+        : !strcmp(mode, "query")    ? wp_question_run(&logger, argc - 1, argv + 1, &err)
+                                    : report(&logger, argc, argv, &err);
     if (!rc)
         return code;
     wp_log(&logger, WP_LOG_ERROR, "%s", err.text);

@@ -3,6 +3,7 @@
 
 #include "common/config.h"
 #include "common/path.h"
+#include "reporter/sheet.h"
 #include "reporter/side.h"
 
 #include <argp.h>
@@ -10,13 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT };
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_SINGLE };
 
 static const struct argp_option option_table[] = {
-    {"out", 'o', "DIR", 0, "Write the whole site into DIR", 0},
+    {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
     {"release", 'r', "ID", 0, "Only this release", 0},
     {"aggregate", 'a', "NAME", 0, "Only this aggregate (when printing: main, else the largest)", 0},
-    {"format", 'f', "FORMAT", 0, "Print one aggregate as json, text or folded stacks; html is the site", 0},
+    {"format", 'f', "FORMAT", 0,
+        "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, csv or ndjson (html: the site)", 0},
+    {"table", 't', "TABLE", 0,
+        "With csv or ndjson, only report, categories, processes, functions, waits, edges, unexplained or stacks", 0},
+    {"single-file", KEY_SINGLE, NULL, 0, "All pages of one aggregate as one file of HTML, for a mail", 0},
     {"since", KEY_SINCE, "TIME", 0, "From this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 0},
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
     {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail when another reporter is writing the same site; else wait for it", 0},
@@ -37,13 +42,16 @@ static void parse_id(struct argp_state *state, const char *what, const char *tex
     *id = text;
 }
 
-static void check(struct argp_state *state, const struct wp_reporter_options *options)
+static void check(struct argp_state *state, struct wp_reporter_options *options)
 {
-    bool prints = options->format_given && options->format != WP_FORMAT_HTML;
-    if (!options->out && !prints)
-        argp_error(state, "give --out DIR for the site, or --format json, text or folded to print");
-    if (options->out && prints)
-        argp_error(state, "--out writes the site and --format prints one aggregate: give one of them");
+    bool is_table = options->format == WP_FORMAT_CSV || options->format == WP_FORMAT_NDJSON;
+    if (options->is_single && options->format_given && options->format != WP_FORMAT_HTML)
+        argp_error(state, "--single-file is html, and another --format was given");
+    if (options->sheet && !is_table)
+        argp_error(state, "--table chooses one of the tables of --format csv or ndjson");
+    options->prints = options->is_single || (options->format_given && options->format != WP_FORMAT_HTML);
+    if (!options->out && !options->prints)
+        argp_error(state, "give --out DIR for the site, --single-file, or a --format to print");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -65,7 +73,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'f':
         options->format_given = true;
         if (wp_format_parse(arg, &options->format))
-            argp_error(state, "'%s' is not a format: html, json, text or folded", arg);
+            argp_error(state, "'%s' is not a format: %s", arg, WP_FORMAT_NAMES);
+        break;
+    case 't':
+        options->sheet = wp_sheet_find(arg);
+        if (!options->sheet)
+            argp_error(state, "'%s' is not a table: report, categories, processes, functions, waits, edges, unexplained or "
+                "stacks", arg);
+        break;
+    case KEY_SINGLE:
+        options->is_single = true;
         break;
     case KEY_SINCE:
         parse_time(state, arg, &options->selection.since_s);
@@ -98,7 +115,8 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
     static const struct wp_config_spec spec = {"reporter", NULL, NULL};
     static const struct argp argp = {option_table, parse, NULL,
         "Makes pages from a store: where the time went, and who was being waited for.\v"
-        "`wakepath-reporter check OLD NEW` compares two releases for a script.\n"
+        "`wakepath-reporter check OLD NEW` compares two releases for a script, `wakepath-reporter query` sums up what a question "
+        "asks for.\n"
         "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, 64 usage.",
         children, NULL, NULL};
     memset(options, 0, sizeof(*options));

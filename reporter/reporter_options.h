@@ -24,7 +24,9 @@ struct wp_reporter_options {
     struct wp_common_options common;
     const char *out, *release, *aggregate;  /* borrowed from argv; NULL not given */
     enum wp_format format;
-    bool format_given, quiet, no_wait;
+    const struct wp_sheet *sheet;           /* NULL: all tables */
+    bool format_given, is_single, quiet, no_wait;
+    bool prints;                            /* one report, not the site */
     struct wp_selection selection;
     struct wp_config *config;                       /* owned by main; strings point into it */
 };

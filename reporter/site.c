@@ -6,11 +6,12 @@
 #include "reporter/format_html.h"
 #include "reporter/format_json.h"
 #include "reporter/page.h"
-#include "reporter/site_tree.h"
+#include "reporter/site_reuse.h"
 #include "reporter/view_data.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct site {
@@ -19,6 +20,7 @@ struct site {
     struct wp_release_order order;
     struct wp_site_tree tree;
     struct wp_site_summary summary;
+    struct wp_site_reuse reuse;
     struct wp_buffer main_json;   /* summary.json of the aggregate that speaks for the release, the last release seen */
     uint64_t main_total;
     bool main_found;
@@ -33,7 +35,7 @@ static int write_buffer(struct site *site, const char *path, const struct wp_buf
 static int write_display(struct site *site, const struct wp_display *display, struct wp_error *err)
 {
     struct wp_buffer path = {0}, html = {0};
-    wp_query_path(&path, &display->query);
+    wp_query_path_part(&path, &display->query, display->part);
     int rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_format_html(&html, display, err);
     if (!rc)
         rc = write_buffer(site, (const char *)path.data, &html, err);
@@ -82,13 +84,32 @@ static int keep_main(struct site *site, const struct wp_facts *facts, struct wp_
     return wp_format_json(&site->main_json, facts, err);
 }
 
+/* Callers and callees, a page for every few functions. */
+static int write_functions(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+{
+    struct wp_calls calls;
+    int rc = wp_calls_build(&calls, facts, err);
+    if (rc)
+        return rc;
+    for (unsigned part = 1; part <= wp_page_function_parts(facts) && !rc; part++) {
+        struct wp_display display;
+        wp_display_init(&display, &(struct wp_query){WP_PAGE_FUNCTION, facts->release, facts->aggregate});
+        rc = wp_page_function(&display, facts, &calls, part, err);
+        if (!rc)
+            rc = write_display(site, &display, err);
+        wp_display_fini(&display);
+    }
+    wp_calls_fini(&calls);
+    return rc;
+}
+
 static int write_pages(struct site *site, const struct wp_facts *facts, struct wp_error *err)
 {
     int rc = 0;
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
-        if (page != WP_PAGE_COMPARE) /* that one rests on two releases */
+        if (page != WP_PAGE_COMPARE && page != WP_PAGE_FUNCTION) /* two releases; below */
             rc = write_page(site, facts, (enum wp_page_kind)page, err);
-    return rc;
+    return rc ? rc : write_functions(site, facts, err);
 }
 
 static int write_aggregate(struct site *site, struct wp_release_summary *release, const struct wp_facts *facts,
@@ -173,36 +194,73 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     return rc;
 }
 
-static int write_release(struct site *site, struct wp_release_summary *release, struct wp_error *err)
+static int write_release(struct site *site, struct wp_release_summary *release, const struct wp_release_facts *facts,
+    struct wp_error *err)
 {
     struct wp_display display;
     wp_display_init(&display, &(struct wp_query){WP_PAGE_RELEASE, release->id, NULL});
-    int rc = wp_page_release(&display, release, err);
+    int rc = wp_page_release(&display, release, facts, err);
     if (!rc)
         rc = write_display(site, &display, err);
     wp_display_fini(&display);
     return rc;
 }
 
+/* The pages of a release that did not change, and what the index says of it. -ENOENT: it must be built. */
+static int keep_release(struct site *site, struct wp_release_summary *release, const struct wp_state_row *row, struct wp_error *err)
+{
+    struct wp_buffer folder = {0};
+    if (!row || site->order.count == 1) /* the index of one release says more than is kept */
+        return -ENOENT;
+    wp_query_folder(&folder, release->id);
+    int rc = folder.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_tree_keep(&site->tree, (const char *)folder.data, err);
+    wp_buffer_fini(&folder);
+    if (!rc)
+        rc = wp_site_state_restore(row, &site->summary, release);
+    if (rc == -EBADMSG) { /* somebody else wrote that file: as if it were not there */
+        site->summary.aggregate_count -= release->aggregate_count;
+        release->first = release->last = NULL;
+        release->aggregate_count = 0;
+        return -ENOENT;
+    }
+    site->damaged += rc ? 0 : row->damaged;
+    return rc;
+}
+
+static int build_release(struct site *site, const struct wp_release_row *row, struct wp_release_summary *release,
+    struct wp_error *err);
+
 static int read_release(struct site *site, const struct wp_release_row *row, struct wp_error *err)
+{
+    const char *inputs, *baseline = row->baseline == SIZE_MAX ? NULL : site->order.rows[row->baseline].id;
+    const struct wp_state_row *before = wp_site_reuse_find(&site->reuse, row->id, baseline, &inputs);
+    struct wp_release_summary *release = wp_summary_release(&site->summary, row->id);
+    if (!release)
+        return wp_error_set(err, -ENOMEM, "out of memory for the index");
+    release->is_dirty = row->is_dirty;
+    release->baseline = baseline ? wp_pool_text(&site->summary.pool, baseline) : NULL;
+    int rc = keep_release(site, release, before, err);
+    if (rc == -ENOENT)
+        rc = build_release(site, row, release, err);
+    if (!rc)
+        wp_site_reuse_put(&site->reuse, release, inputs, row->last_ns);
+    return rc;
+}
+
+static int build_release(struct site *site, const struct wp_release_row *row, struct wp_release_summary *release,
+    struct wp_error *err)
 {
     struct wp_snapshot snapshot;
     char **aggregates = NULL;
     size_t count = 0;
     bool found = false;
-    struct wp_release_summary *release = wp_summary_release(&site->summary, row->id);
-    if (!release)
-        return wp_error_set(err, -ENOMEM, "out of memory for the index");
-    release->is_dirty = row->is_dirty;
-    release->baseline = row->baseline == SIZE_MAX ? NULL
-        : wp_pool_text(&site->summary.pool, site->order.rows[row->baseline].id);
     site->main_found = false;
     wp_buffer_clear(&site->main_json);
     int rc = wp_snapshot_begin(&snapshot, &site->stores, row->id, err);
     if (rc == -EBADMSG && !site->options->release) { /* the others are well */
         release->is_damaged = true;
         site->damaged++;
-        return write_release(site, release, err);
+        return write_release(site, release, NULL, err);
     }
     if (rc)
         return rc;
@@ -215,15 +273,24 @@ static int read_release(struct site *site, const struct wp_release_row *row, str
     }
     if (!rc && site->options->aggregate && site->options->release && !found)
         rc = wp_error_set(err, -ENOENT, "release %s has no aggregate %s", row->id, site->options->aggregate);
+    struct wp_release_facts facts = {0};
+    if (!rc)
+        rc = wp_release_facts_read(&facts, &snapshot, err);
+    if (!rc)
+        rc = write_release(site, release, &facts, err);
+    wp_release_facts_fini(&facts);
     wp_strings_free(aggregates, count);
     wp_snapshot_end(&snapshot);
-    return rc ? rc : write_release(site, release, err);
+    return rc;
 }
 
 static int read_stores(struct site *site, struct wp_error *err)
 {
     bool found = false;
-    int rc = wp_release_order_read(&site->order, &site->stores, &site->options->order, err);
+    struct wp_order_options order = site->options->order;
+    order.known_time = wp_site_reuse_time;
+    order.known_context = &site->reuse;
+    int rc = wp_release_order_read(&site->order, &site->stores, &order, err);
     for (size_t i = 0; i < site->order.count && !rc; i++) {
         if (site->options->release && strcmp(site->options->release, site->order.rows[i].id))
             continue;
@@ -260,6 +327,28 @@ static int write_assets(struct site *site, struct wp_error *err)
     return rc;
 }
 
+static int write_all(struct site *site, struct wp_site_result *result, struct wp_error *err)
+{
+    int rc = write_assets(site, err);
+    if (!rc)
+        rc = read_stores(site, err);
+    if (!rc)
+        rc = write_index(site, err);
+    if (!rc)
+        rc = write_buffer(site, WP_SITE_STATE, wp_site_reuse_state(&site->reuse), err);
+    *result = (struct wp_site_result){site->summary.release_count, site->summary.aggregate_count, site->tree.written,
+        site->tree.kept, site->damaged};
+    char *out = rc ? NULL : strdup(site->tree.out);
+    if (rc)
+        wp_tree_abort(&site->tree);
+    else
+        rc = wp_tree_commit(&site->tree, err);
+    if (!rc && out)
+        wp_site_reuse_stamp(&site->reuse, out);
+    free(out);
+    return rc;
+}
+
 int wp_site_write(const struct wp_site_options *options, struct wp_site_result *result, struct wp_error *err)
 {
     struct site site = {.options = options};
@@ -268,19 +357,12 @@ int wp_site_write(const struct wp_site_options *options, struct wp_site_result *
     if (rc)
         return rc;
     rc = wp_tree_begin(&site.tree, options->out, options->wait, err);
-    if (!rc) {
-        rc = write_assets(&site, err);
-        if (!rc)
-            rc = read_stores(&site, err);
-        if (!rc)
-            rc = write_index(&site, err);
-        *result = (struct wp_site_result){site.summary.release_count, site.summary.aggregate_count, site.tree.written,
-            site.tree.kept, site.damaged};
-        if (rc)
-            wp_tree_abort(&site.tree);
-        else
-            rc = wp_tree_commit(&site.tree, err);
-    }
+    if (!rc)
+        rc = wp_site_reuse_begin(&site.reuse, options, &site.stores, &site.tree, err);
+    if (!rc && !wp_site_reuse_all(&site.reuse, options, &site.tree, result))
+        rc = write_all(&site, result, err);
+    wp_tree_abort(&site.tree);
+    wp_site_reuse_end(&site.reuse);
     wp_buffer_fini(&site.main_json);
     wp_summary_fini(&site.summary);
     wp_release_order_fini(&site.order);

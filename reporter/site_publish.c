@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define FEW_FILES 200u
+
 /* The distinct first components of a manifest's paths. */
 struct entries {
     char **names;
@@ -169,14 +171,27 @@ static int publish_whole(struct wp_site_tree *tree, struct wp_error *err)
     return -errno;
 }
 
-/* The new files reach the disk before their names do. */
-static void sync_fresh(const char *fresh)
+static void sync_path(const char *path, int (*sync)(int fd))
 {
-    int fd = open(fresh, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return;
-    syncfs(fd);
+    sync(fd);
     close(fd);
+}
+
+/* The new files reach the disk before their names do: one by one when they are few, since others' files may wait there too. */
+static void sync_fresh(const struct wp_site_tree *tree)
+{
+    char path[PATH_MAX];
+    if (tree->written > FEW_FILES || tree->changed.failed) {
+        sync_path(tree->fresh, syncfs);
+        return;
+    }
+    for (const char *at = tree->changed.data ? (const char *)tree->changed.data : "", *end; (end = strchr(at, '\n')); at = end + 1)
+        if ((size_t)snprintf(path, sizeof(path), "%s/%.*s", tree->fresh, (int)(end - at), at) < sizeof(path))
+            sync_path(path, fsync);
+    sync_path(tree->fresh, fsync);
 }
 
 int wp_site_publish(struct wp_site_tree *tree, struct wp_error *err)
@@ -188,7 +203,7 @@ int wp_site_publish(struct wp_site_tree *tree, struct wp_error *err)
     if (rc) {
         wp_error_set(err, rc, "out of memory for the list of files");
     } else {
-        sync_fresh(tree->fresh);
+        sync_fresh(tree);
         rc = has_foreign(tree->out, &ours) ? 1 : publish_whole(tree, err);
         if (rc) /* strangers' files, or a file system that cannot exchange folders */
             rc = publish_entries(tree, &ours, &next, err);

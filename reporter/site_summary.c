@@ -32,10 +32,25 @@ static void copy_findings(struct wp_site_summary *site, struct wp_aggregate_summ
     }
 }
 
+struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct wp_release_summary *release)
+{
+    struct wp_aggregate_summary *row = wp_pool_alloc(&site->pool, sizeof(*row));
+    if (!row)
+        return NULL;
+    if (release->last)
+        release->last->next = row;
+    else
+        release->first = row;
+    release->last = row;
+    release->aggregate_count++;
+    site->aggregate_count++;
+    return row;
+}
+
 struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct wp_release_summary *release,
     const struct wp_facts *facts)
 {
-    struct wp_aggregate_summary *row = wp_pool_alloc(&site->pool, sizeof(*row));
+    struct wp_aggregate_summary *row = wp_summary_row(site, release);
     if (!row)
         return NULL;
     row->name = wp_pool_text(&site->pool, facts->aggregate);
@@ -46,18 +61,13 @@ struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct
     row->last_ns = facts->last_ns;
     row->accounted_percent = facts->accounted_percent;
     row->coverage = facts->coverage;
+    row->events_total = facts->events_total;
+    row->events_dropped = facts->events_dropped;
     row->host_count = facts->host_count;
     row->process_count = facts->process_count;
     row->damage_count = facts->damage_count;
     row->change = facts->change ? wp_pool_text(&site->pool, facts->change) : NULL;
     copy_findings(site, row, facts);
-    if (release->last)
-        release->last->next = row;
-    else
-        release->first = row;
-    release->last = row;
-    release->aggregate_count++;
-    site->aggregate_count++;
     if (row->last_ns > release->last_ns)
         release->last_ns = row->last_ns;
     return row;

@@ -13,6 +13,7 @@ struct wp_summary_finding {
 struct wp_aggregate_summary {
     const char *name;
     uint64_t wall_ns, total_ns, categories[WP_CATEGORIES], first_ns, last_ns;
+    uint64_t events_total, events_dropped;
     double accounted_percent, coverage;
     size_t host_count, process_count, damage_count, finding_count;
     const char *change;                     /* since the baseline, NULL: not compared */
@@ -40,6 +41,8 @@ struct wp_site_summary {
 
 /* Appends, the newest release first; NULL when out of memory (site->pool.failed). */
 struct wp_release_summary *wp_summary_release(struct wp_site_summary *site, const char *id);
+/* An empty row of the release, to be filled. */
+struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct wp_release_summary *release);
 struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct wp_release_summary *release,
     const struct wp_facts *facts);
 /* The aggregate that speaks for a release: "main", else the one of the largest total (the first of equals). */

@@ -151,9 +151,72 @@ static bool keep_old(struct wp_site_tree *tree, const char *path, const char *fr
     return same;
 }
 
+/* The first line of the old manifest that begins with `folder`/: files of one folder stand together, and folders are asked for
+ * about as they stand there, so the search goes on from the last one. */
+static const char *find_folder(struct wp_site_tree *tree, const char *folder)
+{
+    const char *all = tree->before.data ? (const char *)tree->before.data : "", *at;
+    size_t size = strlen(folder);
+    for (int turn = 0; turn < 2; turn++) {
+        for (at = all + (turn ? 0 : tree->kept_until); *at; at = strchr(at, '\n') + 1)
+            if (!strncmp(at, folder, size) && at[size] == '/')
+                return at;
+            else if (!strchr(at, '\n'))
+                break;
+    }
+    return "";
+}
+
+int wp_tree_keep(struct wp_site_tree *tree, const char *folder, struct wp_error *err)
+{
+    char old[PATH_MAX], fresh[PATH_MAX], made[PATH_MAX] = "";
+    size_t size = strlen(folder), kept = 0, mark = tree->manifest.size;
+    for (const char *at = find_folder(tree, folder), *end; (end = strchr(at, '\n')) && !strncmp(at, folder, size) && at[size] == '/';
+            at = end + 1) {
+        int length = (int)(end - at);
+        if ((size_t)snprintf(old, sizeof(old), "%s/%.*s", tree->out, length, at) >= sizeof(old) ||
+                (size_t)snprintf(fresh, sizeof(fresh), "%s/%.*s", tree->fresh, length, at) >= sizeof(fresh))
+            return wp_error_set(err, -ENAMETOOLONG, "'%s' is too long a name", tree->out);
+        char *slash = strrchr(fresh, '/');
+        *slash = 0;
+        int rc = strcmp(made, fresh) ? wp_path_make(fresh, err) : 0;
+        snprintf(made, sizeof(made), "%s", fresh);
+        *slash = '/';
+        if (rc)
+            return rc;
+        if (link(old, fresh)) {
+            tree->manifest.size = mark; /* it is written anew */
+            if (mark)
+                tree->manifest.data[mark] = 0;
+            return -ENOENT;
+        }
+        wp_buffer_append(&tree->manifest, at, (size_t)length + 1);
+        tree->kept_until = (size_t)(end + 1 - (const char *)tree->before.data);
+        kept++;
+    }
+    tree->kept += kept;
+    return kept ? 0 : -ENOENT;
+}
+
+bool wp_tree_is_whole(const struct wp_site_tree *tree, size_t *count)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    *count = 0;
+    for (const char *at = tree->before.data ? (const char *)tree->before.data : "", *end; (end = strchr(at, '\n')); at = end + 1) {
+        if ((size_t)snprintf(path, sizeof(path), "%s/%.*s", tree->out, (int)(end - at), at) >= sizeof(path) || lstat(path, &st) ||
+                !S_ISREG(st.st_mode))
+            return false;
+        ++*count;
+    }
+    return *count > 0;
+}
+
 static int write_file(const char *path, const void *bytes, size_t size, struct wp_error *err)
 {
     FILE *file = fopen(path, "wxe");
+    if (!file && errno == EEXIST && !unlink(path)) /* a kept one that is not to be kept after all */
+        file = fopen(path, "wxe");
     if (!file)
         return wp_error_errno(err, -errno, "cannot write '%s'", path);
     bool bad = size && fwrite(bytes, 1, size, file) != size;
@@ -181,6 +244,7 @@ int wp_tree_write(struct wp_site_tree *tree, const char *path, const void *bytes
         return 0;
     }
     tree->written++;
+    wp_buffer_printf(&tree->changed, "%s\n", path);
     return write_file(fresh, bytes, size, err);
 }
 
@@ -211,4 +275,5 @@ void wp_tree_abort(struct wp_site_tree *tree)
     tree->out = tree->fresh = tree->lock = NULL;
     wp_buffer_fini(&tree->manifest);
     wp_buffer_fini(&tree->before);
+    wp_buffer_fini(&tree->changed);
 }

@@ -18,6 +18,8 @@ struct wp_site_tree {
     int lock_fd;
     struct wp_buffer manifest; /* the files written, a line each */
     struct wp_buffer before;   /* the manifest of the old site */
+    struct wp_buffer changed;  /* the files that are not kept, a line each */
+    size_t kept_until;         /* where wp_tree_keep is in it */
     size_t written, kept;
 };
 
@@ -25,6 +27,11 @@ struct wp_site_tree {
 int wp_tree_begin(struct wp_site_tree *tree, const char *out, bool wait, struct wp_error *err);
 /* Adds a file; `path` is relative, of components that are plain names. */
 int wp_tree_write(struct wp_site_tree *tree, const char *path, const void *bytes, size_t size, struct wp_error *err);
+/* Takes the published files below `folder` into the new tree as they are. -ENOENT: there are none, or one is gone; the tree
+ * then may hold some of them, which wp_tree_write replaces. */
+int wp_tree_keep(struct wp_site_tree *tree, const char *folder, struct wp_error *err);
+/* Whether every file of the published site is there; *count how many. */
+bool wp_tree_is_whole(const struct wp_site_tree *tree, size_t *count);
 /* Publishes and ends the tree, whatever it returns. -EEXIST: a file of somebody else's has the name of one of ours. */
 int wp_tree_commit(struct wp_site_tree *tree, struct wp_error *err);
 /* Ends the tree and leaves the old site. Does nothing on one that has ended. */

@@ -145,8 +145,7 @@ static __always_inline void end_backlog(void)
         clear_mark(context, LEVEL_TASK);
 }
 
-SEC("tp_btf/sock_send_length")
-int BPF_PROG(wp_sock_send, struct sock *sk, int result)
+static __always_inline int tcp_sent(struct sock *sk, int result)
 {
     end_backlog();
     if (result <= 0 || !is_inet(sk) || !is_tcp(sk))
@@ -164,8 +163,7 @@ int BPF_PROG(wp_sock_send, struct sock *sk, int result)
     return 0;
 }
 
-SEC("tp_btf/sock_recv_length")
-int BPF_PROG(wp_sock_recv, struct sock *sk, int result, int flags)
+static __always_inline int tcp_read(struct sock *sk, int result, int flags)
 {
     end_backlog();
     if (result <= 0 || flags & 2 || !is_inet(sk) || !is_tcp(sk)) /* MSG_PEEK */
@@ -176,6 +174,38 @@ int BPF_PROG(wp_sock_recv, struct sock *sk, int result, int flags)
     return 0;
 }
 
+/* Which of the programs for one fact is loaded: collector/probe.c. */
+SEC("tp_btf/sock_send_length")
+int BPF_PROG(wp_sock_send, struct sock *sk, int result)
+{
+    return tcp_sent(sk, result);
+}
+
+SEC("fexit/tcp_sendmsg")
+int BPF_PROG(wp_sock_send_exit, struct sock *sk, void *message, unsigned long size, int result)
+{
+    return tcp_sent(sk, result);
+}
+
+/* sendfile and splice, until Linux 6.4 a way of their own */
+SEC("fexit/tcp_sendpage")
+int BPF_PROG(wp_sock_page_exit, struct sock *sk, void *page, int offset, unsigned long size, int flags, int result)
+{
+    return tcp_sent(sk, result);
+}
+
+SEC("tp_btf/sock_recv_length")
+int BPF_PROG(wp_sock_recv, struct sock *sk, int result, int flags)
+{
+    return tcp_read(sk, result, flags);
+}
+
+SEC("fexit/tcp_recvmsg")
+int BPF_PROG(wp_sock_recv_exit, struct sock *sk, void *message, unsigned long size, int flags, int *address_size, int result)
+{
+    return tcp_read(sk, result, flags);
+}
+
 static __always_inline void mark_message(__u64 key, __u64 position)
 {
     struct cpu_context *context = cpu_context();
@@ -184,8 +214,7 @@ static __always_inline void mark_message(__u64 key, __u64 position)
 }
 
 /* The start of tcp_rcv_established: a segment of an established connection is about to be taken in. */
-SEC("tp_btf/tcp_probe")
-int BPF_PROG(wp_tcp_arrive, struct sock *sk, struct sk_buff *skb)
+static __always_inline int tcp_arrived(struct sock *sk, struct sk_buff *skb)
 {
     struct wp_tcp_cb cb;
     if (!is_inet(sk) || bpf_probe_read_kernel(&cb, sizeof(cb), skb->cb))
@@ -199,9 +228,20 @@ int BPF_PROG(wp_tcp_arrive, struct sock *sk, struct sk_buff *skb)
     return 0;
 }
 
+SEC("tp_btf/tcp_probe")
+int BPF_PROG(wp_tcp_arrive, struct sock *sk, struct sk_buff *skb)
+{
+    return tcp_arrived(sk, skb);
+}
+
+SEC("fentry/tcp_rcv_established")
+int BPF_PROG(wp_tcp_arrive_entry, struct sock *sk, struct sk_buff *skb)
+{
+    return tcp_arrived(sk, skb);
+}
+
 /* The start of sock_def_readable: its waiters are woken next, for all bytes up to rcv_nxt. */
-SEC("tp_btf/sk_data_ready")
-int BPF_PROG(wp_data_ready, struct sock *sk)
+static __always_inline int data_ready(struct sock *sk)
 {
     if (!is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN) /* of a listener: the accepted socket is marked */
         return 0;
@@ -222,6 +262,18 @@ int BPF_PROG(wp_data_ready, struct sock *sk)
         send_sock(KIND_SOCK_ARRIVE, 1, s->key, packet->key, 0, 0); /* WP_SOCK_DATAGRAM */
     }
     return 0;
+}
+
+SEC("tp_btf/sk_data_ready")
+int BPF_PROG(wp_data_ready, struct sock *sk)
+{
+    return data_ready(sk);
+}
+
+SEC("fentry/sock_def_readable")
+int BPF_PROG(wp_data_ready_entry, struct sock *sk)
+{
+    return data_ready(sk);
 }
 
 SEC("tp_btf/inet_sock_set_state")

@@ -208,7 +208,9 @@ struct walk_context {
 /* The code around an address; false when it is in none. */
 static __always_inline bool area_of(struct space *space, __u64 address, __u32 which, struct area *out)
 {
-    struct area *area = &space->areas[mix(0, address >> 14) >> 32 & (AREAS - 1)];
+    __u64 place = mix(0, address >> 14) >> 32;
+    barrier_var(place); /* the mask must come last: verifiers before Linux 6.10 know no bounds behind an exclusive or */
+    struct area *area = &space->areas[place & (AREAS - 1)];
     if (area->epoch == space->epoch && area->start <= address && address < area->end) {
         *out = *area;
         return true;
@@ -242,12 +244,15 @@ static __always_inline bool find_row(struct area *area, __u64 address, struct wp
 #pragma unroll
     for (__u32 width = WP_UNWIND_ROWS / 2; width; width /= 2) {
         __u32 index = position + width - 1;
+        barrier_var(index);
         __u32 start = page->rows[index & (WP_UNWIND_ROWS - 1)].start;
         position += width & mask_less(start, at + 1) & mask_less(index, page->count);
     }
     if (!position)
         return false;
-    *row = page->rows[(position - 1) & (WP_UNWIND_ROWS - 1)];
+    position--;
+    barrier_var(position);
+    *row = page->rows[position & (WP_UNWIND_ROWS - 1)];
     return true;
 }
 

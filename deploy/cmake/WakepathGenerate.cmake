@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# protobuf_c_library(NAME file.proto...): generated C as a static library; headers are included as "proto/x.pb-c.h".
+# protobuf_c_library(NAME file.proto...): generated C as a static library; headers are included as "FOLDER/x.pb-c.h".
 function(protobuf_c_library name)
   find_program(PROTOC_C protoc-c REQUIRED)
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   set(sources)
   foreach(file ${ARGN})
     get_filename_component(base ${file} NAME_WE)
-    set(out ${CMAKE_BINARY_DIR}/generated/proto/${base}.pb-c)
+    set(out ${CMAKE_BINARY_DIR}/generated/${folder}/${base}.pb-c)
     add_custom_command(OUTPUT ${out}.c ${out}.h
-      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/generated/proto
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/generated/${folder}
       COMMAND ${PROTOC_C} --c_out=${CMAKE_BINARY_DIR}/generated --proto_path=${CMAKE_SOURCE_DIR}
-              ${CMAKE_SOURCE_DIR}/proto/${file}
-      DEPENDS ${CMAKE_SOURCE_DIR}/proto/${file} VERBATIM)
+              ${CMAKE_CURRENT_SOURCE_DIR}/${file}
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${file} VERBATIM)
     list(APPEND sources ${out}.c ${out}.h)
   endforeach()
   add_library(${name} STATIC ${sources})

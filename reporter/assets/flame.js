@@ -73,7 +73,8 @@
       click: function (x, y) {
         var node = self.nodeAt(x, y);
         self.surface.canvas.focus({preventScroll: true});
-        if (node >= 0) self.zoomTo(node);
+        if (node > 0 && node === self.zoom && self.waitsOn(node)) self.follow(node);
+        else if (node >= 0) self.zoomTo(node);
       },
       drag: function (dx, dy) {
         self.surface.stage.scrollTop -= dy;
@@ -207,8 +208,9 @@
       rows.push([data.categories[row[0]] ? data.categories[row[0]][1] : 'other',
         units.duration(row[1])]);
     });
-    return {title: this.name(node), lines: frame ? [palette.WORDS[frame[0]] + (frame[2] ? ', ' + frame[2] : '')] : [],
-      rows: rows};
+    var lines = frame ? [palette.WORDS[frame[0]] + (frame[2] ? ', ' + frame[2] : '')] : [];
+    if (this.waitsOn(node)) lines.push('another control path: click twice to go there');
+    return {title: this.name(node), lines: lines, rows: rows};
   };
 
   Flame.prototype.hover = function (x, y, event) {
@@ -242,8 +244,34 @@
       });
       button.className = 'step';
     });
+    if (this.waitsOn(this.zoom)) {
+      this.trail.appendChild(document.createTextNode(' › '));
+      view.button(this.trail, 'its own flame', 'Go to the control path that was waited for', function () {
+        self.follow(self.zoom);
+      }).className = 'step follow';
+    }
     this.trail.appendChild(document.createTextNode('  ' + units.duration(total) + ', ' +
       units.share(total, this.whole.total[0]) + ' of everything'));
+  };
+
+  // The process at the base of the control path that "path:[name]" waits on, or ''.
+  Flame.prototype.waitsOn = function (node) {
+    var frame = node ? this.model.frames[this.model.frame[node]] : [0, ''];
+    return frame[0] === palette.STYLE.WAIT && frame[1].indexOf('path:') === 0 ? frame[1].slice(5) : '';
+  };
+
+  // To that path: it stands on the ground by itself. One that does not is found in what all of that process does.
+  Flame.prototype.follow = function (node) {
+    var model = this.whole, name = this.waitsOn(node);
+    for (var base = 1; base < model.count; base = model.end[base]) {
+      var frame = model.frames[model.frame[base]];
+      if (frame[0] === palette.STYLE.PROCESS && frame[1] === name) {
+        if (this.model !== model) this.setModel(model, '', null);
+        this.zoomTo(base);
+        return;
+      }
+    }
+    if (this.gather('process', name)) this.toHash();
   };
 
   Flame.prototype.reset = function () {
@@ -329,7 +357,8 @@
     else if (event.key === 'ArrowRight' && node && model.end[node] < model.end[model.parent[node]]) next = model.end[node];
     else if (event.key === 'ArrowLeft' && node) {
       for (var child = model.parent[node] + 1; child < node; child = model.end[child]) next = child;
-    } else if (event.key === 'Enter' || event.key === ' ') this.zoomTo(node);
+    } else if ((event.key === 'Enter' || event.key === ' ') && node === this.zoom && this.waitsOn(node)) this.follow(node);
+    else if (event.key === 'Enter' || event.key === ' ') this.zoomTo(node);
     else if (event.key === 'Escape' || event.key === 'Backspace') this.reset();
     else if (event.key === '/') this.box.focus();
     else if (!upwards && !downwards && event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;

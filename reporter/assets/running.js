@@ -69,7 +69,7 @@
         self.surface.canvas.focus({preventScroll: true});
         var row = self.rowAt(y);
         if (row && x < self.axis.gutter && row.comm)
-          window.location.href = 'flame.html#process=' + encodeURIComponent('[' + row.comm + ']');
+          wakepath.go('flame.html', 'process=' + encodeURIComponent('[' + row.comm + ']'));
       },
       drag: function (dx, dy) {
         self.surface.stage.scrollTop -= dy;

@@ -37,6 +37,11 @@
     // Called by a page's scripts once it stands as its reader shall see it.
     ready: function (what) {
       document.body.dataset.ready = what;
+      performance.mark('wakepath-ready');
+    },
+    // To another page of the same aggregate.
+    go: function (file, fragment) {
+      window.location.href = file + '#' + fragment;
     },
     isDark: isDark,
     toggleTheme: function () {

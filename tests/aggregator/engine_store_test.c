@@ -89,10 +89,12 @@ static int send_cut(struct place *place, uint32_t peer, uint8_t number, uint32_t
     return rc;
 }
 
-static void note(void *context, uint32_t peer, uint64_t seq)
+static void note(void *context, uint32_t peer, uint64_t seq, uint64_t taken)
 {
     struct place *place = context;
-    assert_true(seq > place->acked[peer]);
+    assert_true(seq >= place->acked[peer] && taken >= seq);
+    if (seq == place->acked[peer])
+        return; /* of what was taken in alone */
     place->acked[peer] = seq;
     place->acks++;
 }
@@ -314,10 +316,53 @@ static void one_host_has_its_share(void **state)
     assert_int_equal(place->acked[1], 3);
 }
 
+/* Two peers say one session's id: it is one session, at whoever said Hello last, and nothing of it counts twice. */
+static void one_id_is_one_session(void **state)
+{
+    struct place *place = *state;
+    uint32_t count = place->trace.whole.event_count;
+    struct wp_hello stranger = hello_of(1);
+    struct wp_welcome welcome;
+    struct wp_error err = {0};
+    assert_int_equal(say_hello(place, 1, 1), 1);
+    assert_int_equal(send_cut(place, 1, 1, 0, 100, 1), 0);
+    assert_int_equal(say_hello(place, 2, 1), 2);
+    assert_int_equal(send_cut(place, 1, 1, 100, 200, 2), -ENOTCONN); /* it is asked for Hello */
+    assert_int_equal(send_cut(place, 2, 1, 0, 100, 1), 0); /* again */
+    assert_int_equal(send_cut(place, 2, 1, 100, 200, 2), 0);
+    assert_int_equal(say_hello(place, 1, 1), 3);
+    stranger.host[0] = 77;
+    assert_int_equal(wp_engine_hello(place->engine, 3, &stranger, &welcome, &err), -EACCES);
+    assert_int_equal(send_cut(place, 1, 1, 200, count, 3), 0);
+    assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+    commit(place);
+    assert_int_equal(wp_engine_ended(place->engine), 1);
+    assert_int_equal(say_hello(place, 2, 1), 4);
+    wp_engine_destroy(place->engine);
+    struct wp_report *twice = stored(place);
+    assert_int_equal(wp_path_remove(place->root, NULL), 0);
+    place->acked[1] = 0;
+    open_engine(place);
+    say_hello(place, 1, 1);
+    send_all(place, 1, 1, 500);
+    wp_engine_destroy(place->engine);
+    struct wp_report *once = stored(place);
+    struct wp_buffer bytes[2] = {{0}, {0}};
+    assert_int_equal(wp_report_encode(twice, &bytes[0], NULL), 0);
+    assert_int_equal(wp_report_encode(once, &bytes[1], NULL), 0);
+    assert_int_equal(bytes[0].size, bytes[1].size);
+    assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].size);
+    wp_buffer_fini(&bytes[0]);
+    wp_buffer_fini(&bytes[1]);
+    wp_report_destroy(twice);
+    wp_report_destroy(once);
+    open_engine(place);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(whatever_the_batches), TEST(an_ended_session_is_known),
         TEST(acks_are_said_once), TEST(strangers_are_refused), TEST(ended_sessions_take_no_memory),
-        TEST(the_far_future_is_refused), TEST(one_host_has_its_share)};
+        TEST(the_far_future_is_refused), TEST(one_host_has_its_share), TEST(one_id_is_one_session)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,8 @@ struct machine {
     struct made_options options;
     uint64_t seed, now_ns;
     uint64_t loss_seed;       /* apart: what the machine does must not depend on what is lost */
-    uint32_t dropping;        /* left of a burst */
+    uint32_t dropping;        /* left of a burst, which began at loss_ns */
+    uint64_t loss_ns;
     struct actor actors[THREADS];
     uint32_t actor_count, next_tid, names;
     uint32_t running[CPUS];   /* actor, 0 idle */
@@ -135,9 +136,11 @@ static void happen(struct machine *m, struct wp_event event)
     event.time_ns = m->now_ns;
     bool is_first = made_random(&m->loss_seed) % 1000 < m->options.drop_per_mille;
     if ((is_first || m->dropping) && event.kind != WP_EVENT_STATE) {
+        if (!m->dropping)
+            m->loss_ns = m->now_ns;
         m->dropping = is_first ? m->options.drop_burst : m->dropping - 1;
-        if (made_random(&m->loss_seed) % 2) /* some losses are known to be losses */
-            b->drops[b->drop_count++] = (struct wp_drop){event.kind, event.cpu, 1, m->now_ns, m->now_ns};
+        if (made_random(&m->loss_seed) % 2) /* some losses are known to be losses, since the first of them in a burst */
+            b->drops[b->drop_count++] = (struct wp_drop){event.kind, event.cpu, 1, m->loss_ns, m->now_ns};
         return;
     }
     trace->use[b->event_count] = (struct made_use){b->string_count, b->thread_count, b->socket_count, b->frame_count,

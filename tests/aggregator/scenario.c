@@ -11,13 +11,16 @@
 #include <string.h>
 
 #define ROWS 4096u
-#define START_NS 1000000000u /* time 0 of a scenario */
+#define NAMES 64u
+#define TCP_ESTABLISHED 1 /* include/net/tcp_states.h */
+#define TCP_CLOSE 7
 
 struct parser {
     struct scenario *scenario;
+    struct scenario_host *host; /* whose section it is */
     struct wp_error *err;
-    char *names[64];            /* of threads, index = dictionary id */
-    char *socket_names[64];
+    char *names[NAMES];            /* of threads, index = dictionary id */
+    char *socket_names[NAMES];
     unsigned line;
 };
 
@@ -28,7 +31,7 @@ static int fail(struct parser *p, const char *what, const char *text)
 
 static uint32_t string_id(struct parser *p, const char *text, size_t size)
 {
-    struct wp_batch *b = &p->scenario->batch;
+    struct wp_batch *b = &p->host->batch;
     for (uint32_t i = 0; i < b->string_count; i++)
         if (b->strings[i].size == size && !memcmp(b->strings[i].data, text, size))
             return i + 1;
@@ -47,7 +50,7 @@ static uint32_t find_name(char *const *names, uint32_t count, const char *name)
 /* "a;b;k:c": user functions a, b, kernel function c, outermost first. */
 static uint32_t stack_id(struct parser *p, const char *text)
 {
-    struct wp_batch *b = &p->scenario->batch;
+    struct wp_batch *b = &p->host->batch;
     uint32_t parent = 0;
     while (*text) {
         size_t size = strcspn(text, ";");
@@ -75,8 +78,8 @@ static uint32_t stack_id(struct parser *p, const char *text)
 
 static int parse_thread(struct parser *p, char **words, int count)
 {
-    struct wp_batch *b = &p->scenario->batch;
-    if (count < 3)
+    struct wp_batch *b = &p->host->batch;
+    if (count < 3 || b->thread_count + 1 == NAMES)
         return fail(p, "thread NAME TID", words[0]);
     struct wp_thread_entry entry = {.tid = (uint32_t)atoi(words[2])};
     entry.pid = entry.tid;
@@ -101,27 +104,37 @@ static int parse_thread(struct parser *p, char **words, int count)
     return 0;
 }
 
-static int parse_end(struct parser *p, char *text, uint8_t *address, uint16_t *port)
+/* A.B.C.D:PORT or [IPV6]:PORT */
+static int parse_end(struct parser *p, char *text, uint8_t *family, uint8_t *address, uint16_t *port)
 {
     char *colon = strrchr(text, ':');
-    if (!colon)
+    if (!colon || colon == text)
         return fail(p, "not an address", text);
     *colon = 0;
     *port = (uint16_t)atoi(colon + 1);
-    return inet_pton(AF_INET, text, address) == 1 ? 0 : fail(p, "not an address", text);
+    *family = AF_INET;
+    if (*text == '[' && colon[-1] == ']') {
+        *family = AF_INET6;
+        colon[-1] = 0;
+        text++;
+    }
+    return inet_pton(*family, text, address) == 1 ? 0 : fail(p, "not an address", text);
 }
 
 static int parse_socket(struct parser *p, char **words, int count)
 {
-    struct wp_batch *b = &p->scenario->batch;
-    if (count < 4)
+    struct wp_batch *b = &p->host->batch;
+    uint8_t family = AF_INET;
+    if (count < 4 || b->socket_count + 1 == NAMES)
         return fail(p, "socket NAME LOCAL REMOTE", words[0]);
-    struct wp_socket_entry entry = {.family = AF_INET, .protocol = IPPROTO_TCP, .netns = 1};
+    struct wp_socket_entry entry = {.protocol = IPPROTO_TCP, .netns = 1};
     if (count > 4 && !strcmp(words[4], "udp"))
         entry.protocol = IPPROTO_UDP;
-    int rc = parse_end(p, words[2], entry.local, &entry.local_port);
+    int rc = parse_end(p, words[2], &entry.family, entry.local, &entry.local_port);
     if (!rc)
-        rc = parse_end(p, words[3], entry.remote, &entry.remote_port);
+        rc = parse_end(p, words[3], &family, entry.remote, &entry.remote_port);
+    if (!rc && family != entry.family)
+        rc = fail(p, "addresses of two families at socket", words[1]);
     if (rc)
         return rc;
     b->sockets[b->socket_count++] = entry;
@@ -131,13 +144,13 @@ static int parse_socket(struct parser *p, char **words, int count)
 
 static int thread_word(struct parser *p, const char *name, uint32_t *id)
 {
-    *id = find_name(p->names, p->scenario->batch.thread_count, name);
+    *id = find_name(p->names, p->host->batch.thread_count, name);
     return *id || !strcmp(name, "idle") ? 0 : fail(p, "no thread", name);
 }
 
 static int socket_word(struct parser *p, const char *name, uint32_t *id)
 {
-    *id = find_name(p->socket_names, p->scenario->batch.socket_count, name);
+    *id = find_name(p->socket_names, p->host->batch.socket_count, name);
     return *id ? 0 : fail(p, "no socket", name);
 }
 
@@ -235,6 +248,37 @@ static int parse_bytes(struct parser *p, char **w, int n, struct wp_event *e, ui
     return rc ? rc : socket_word(p, w[2], &e->d);
 }
 
+/* leave SOCKET END | arrive SOCKET END BYTES [datagram] */
+static int parse_packet(struct parser *p, char **w, int n, struct wp_event *e, uint8_t kind)
+{
+    e->kind = kind;
+    if (n < 3 + (kind == WP_EVENT_SOCK_ARRIVE))
+        return fail(p, "SOCKET END [BYTES] are needed after", w[0]);
+    e->a = strtoull(w[2], NULL, 0);
+    e->c = kind == WP_EVENT_SOCK_ARRIVE ? (uint32_t)atoi(w[3]) : 0;
+    if (n > 4 && !strcmp(w[4], "datagram"))
+        e->flags |= WP_SOCK_DATAGRAM;
+    return socket_word(p, w[1], &e->d);
+}
+
+/* established SOCKET OWN_ISN PEER_ISN | closed THREAD SOCKET */
+static int parse_socket_state(struct parser *p, char **w, int n, struct wp_event *e)
+{
+    bool is_established = *w[0] == 'e';
+    e->kind = WP_EVENT_SOCK_STATE;
+    if (n < 3 + is_established)
+        return fail(p, "SOCKET OWN_ISN PEER_ISN, or THREAD SOCKET, are needed after", w[0]);
+    if (is_established) {
+        e->c = TCP_ESTABLISHED;
+        e->a = (uint32_t)strtoul(w[2], NULL, 0) | strtoull(w[3], NULL, 0) << 32;
+        return socket_word(p, w[1], &e->d);
+    }
+    e->b = TCP_ESTABLISHED;
+    e->c = TCP_CLOSE;
+    int rc = thread_word(p, w[1], &e->thread);
+    return rc ? rc : socket_word(p, w[2], &e->d);
+}
+
 /* insert|issue|complete THREAD DEVICE KEY BYTES [write] */
 static int parse_block(struct parser *p, char **w, int n, struct wp_event *e, uint8_t kind)
 {
@@ -264,6 +308,12 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         return parse_bytes(p, w, n, e, WP_EVENT_SOCK_SEND);
     if (!strcmp(what, "recv"))
         return parse_bytes(p, w, n, e, WP_EVENT_SOCK_RECV);
+    if (!strcmp(what, "leave"))
+        return parse_packet(p, w, n, e, WP_EVENT_SOCK_LEAVE);
+    if (!strcmp(what, "arrive"))
+        return parse_packet(p, w, n, e, WP_EVENT_SOCK_ARRIVE);
+    if (!strcmp(what, "established") || !strcmp(what, "closed"))
+        return parse_socket_state(p, w, n, e);
     if (!strcmp(what, "insert"))
         return parse_block(p, w, n, e, WP_EVENT_BLOCK_INSERT);
     if (!strcmp(what, "issue"))
@@ -291,70 +341,113 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
     return fail(p, "unknown event", what);
 }
 
+/* --- sections --- */
+
+static void forget_names(struct parser *p)
+{
+    for (unsigned i = 0; i < NAMES; i++) {
+        free(p->names[i]);
+        free(p->socket_names[i]);
+        p->names[i] = p->socket_names[i] = NULL;
+    }
+}
+
+static int begin_host(struct parser *p, const char *name)
+{
+    if (p->scenario->host_count == SCENARIO_HOSTS)
+        return fail(p, "one host too many", name);
+    p->host = &p->scenario->hosts[p->scenario->host_count++];
+    p->host->name = strdup(name);
+    struct wp_batch *b = &p->host->batch;
+    *b = (struct wp_batch){.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1,
+        .first_frame = 1, .first_stack = 1, .is_last = true, .watermark_ns = SCENARIO_START_NS};
+    b->events = calloc(ROWS, sizeof(*b->events));
+    b->strings = calloc(ROWS, sizeof(*b->strings));
+    b->threads = calloc(NAMES, sizeof(*b->threads));
+    b->sockets = calloc(NAMES, sizeof(*b->sockets));
+    b->frames = calloc(ROWS, sizeof(*b->frames));
+    b->stacks = calloc(ROWS, sizeof(*b->stacks));
+    forget_names(p);
+    return 0;
+}
+
+/* host NAME [clock OFFSET_US]; before anything else it names the first one. */
+static int parse_host(struct parser *p, char **w, int n)
+{
+    const struct wp_batch *b = &p->host->batch;
+    bool is_first = p->scenario->host_count == 1 && !b->thread_count && !b->socket_count && !b->event_count;
+    if (n != 2 && (n != 4 || strcmp(w[2], "clock")))
+        return fail(p, "host NAME [clock OFFSET_US]", w[0]);
+    int rc = is_first ? 0 : begin_host(p, w[1]);
+    if (is_first) {
+        free(p->host->name);
+        p->host->name = strdup(w[1]);
+    }
+    if (!rc && n == 4)
+        p->host->offset_ns = (int64_t)(strtod(w[3], NULL) * 1000);
+    return rc;
+}
+
 static int parse_line(struct parser *p, char *line)
 {
     char *words[16], *save = NULL;
     int count = 0;
-    struct wp_batch *b = &p->scenario->batch;
     for (char *word = strtok_r(line, " \t", &save); word && count < 16 && *word != '#'; word = strtok_r(NULL, " \t", &save))
         words[count++] = word;
     if (!count)
         return 0;
+    if (!strcmp(words[0], "host"))
+        return parse_host(p, words, count);
     if (!strcmp(words[0], "thread"))
         return parse_thread(p, words, count);
     if (!strcmp(words[0], "socket"))
         return parse_socket(p, words, count);
+    struct wp_batch *b = &p->host->batch;
     if (count < 2 || b->event_count == ROWS)
         return fail(p, "not a line of a scenario", words[0]);
+    if (!strcmp(words[0], "probe")) {
+        p->host->probe_ns = (uint64_t)(strtod(words[1], NULL) * 1000);
+        return 0;
+    }
     char *end;
     double us = strtod(words[0], &end);
-    if (*end)
+    if (*end || us < 0)
         return fail(p, "not a time in microseconds", words[0]);
     struct wp_event *e = &b->events[b->event_count++];
-    *e = (struct wp_event){.time_ns = START_NS + (uint64_t)(us * 1000 + 0.5)};
+    *e = (struct wp_event){.time_ns = SCENARIO_START_NS + (uint64_t)(us * 1000 + 0.5)};
     return parse_event(p, words + 1, count - 1, e);
 }
 
 int scenario_parse(struct scenario *scenario, const char *text, struct wp_error *err)
 {
     struct parser p = {.scenario = scenario, .err = err};
-    struct wp_batch *b = &scenario->batch;
     *scenario = (struct scenario){0};
-    *b = (struct wp_batch){.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1,
-        .first_frame = 1, .first_stack = 1, .is_last = true, .watermark_ns = START_NS};
-    b->events = calloc(ROWS, sizeof(*b->events));
-    b->strings = calloc(ROWS, sizeof(*b->strings));
-    b->threads = calloc(64, sizeof(*b->threads));
-    b->sockets = calloc(64, sizeof(*b->sockets));
-    b->frames = calloc(ROWS, sizeof(*b->frames));
-    b->stacks = calloc(ROWS, sizeof(*b->stacks));
-    int rc = 0;
     const char *below = strstr(text, "\n--\n");
     scenario->expected = strdup(below ? below + 4 : "");
-    char *copy = strndup(text, below ? (size_t)(below - text) + 1 : strlen(text)), *save = NULL, *at = copy;
+    char *copy = strndup(text, below ? (size_t)(below - text) + 1 : strlen(text)), *at = copy;
+    int rc = begin_host(&p, "h1");
     for (char *line = strsep(&at, "\n"); line && !rc; line = strsep(&at, "\n")) {
         p.line++;
         rc = parse_line(&p, line);
     }
-    (void)save;
     free(copy);
-    for (int i = 0; i < 64; i++) {
-        free(p.names[i]);
-        free(p.socket_names[i]);
-    }
+    forget_names(&p);
     return rc;
 }
 
 void scenario_fini(struct scenario *scenario)
 {
-    struct wp_batch *b = &scenario->batch;
-    for (uint32_t i = 0; i < b->string_count; i++)
-        free((char *)b->strings[i].data);
-    free(b->events);
-    free(b->strings);
-    free(b->threads);
-    free(b->sockets);
-    free(b->frames);
-    free(b->stacks);
+    for (unsigned i = 0; i < scenario->host_count; i++) {
+        struct wp_batch *b = &scenario->hosts[i].batch;
+        for (uint32_t j = 0; j < b->string_count; j++)
+            free((char *)(uintptr_t)b->strings[j].data);
+        free(b->events);
+        free(b->strings);
+        free(b->threads);
+        free(b->sockets);
+        free(b->frames);
+        free(b->stacks);
+        free(scenario->hosts[i].name);
+    }
     free(scenario->expected);
 }

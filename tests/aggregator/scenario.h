@@ -3,12 +3,23 @@
 #define WP_TESTS_SCENARIO_H
 /*
  * A scenario: events in, pieces out, as text that a person can read and add to (tests/aggregator/README.md has the
- * format). Parsing builds one batch; its arrays are owned by the scenario.
+ * format). Parsing builds one batch a host; their arrays are owned by the scenario.
  */
 #include "proto/batch.h"
 
-struct scenario {
+#define SCENARIO_HOSTS 8u
+#define SCENARIO_START_NS 1000000000u /* time 0 of a scenario */
+
+struct scenario_host {
+    char *name;           /* owned */
+    int64_t offset_ns;    /* its clock - the aggregator's */
+    uint64_t probe_ns;    /* a time probe takes so long each way; 0: its clock is never asked */
     struct wp_batch batch;
+};
+
+struct scenario {
+    struct scenario_host hosts[SCENARIO_HOSTS]; /* [0] is the one that is asked about */
+    unsigned host_count;
     char *expected; /* what stands below the line "--", owned */
 };
 

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * scenario_run FILE...: runs each scenario through a session and holds what comes out against what stands below its "--".
+ * scenario_run FILE...: runs each scenario through a session a host and holds what comes out against what stands below its
+ * "--".
  * Prints the difference and exits 1 when one differs; --print shows what comes out.
  */
 #include "aggregator/host_session.h"
 #include "common/path.h"
 #include "tests/aggregator/scenario.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define PROBES_NS 250000000u
 
 static void put_stack(const struct wp_report *report, uint32_t node, struct wp_buffer *out)
 {
@@ -26,51 +30,149 @@ static int compare_lines(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* "total N", "wall N", "unsure N" when there is some, then "STACK CATEGORY US" sorted; times in microseconds. */
-static char *describe(const struct wp_report *report)
+/* "edge FROM TO messages N transit US bound US", sorted; of the clocks no more is known than microseconds. */
+static void describe_edges(const struct wp_report *report, struct wp_buffer *out)
 {
     uint32_t count;
+    const struct wp_report_edge *edges = wp_report_edges(report, &count);
+    char **lines = calloc(count + 1, sizeof(*lines));
+    for (uint32_t i = 0; i < count; i++) {
+        struct wp_buffer line = {0};
+        wp_buffer_printf(&line, "edge %s %s messages %llu transit %.0f bound %.0f", wp_report_text(report, edges[i].from),
+            wp_report_text(report, edges[i].to), (unsigned long long)edges[i].messages, (double)edges[i].transit_ns / 1000,
+            (double)edges[i].bound_max_ns / 1000);
+        lines[i] = (char *)line.data;
+    }
+    qsort(lines, count, sizeof(*lines), compare_lines);
+    for (uint32_t i = 0; i < count; i++) {
+        wp_buffer_printf(out, "%s\n", lines[i]);
+        free(lines[i]);
+    }
+    free(lines);
+}
+
+/* Of several hosts to the microsecond: that much the clocks' model rounds. */
+static void put_us(struct wp_buffer *out, uint64_t ns, bool is_exact)
+{
+    if (is_exact)
+        wp_buffer_printf(out, "%g", (double)ns / 1000);
+    else
+        wp_buffer_printf(out, "%llu", (unsigned long long)(ns + 500) / 1000);
+}
+
+/* "total N", "wall N", "unsure N" when there is some, then "STACK CATEGORY US" sorted, then the edges; times in
+ * microseconds. */
+static char *describe(const struct wp_report *report, bool is_exact)
+{
+    uint32_t count, used = 0;
     const struct wp_cell *cells = wp_report_cells(report, &count);
     char **lines = calloc(count + 1, sizeof(*lines));
     struct wp_buffer out = {0};
     uint64_t sum = 0;
     for (uint32_t i = 0; i < count; i++) {
         struct wp_buffer line = {0};
-        put_stack(report, cells[i].node, &line);
-        wp_buffer_printf(&line, " %s %g", wp_category_key((enum wp_category)cells[i].category), (double)cells[i].ns / 1000);
-        lines[i] = (char *)line.data;
         sum += cells[i].ns;
+        if (!is_exact && cells[i].ns < 500)
+            continue;
+        put_stack(report, cells[i].node, &line);
+        wp_buffer_printf(&line, " %s ", wp_category_key((enum wp_category)cells[i].category));
+        put_us(&line, cells[i].ns, is_exact);
+        lines[used++] = (char *)line.data;
     }
-    qsort(lines, count, sizeof(*lines), compare_lines);
+    qsort(lines, used, sizeof(*lines), compare_lines);
     wp_buffer_printf(&out, "total %g\nwall %g\n", (double)wp_report_total(report) / 1000, (double)wp_report_wall(report) / 1000);
     if (sum != wp_report_total(report))
         wp_buffer_printf(&out, "CATEGORIES SUM TO %g\n", (double)sum / 1000);
     if (wp_report_uncertain_ns(report))
         wp_buffer_printf(&out, "uncertain %g\n", (double)wp_report_uncertain_ns(report) / 1000);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < used; i++) {
         wp_buffer_printf(&out, "%s\n", lines[i]);
         free(lines[i]);
     }
     free(lines);
+    describe_edges(report, &out);
     return (char *)out.data;
+}
+
+/* --- hosts --- */
+
+struct stage {
+    struct wp_aggregate_rule rule;
+    struct wp_host_session_options options;
+    struct wp_fleet *fleet;
+    struct wp_host_session *sessions[SCENARIO_HOSTS];
+};
+
+static int set_up(struct stage *stage, const struct scenario *scenario, struct wp_error *err)
+{
+    *stage = (struct stage){.rule = {.name = "main"}};
+    stage->options = (struct wp_host_session_options){.rules = &stage->rule, .rule_count = 1, .epoch_ns = 1000000000,
+        .lateness_ns = 2000000000, .history_ns = 10000000000};
+    int rc = wp_fleet_create(&stage->fleet);
+    if (rc)
+        return wp_error_set(err, rc, "out of memory");
+    stage->options.fleet = stage->fleet;
+    stage->fleet->expected = scenario->host_count;
+    rc = wp_selector_parse(&stage->rule.selector, "command", err);
+    for (unsigned i = 0; i < scenario->host_count && !rc; i++) {
+        struct wp_hello hello = {.hostname = scenario->hosts[i].name, .release = (char *)(uintptr_t)"v1"};
+        rc = wp_host_session_create(&stage->sessions[i], &hello, "v1", &stage->options, NULL, err);
+    }
+    return rc;
+}
+
+static void tear_down(struct stage *stage)
+{
+    for (unsigned i = 0; i < SCENARIO_HOSTS; i++)
+        wp_host_session_destroy(stage->sessions[i]);
+    wp_fleet_destroy(stage->fleet);
+    wp_selector_fini(&stage->rule.selector);
+}
+
+/* Asks the clock of the host from a second before the first event to a second after the last one. */
+static void probe(struct stage *stage, const struct scenario *scenario, unsigned i, uint64_t end_ns)
+{
+    const struct scenario_host *host = &scenario->hosts[i];
+    uint32_t clock = stage->fleet->hosts[stage->sessions[i]->home].clock, reference = stage->fleet->reference;
+    for (uint64_t at_ns = 0; host->probe_ns && at_ns < end_ns; at_ns += PROBES_NS) {
+        uint64_t there_ns = (uint64_t)((int64_t)(at_ns + host->probe_ns) + host->offset_ns);
+        wp_clocks_message(stage->fleet->clocks, reference, at_ns, clock, there_ns);
+        wp_clocks_message(stage->fleet->clocks, clock, there_ns, reference, at_ns + 2 * host->probe_ns);
+    }
+}
+
+static uint64_t end_of(const struct scenario *scenario)
+{
+    uint64_t end_ns = 0;
+    for (unsigned i = 0; i < scenario->host_count; i++) {
+        const struct wp_batch *batch = &scenario->hosts[i].batch;
+        int64_t last_ns = batch->event_count ? (int64_t)batch->events[batch->event_count - 1].time_ns : 0;
+        last_ns -= scenario->hosts[i].offset_ns;
+        if (last_ns > (int64_t)end_ns)
+            end_ns = (uint64_t)last_ns;
+    }
+    return end_ns;
 }
 
 static char *run(struct scenario *scenario, struct wp_error *err)
 {
-    struct wp_aggregate_rule rule = {.name = "main"};
-    struct wp_host_session_options options = {.rules = &rule, .rule_count = 1, .epoch_ns = 1000000000, .lateness_ns = 2000000000,
-        .history_ns = 10000000000};
-    struct wp_hello hello = {.hostname = (char *)"h1", .release = (char *)"v1"};
-    struct wp_host_session *session;
-    if (wp_selector_parse(&rule.selector, "command", err) || wp_host_session_create(&session, &hello, "v1", &options, NULL, err))
-        return NULL;
+    struct stage stage;
     char *text = NULL;
-    if (!wp_host_session_take(session, &scenario->batch, err)) {
-        wp_host_session_close(session);
-        text = describe(session->aggregates[0]->report);
+    int rc = set_up(&stage, scenario, err);
+    for (unsigned i = 0; i < scenario->host_count && !rc; i++)
+        probe(&stage, scenario, i, end_of(scenario) + 1000000000);
+    for (unsigned i = 0; i < scenario->host_count && !rc; i++)
+        rc = wp_host_session_take(stage.sessions[i], &scenario->hosts[i].batch, err);
+    for (unsigned i = 0; i < scenario->host_count && !rc; i++)
+        wp_host_session_close(stage.sessions[i]);
+    if (!rc) {
+        wp_host_session_resolve(stage.sessions[0]); /* it may have waited for those that were closed after it */
+        if (!stage.sessions[0]->is_ended)
+            wp_error_set(err, -EBUSY, "the first host still waits for others");
+        else
+            text = describe(stage.sessions[0]->aggregates[0]->report, scenario->host_count == 1);
     }
-    wp_host_session_destroy(session);
-    wp_selector_fini(&rule.selector);
+    tear_down(&stage);
     return text;
 }
 

@@ -1,37 +1,84 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""memory.py BIN_DIR CAPTURE [SELECTOR]: replays a capture as fast as it is taken and prints the aggregator's memory as JSON: the
-highest resident set in each tenth of the replay, and the two halves' ratio (1 is flat)."""
-import json, os, subprocess, sys, tempfile, threading, time
+"""memory.py [--seconds N] [--aggregate NAME=SELECTOR]... BIN_DIR CAPTURE: replays a capture as fast as it is taken, with
+--seconds made longer on the way (bench_stretch), and prints the aggregator's memory as JSON: the resident set at 10, 50 and 100 %
+of the replay, the highest in each tenth of it, and the two halves' ratio (1 is flat)."""
+import argparse
+import json
+import os
+import subprocess
+import tempfile
+import threading
+import time
+
+
+def resident_mb(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6  # 0 once it has ended
+
+
+def start_aggregator(given, folder):
+    ready, word = os.pipe()
+    aggregates = [text for one in given.aggregate or ["main=comm=bench_pace"] for text in ("--aggregate", one)]
+    aggregator = subprocess.Popen([f"{given.bin}/wakepath-aggregator", "--bind", f"ipc://{folder}/s", "--store", f"{folder}/store",
+                                   "--release", "bench", *aggregates, "--exit-after-sessions", "1", "--log-level", "error",
+                                   "--ready-fd", str(word)], pass_fds=[word])
+    os.close(word)
+    if not os.read(ready, 16):
+        raise RuntimeError("the aggregator did not start")
+    os.close(ready)
+    return aggregator
+
+
+def replay(given, folder):
+    """The collector's statistics."""
+    stretch = None
+    if given.seconds:
+        stretch = subprocess.Popen([f"{given.bin}/bench_stretch", given.capture, str(given.seconds)], stdout=subprocess.PIPE)
+    source = "-" if stretch else given.capture
+    text = subprocess.run([f"{given.bin}/wakepath-collector", "--source", f"capture:{source}", "--connect", f"ipc://{folder}/s",
+                           "--stats", "--log-level", "error"], stdin=stretch.stdout if stretch else None, stdout=subprocess.PIPE,
+                          text=True, check=True).stdout
+    if stretch and stretch.wait():
+        raise RuntimeError("the capture could not be stretched")
+    return json.loads(text)
 
 
 def main():
-    folder_bin, capture = sys.argv[1:3]
-    selector = sys.argv[3] if len(sys.argv) > 3 else "comm=bench_pace"
-    with tempfile.TemporaryDirectory() as folder:
-        ready, word = os.pipe()
-        aggregator = subprocess.Popen([f"{folder_bin}/wakepath-aggregator", "--bind", f"ipc://{folder}/s", "--store", f"{folder}/store",
-                                       "--release", "bench", "--aggregate", f"main={selector}", "--exit-after-sessions", "1",
-                                       "--log-level", "error", "--ready-fd", str(word)], pass_fds=[word])
-        os.close(word)
-        os.read(ready, 16)
+    parser = argparse.ArgumentParser(description="The aggregator's memory along a replay, as JSON.")
+    parser.add_argument("bin", help="folder of the built programs")
+    parser.add_argument("capture")
+    parser.add_argument("--seconds", type=int, help="make the capture that long")
+    parser.add_argument("--aggregate", action="append", help="NAME=SELECTOR, may be repeated (default: main=comm=bench_pace)")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="wakepath-bench-", dir="/var/tmp") as folder:
+        aggregator = start_aggregator(given, folder)
         sizes, over = [], threading.Event()
 
         def look():
             while not over.wait(0.1):
-                with open(f"/proc/{aggregator.pid}/statm", encoding="ascii") as file:
-                    sizes.append(int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6)
+                sizes.append(resident_mb(aggregator.pid))
+
         thread = threading.Thread(target=look)
         thread.start()
         start = time.monotonic()
-        text = subprocess.run([f"{folder_bin}/wakepath-collector", "--source", f"capture:{capture}", "--connect", f"ipc://{folder}/s",
-                               "--stats", "--log-level", "error"], capture_output=True, text=True, check=True).stdout
-        over.set()
-        thread.join()
+        try:
+            stats = replay(given, folder)
+        finally:
+            over.set()
+            thread.join()
+            if aggregator.poll() is None and "stats" not in locals():
+                aggregator.terminate()
+        elapsed = time.monotonic() - start
         aggregator.wait()
-        tenths = [round(max(sizes[len(sizes) * i // 10:len(sizes) * (i + 1) // 10] or [0]), 1) for i in range(10)]
-        print(json.dumps({"events": json.loads(text)["events"], "seconds": round(time.monotonic() - start, 1), "rss_mb": tenths,
-                          "second_half_to_first": round(max(tenths[5:]) / (max(tenths[1:5]) or 1), 3)}))
+    sizes = [size for size in sizes if size]
+    if len(sizes) < 10:
+        raise SystemExit("memory: too short a replay to say anything")
+    tenths = [round(max(sizes[len(sizes) * i // 10:len(sizes) * (i + 1) // 10]), 1) for i in range(10)]
+    at = {f"at_{percent}_percent": round(sizes[(len(sizes) - 1) * percent // 100], 1) for percent in (10, 50, 100)}
+    print(json.dumps({"unit": "MB resident", "seconds_recorded": given.seconds, "events": stats["events"],
+                      "events_per_s": round(stats["events"] / elapsed), "seconds": round(elapsed, 1), **at, "tenths": tenths,
+                      "second_half_to_first": round(max(tenths[5:]) / max(tenths[1:5]), 3)}))
 
 
 if __name__ == "__main__":

@@ -100,7 +100,7 @@ class Delivery(unittest.TestCase):
         return os.path.join(self.folder, f"{name}.store")
 
     def aggregator(self, name, sessions=1000):
-        self.aggregators[name] = self.start(program("wakepath-aggregator"), "--bind", self.endpoint(name), "--store", self.store(name),
+        self.aggregators[name] = self.start(program("wakepath-aggregator"), "--bind", self.endpoint(name), "--store", self.store(name), "--no-resume",
                                             "--release", "r", "--aggregate", "main=comm=spoolwork", "--epoch", "100", "--lateness", "100", "--exit-after-sessions", str(sessions))
         return self.aggregators[name]
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* facts_dump SECONDS: what the live source says, one JSON object a line; "ready" on stderr when it is attached. */
+/* facts_dump SECONDS [RING-BYTES [LEFT-OUT]]: what the live source says, one JSON object a line; "ready" on stderr when it is attached. */
 #include "collector/source_bpf.h"
 
 #include <inttypes.h>
@@ -78,12 +78,13 @@ int main(int argc, char **argv)
 {
     struct wp_source *source;
     struct wp_error err = {0};
-    struct wp_logger logger = {"facts_dump", WP_LOG_WARN, 2};
+    struct wp_logger logger = {"facts_dump", argc > 3 ? WP_LOG_ERROR : WP_LOG_WARN, 2};
     struct wp_source_bpf_options options = {.frequency_hz = 199, .wants_cmdline = true,
-        .ring_bytes = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0};
+        .ring_bytes = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0,
+        .left_out = argc > 3 ? argv[3] : NULL};
     struct wp_sink sink = {on_fact, on_drops, on_watermark, on_mapped, NULL};
     if (argc < 2 || wp_source_bpf_create(&source, &options, &logger, &err)) {
-        fprintf(stderr, "%s\n", argc < 2 ? "usage: facts_dump SECONDS [RING-BYTES]" : err.text);
+        fprintf(stderr, "%s\n", argc < 2 ? "usage: facts_dump SECONDS [RING-BYTES [LEFT-OUT]]" : err.text);
         return 1;
     }
     fputs("ready\n", stderr);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the live source says of workloads whose truth is known: live_facts_test.py FACTS_DUMP FOLDER."""
+"""What the live source says of workloads whose truth is known: live_facts_test.py FACTS_DUMP FOLDER [NAME...].
+LEFT_OUT in the environment names programs that are done without, as on a kernel that does not have them."""
 import ctypes, json, mmap, os, select, signal, socket, subprocess, sys, threading, time, unittest
 
 DUMP, FOLDER = sys.argv[1], sys.argv[2]
@@ -10,7 +11,8 @@ RUNNING, INTERRUPTIBLE, UNINTERRUPTIBLE, DEAD = 0, 1, 2, 5
 
 def record(work, seconds=1.0, ring=None, is_held=False):
     """Runs work() under the source (its reader held still meanwhile); its result and the facts as they came."""
-    dump = subprocess.Popen([DUMP, str(seconds)] + ([str(ring)] if ring else []), stdout=subprocess.PIPE,
+    left_out = [os.environ["LEFT_OUT"]] if "LEFT_OUT" in os.environ else []
+    dump = subprocess.Popen([DUMP, str(seconds)] + ([str(ring or 0)] if ring or left_out else []) + left_out, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
     lines = []
     reader = threading.Thread(target=lambda: lines.extend(dump.stdout))
@@ -135,6 +137,28 @@ class Facts(unittest.TestCase):
         self.assertEqual(begun[client] >> 32, begun[server] & 0xffffffff, "both ends know both first numbers")
         self.assertEqual(begun[client] & 0xffffffff, begun[server] >> 32)
         self.assertEqual((begun[client] + 1 + 5) & 0xffffffff, sends[0]["a"])
+
+    def test_sendfile(self):
+        def work():
+            path = os.path.join(FOLDER, "live_facts.txt")
+            with open(path, "wb") as file:
+                file.write(b"z" * 30000)
+            near, far = socket.create_server(("127.0.0.1", 0)), socket.socket()
+            far.connect(near.getsockname())
+            peer, _ = near.accept()
+            with open(path, "rb") as file:
+                sent = os.sendfile(peer.fileno(), file.fileno(), 0, 30000)
+            got = 0
+            while got < sent:
+                got += len(far.recv(65536))
+            os.unlink(path)
+            return threading.get_native_id(), near.getsockname()[1], sent
+        (tid, port, sent), facts = record(work, 0.5)
+        server = [f["key"] for f in of(facts, "socket", protocol=6, local=port) if f["remote"]]
+        sends = [f for f in of(facts, "sock_send", tid=tid) if f["key"] in server]
+        self.assertEqual(sum(f["c"] for f in sends), sent)
+        arrived = [f for f in of(facts, "sock_arrive") if f["a"] == sends[-1]["a"]]
+        self.assertGreaterEqual(len(arrived), 1, "its last byte arrived where it was sent to")
 
     def test_udp(self):
         def work():
@@ -271,4 +295,4 @@ class Facts(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2, warnings="ignore")
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2, warnings="ignore")

@@ -41,6 +41,12 @@ static void terms(void **state)
     assert_false(matches("cgroup=/system", &nginx));
     assert_true(matches("unit=nginx.service", &nginx));
     assert_false(matches("unit=ginx.service", &nginx));
+    struct wp_selector_subject shop = {.comm = "shop", .exe = "", .cgroup = "/kubepods/burstable/pod0a1b2c3d-1111-2222-3333-"
+        "444455556666/3f4e8d1c2b5a69788796a5b4c3d2e1f00123456789abcdef0123456789abcdef"};
+    assert_true(matches("container=3f4e8d1c2b5a", &shop));
+    assert_false(matches("container=3f4e8d1c2b5b", &shop));
+    assert_true(matches("pod=0a1b2c3d-1111-2222-3333-444455556666,comm=shop", &shop));
+    assert_false(matches("pod=0a1b2c3d-1111-2222-3333-444455556666", &nginx));
     assert_true(matches("cmdline~worker [0-9]+", &nginx));
     assert_false(matches("cmdline~master", &nginx));
     assert_true(matches("comm=nginx,pid=77", &nginx));

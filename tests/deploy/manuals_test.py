@@ -11,6 +11,7 @@ import unittest
 
 BIN, MADE, SOURCE = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
 PAGES = {"wakepath": "wakepath.1", "wakepath record": "wakepath-record.1", "wakepath-collector": "wakepath-collector.8",
+         "wakepath query": "wakepath-reporter.1",
          "wakepath-aggregator": "wakepath-aggregator.8", "wakepath-reporter": "wakepath-reporter.1",
          "wakepath-store": "wakepath-store.1"}
 
@@ -88,7 +89,7 @@ class ManualsTest(unittest.TestCase):
 
     def test_every_command_is_in_its_page(self):
         text = run("man", "-P", "cat", "-l", os.path.join(MADE, "man/wakepath.1")).stdout
-        for command in ("record", "collector", "aggregator", "reporter", "store"):
+        for command in ("record", "collector", "aggregator", "reporter", "query", "store"):
             self.assertRegex(text, rf"(?m)^ +{command}$")
 
     def test_a_page_that_asks_for_nothing_known_fails(self):

@@ -66,15 +66,16 @@ class FleetTest(unittest.TestCase):
         fleet.collectors = [fleet.collect(host, *(["--test-clock", fleet.clocks[host]] if host in fleet.clocks else []))
                             for host in fleet.hosts]
 
-    def finish(self, fleet):
+    def finish(self, fleet, reads=True):
         time.sleep(0.5)
         self.assertEqual(set(stop([c for c in fleet.collectors if c.poll() is None])), {0})
         fleet.aggregator.terminate()
         self.assertEqual(fleet.aggregator.wait(timeout=60), 0)
-        return fleet.report("web")
+        return fleet.report("web") if reads else None
 
-    def blamed(self, what, report, parts, expected, tolerance=0.05, without=()):
-        found = time_in(report, *parts, without=without)
+    def blamed(self, what, report, parts, expected, tolerance=0.05, without=(), measured=False):
+        """A busy machine lets all wait for a processor: that is in what was measured, not in what a sleep is meant to last."""
+        found = time_in(report, *parts, without=without if measured else [*without, "sched:"])
         self.assertAlmostEqual(found, expected, delta=expected * tolerance + 0.01,
                                msg="%s: %.4f s found, %.4f s it was\n%s" % (what, found, expected, outline(report)))
 
@@ -90,13 +91,13 @@ class FleetTest(unittest.TestCase):
         report = self.finish(fleet)
         self.blamed("the sleep two hosts away", report,
                     ("[web]", "tcp:", "[api]@h2", "tcp:", "[db]@h3", "sleep:clock_nanosleep"), 200 * 0.00308)
-        self.blamed("the work of the next host", report, ("[web]", "[api]@h2"), sum(took), 0.15)
+        self.blamed("the work of the next host", report, ("[web]", "[api]@h2"), sum(took), 0.15, measured=True)
         edges = self.edges(report)
         self.assertGreaterEqual(edges["h2", "h1"]["messages"], 195)
         self.assertGreaterEqual(edges["h3", "h2"]["messages"], 195)
         for edge in edges.values():
-            self.assertLess(edge["clock_bound_ns"], 1_000_000)
-            self.assertLess(edge["transit_ns"], 1_000_000)
+            self.assertLess(edge["clock_bound_ns"], 20_000_000, "at worst: of the first messages, by time probes alone")
+            self.assertLess(edge["transit_ns"], 500_000)
         self.assertLess(report["categories"]["remote_not_traced"], 0.01 * report["total_ns"])
         self.assertLess(report["categories"]["unaccounted"], 0.02 * report["total_ns"])
 
@@ -153,6 +154,21 @@ class FleetTest(unittest.TestCase):
         self.blamed("the host that stayed", report, ("[web]", "[api]@h2", "sleep:clock_nanosleep"), 500 * 0.00208, 0.08,
                     without=["[db]@h3"])
         self.assertGreater(time_in(report, "[api]@h2", "(not told in time)"), 0.2, "what the other one did is not known")
+
+    def test_releases_of_processes(self):
+        fleet = self.fleet("h1", "h2", options=["--aggregate", "api=comm=api", "--release-rule", "ruled=comm=other"])
+        tier(fleet, "h2", "api", "--sleep", "2000")
+        self.record(fleet)
+        for name, release in (("web", "v7.1"), ("other", None)):
+            child = fleet.run("h1", TIER, "--name", "web" if release else name, "--requests", "50", "--next",
+                              fleet.address("h2") + ":7000", env={**os.environ, **({"WAKEPATH_RELEASE": release} if release else {})})
+            self.assertEqual(child.stdout.readline(), "connected\n")
+            go(child)
+        self.finish(fleet, reads=False)
+        report = fleet.report("web", "v7.1")
+        self.blamed("filed under the release that the process says", report, ("[web]", "[api]@h2", "sleep:clock_nanosleep"),
+                    50 * 0.00208, 0.1)
+        self.assertEqual(fleet.report("api")["release"], "unversioned")
 
     def test_large_answers(self):
         fleet = self.fleet("h1", "h2", clocks=ABSURD)

@@ -101,6 +101,9 @@ static void refusals(void **state)
     REFUSED(o.object.path = 2);
     REFUSED(o.frame.object = 2);
     REFUSED(o.frame.function = 2);
+    REFUSED(o.frame.file = 2);
+    REFUSED(o.frame.inlined = 1); /* itself */
+    REFUSED(o.frame.inlined = 2); /* nobody */
     REFUSED(o.stack.parent = 1);
     REFUSED(o.stack.parent = 7);
     REFUSED(o.stack.frame = 0);

@@ -135,7 +135,8 @@ static void make_stacks(struct made *made)
     b->frames = calloc(b->frame_count + 1, sizeof(*b->frames));
     for (uint32_t i = 0; i < b->frame_count; i++)
         b->frames[i] = (struct wp_frame_entry){below(made, made->objects + 1), below(made, made->strings + 1),
-            odd(made, UINT64_MAX), below(made, 2)};
+            odd(made, UINT64_MAX), below(made, 2), .file = below(made, made->strings + 1), .line = below(made, 3),
+            .inlined = i + 1 < b->frame_count ? below(made, 2) * (b->first_frame + i + 1) : 0};
     made->frames += b->frame_count;
     b->first_stack = made->stacks + 1;
     b->stack_count = made->frames ? below(made, 40) : 0;

@@ -75,7 +75,7 @@ static void refusals(void **state)
     hello.wire_major = 2;
     assert_int_equal(decode(&hello, &err), -EPROTONOSUPPORT);
     assert_non_null(strstr(err.text, "2.3"));
-    assert_non_null(strstr(err.text, "1.0"));
+    assert_non_null(strstr(err.text, "1.1"));
     char longest[400];
     memset(longest, 'a', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = 0;

@@ -92,6 +92,30 @@ static void hostile_names_are_harmless(void **state)
         }
 }
 
+static void json_strings_lose_nothing(void **state)
+{
+    (void)state;
+    struct wp_buffer out = {0};
+    wp_escape_json(&out, "a\"\\\n\x1b\x7f<\xe2\x80\xa8\xc2\x85\xe2\x80\xae\xff");
+    assert_string_equal((char *)out.data, "\"a\\\"\\\\\\u000a\\u001b\\u007f<\\u2028\\u0085\xe2\x80\xae\xef\xbf\xbd\"");
+    wp_buffer_fini(&out);
+}
+
+static void csv_fields_stay_in_their_place(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {{"plain", "plain"}, {"", ""}, {"a,b", "\"a,b\""}, {"a\"b", "\"a\"\"b\""},
+        {"two\r\nlines", "two\xe2\x90\x8d\xe2\x90\x8alines"}, {"=1+1", "'=1+1"}, {"-bash", "'-bash"}, {"@x,y", "\"'@x,y\""},
+        {"+", "'+"}, {"\tx", "\xe2\x90\x89x"}, {"a=b", "a=b"}};
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+        struct wp_buffer out = {0};
+        wp_buffer_puts(&out, "");
+        wp_escape_csv(&out, pairs[i][0]);
+        assert_string_equal((char *)out.data, pairs[i][1]);
+        wp_buffer_fini(&out);
+    }
+}
+
 static void clipping_stays_between_characters(void **state)
 {
     (void)state;
@@ -138,6 +162,8 @@ int main(void)
         cmocka_unit_test(urls_keep_only_plain_bytes),
         cmocka_unit_test(folded_frames_keep_their_line),
         cmocka_unit_test(hostile_names_are_harmless),
+        cmocka_unit_test(json_strings_lose_nothing),
+        cmocka_unit_test(csv_fields_stay_in_their_place),
         cmocka_unit_test(clipping_stays_between_characters),
         cmocka_unit_test(numbers_read_well),
     };

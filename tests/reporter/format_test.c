@@ -10,11 +10,19 @@
 #include "reporter/format_folded.h"
 #include "reporter/format_html.h"
 #include "reporter/format_json.h"
+#include "reporter/format_perfetto.h"
+#include "reporter/format_perun.h"
+#include "reporter/format_pprof.h"
+#include "reporter/format_rows.h"
+#include "reporter/format_speedscope.h"
 #include "reporter/format_text.h"
 #include "reporter/page.h"
+#include "reporter/single_file.h"
 #include "reporter/view_data.h"
+#include "reporter/wait_edges.h"
 #include "tests/reporter/sample.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <json-c/json.h>
 #include <stdio.h>
@@ -141,6 +149,13 @@ static void an_empty_report_is_whole(void **state)
     assert_int_equal(folded.size, 0);
     assert_int_equal(wp_format_json(&json, &facts, NULL), 0);
     assert_int_equal(wp_view_data_flame(&data, &facts, NULL), 0);
+    assert_int_equal(wp_format_pprof(&data, &facts, NULL), 0);
+    assert_int_equal(wp_format_speedscope(&data, &facts, NULL), 0);
+    assert_int_equal(wp_format_perun(&data, &facts, NULL), 0);
+    assert_int_equal(wp_format_csv(&data, &facts, NULL, NULL), 0);
+    assert_int_equal(wp_format_ndjson(&data, &facts, NULL, NULL), 0);
+    assert_int_equal(wp_single_file(&data, &facts, NULL), 0);
+    assert_int_equal(wp_format_perfetto(&data, &facts, NULL), -ENOENT);
     wp_buffer_fini(&text);
     wp_buffer_fini(&json);
     wp_buffer_fini(&folded);
@@ -167,6 +182,19 @@ static void check_html(const struct wp_buffer *html)
         assert_true(html->data[i] >= 0x20 || html->data[i] == '\n');
 }
 
+static void build_page(struct wp_display *display, const struct wp_facts *facts, int page)
+{
+    struct wp_calls calls;
+    wp_display_init(display, &(struct wp_query){(enum wp_page_kind)page, "v1", "main"});
+    if (page != WP_PAGE_FUNCTION) {
+        assert_int_equal(wp_page_build(display, facts, NULL), 0);
+        return;
+    }
+    assert_int_equal(wp_calls_build(&calls, facts, NULL), 0);
+    assert_int_equal(wp_page_function(display, facts, &calls, 1, NULL), 0);
+    wp_calls_fini(&calls);
+}
+
 static void hostile_names_stay_text_on_every_page(void **state)
 {
     (void)state;
@@ -177,8 +205,7 @@ static void hostile_names_stay_text_on_every_page(void **state)
             continue;
         struct wp_display display;
         struct wp_buffer html = {0}, text = {0};
-        wp_display_init(&display, &(struct wp_query){(enum wp_page_kind)page, "v1", "main"});
-        assert_int_equal(wp_page_build(&display, &facts, NULL), 0);
+        build_page(&display, &facts, page);
         assert_int_equal(wp_format_html(&html, &display, NULL), 0);
         check_html(&html);
         assert_true(html.size < 2000000); /* 10 KB names are cut */
@@ -232,6 +259,27 @@ static void recursion_counts_once(void **state)
     wp_facts_fini(&facts);
 }
 
+/* A process that waits for its like, and that for its like: one edge, and the stack counts once in it. */
+static void a_wait_for_its_like_counts_once(void **state)
+{
+    (void)state;
+    struct wp_report *report = wp_report_create();
+    wp_report_add(report, sample_node(report, "[p];sleep:wait4;[p];sleep:wait4;[p];main@p"), WP_UNDERSTOOD_FUNCTIONS, 100, 1);
+    wp_report_add(report, sample_node(report, "[p];sleep:wait4;[p];sleep:read;io:read vda"), WP_BLOCKING_IO, 30, 2);
+    struct wp_facts facts;
+    struct wp_wait_edges edges;
+    build(&facts, report, NULL);
+    assert_int_equal(wp_wait_edges_build(&edges, &facts, NULL), 0);
+    assert_int_equal(edges.count, 2);
+    assert_int_equal(edges.rows[0].ns, 130);
+    assert_int_equal(edges.rows[0].waiter, edges.rows[0].target);
+    assert_int_equal(edges.rows[1].ns, 30);
+    assert_int_equal(edges.rows[1].count, 2);
+    assert_string_equal(wp_facts_frame_name(&facts, edges.rows[1].target), "io:read vda");
+    wp_wait_edges_fini(&edges);
+    wp_facts_fini(&facts);
+}
+
 static void findings_name_who_was_waited_for(void **state)
 {
     (void)state;
@@ -258,6 +306,7 @@ int main(void)
         cmocka_unit_test(hostile_names_stay_text_on_every_page),
         cmocka_unit_test(siblings_stand_by_duration),
         cmocka_unit_test(recursion_counts_once),
+        cmocka_unit_test(a_wait_for_its_like_counts_once),
         cmocka_unit_test(findings_name_who_was_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reporter_sample KIND ROOT [RELEASE [AGGREGATE [TIMEBOX]]]: adds a made-up recording to a store. KIND: plain,
- * hostile, large, and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
+ * hostile, large, fleet (four hosts with metadata), and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
 #include "tests/reporter/sample.h"
+#include "tests/reporter/sample_fleet.h"
 #include "tests/reporter/sample_service.h"
 
 #include <stdio.h>
@@ -41,8 +42,12 @@ int main(int argc, char **argv)
         report = sample_large_report(100000);
         trace = sample_large_trace(60000);
     }
+    bool is_hostile = !strcmp(argv[1], "hostile"), is_fleet = !strcmp(argv[1], "fleet");
+    if (is_fleet)
+        report = sample_fleet_report();
     uint64_t timebox_s = argc > 5 ? strtoull(argv[5], NULL, 10) : 1790000000;
-    if (!report || sample_put(argv[2], release, aggregate, timebox_s, report, trace, &err)) {
+    if (!report || sample_put(argv[2], release, aggregate, timebox_s, report, trace, &err) ||
+            ((is_hostile || is_fleet) && sample_describe(argv[2], release, aggregate, is_hostile, &err))) {
         fprintf(stderr, "reporter_sample: %s\n", report ? err.text : "no such kind");
         return 1;
     }

@@ -17,6 +17,7 @@ MESSAGES = {"metadata": "Metadata", "processed": "Processed", "last_sample": "La
 CATEGORIES = ("understood_functions", "blocking_io", "running_not_sampled", "message_in_flight", "io_queue", "scheduler",
               "remote_not_traced", "deliberate_sleep", "hardware_wait", "involuntary", "kernel_block", "timeout", "other_path",
               "unaccounted")
+EDGE = ("messages", "waited_ns", "transit_ns", "transit_max_ns", "bound_max_ns")
 LINKS = ("?", "waking", "fork", "exec", "message", "io", "horizontal")
 ID = r"[A-Za-z0-9._+-]{1,128}"
 DELTA = r"(?:\.~[0-9]{10})?"
@@ -234,6 +235,28 @@ class Reader:
             ways.append(ways[at - up] + (frames[frame],))
         return strings, frames, parents, ways
 
+    @staticmethod
+    def samples(body, times):
+        """Gives each of the times its samples: how much of it fell into which bucket of realtime."""
+        shift, starts, number = body["bucket_shift"], [], 0
+        for step in body["bucket_step"]:
+            number += step
+            starts.append(number << shift)
+        assert starts == sorted(set(starts)) and len(starts) <= 64
+        # A width of half would do if it can make no more than 64 of what is there.
+        assert (shift == 27 or 28 <= shift <= 58 and len(starts) > 32) if starts else shift == 0
+        assert len(body["cell_samples"]) == (len(times) if starts else 0)
+        rows = list(zip(body["sample_bucket"], body["sample_ns"], strict=True))
+        assert {place for place, _ in rows} == set(range(len(starts)))
+        at = 0
+        for time, count in zip(times, body["cell_samples"]):
+            mine, at = rows[at:at + count], at + count
+            places = [place for place, _ in mine]
+            assert len(mine) == count and places == sorted(set(places)) and all(ns for _, ns in mine)
+            assert sum(ns for _, ns in mine) <= time["ns"] or time["ns"] == 2**64 - 1
+            time["samples"] = [{"start_ns": starts[place], "ns": ns} for place, ns in mine]
+        assert at == len(rows)
+
     def report(self, body):
         strings, _, _, ways = self.tree(body)
         stacks = [text(b";".join(way)) for way in ways]
@@ -241,7 +264,8 @@ class Reader:
         for step, category, ns, count in zip(body["cell_node_step"], body["cell_category"], body["cell_ns"], body["cell_count"], strict=True):
             node += step
             categories[CATEGORIES[category]] += ns
-            times.append({"ns": ns, "count": count, "category": CATEGORIES[category], "stack": stacks[node]})
+            times.append({"ns": ns, "count": count, "category": CATEGORIES[category], "stack": stacks[node], "samples": []})
+        self.samples(body, times)
         spans, end = [], 0
         for gap, length in zip(body["span_gap_ns"], body["span_length_ns"], strict=True):
             spans.append({"start_ns": end + gap, "end_ns": end + gap + length})
@@ -254,6 +278,9 @@ class Reader:
                      zip(*(body["process_" + name] for name in ("host", "comm", "pid", "start_ns", "total_ns", "running_ns")), strict=True)]
         waits = [{"ns": ns, "count": count, "reason": text(strings[reason]), "stack": stacks[at]} for at, reason, ns, count in
                  zip(*(body["unexplained_" + name] for name in ("node", "reason", "ns", "count")), strict=True)]
+        edges = [{"from": text(strings[sender]), "to": text(strings[waiter]), **dict(zip(EDGE, sums))} for sender, waiter, *sums in
+                 zip(body["edge_from"], body["edge_to"], *(body["edge_" + name] for name in EDGE), strict=True)]
+        assert all(edge["messages"] for edge in edges)
         covered = not body["window_ns"] or body["recorded_ns"] >= body["window_ns"]
         return {"head": head, "times": times, "spans": spans, "processes": processes, "unexplained": waits,
                 "hosts": [{"host": text(strings[host])} for host in body["hosts"]],
@@ -261,7 +288,7 @@ class Reader:
                            zip(body["event_kind"], body["event_total"], body["event_dropped"], strict=True)],
                 "limits": [{"name": text(strings[name]), "count": count, "ns": ns} for name, count, ns in
                            zip(body["limit_name"], body["limit_count"], body["limit_ns"], strict=True)],
-                "coverage": 1.0 if covered else body["recorded_ns"] / body["window_ns"],
+                "edges": edges, "coverage": 1.0 if covered else body["recorded_ns"] / body["window_ns"],
                 "uncertain_ns": body["uncertain_ns"], "detached_ns": body["detached_ns"]}
 
     def trace(self, body):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_maker ROOT RELEASE SHARD FACT...: one transaction through the storage API. A fact is words parted by ':' -
- *   report:AGGREGATE:TIMEBOX:SEED   200 random facts of a seed       time:AGGREGATE:TIMEBOX:NS    one stack
+ *   report:AGGREGATE:TIMEBOX:SEED[:FACTS]  random facts of a seed, 200 or as many as 1000
+ *   time:AGGREGATE:TIMEBOX:NS       one stack
  *   trace:AGGREGATE:TIMEBOX:SEED    30 random rows                   blob:NUMBER:BYTES            noise, nobody's
  *   source:HOST:PID:START_S:NUMBER:BYTES  noise that a process had   process:HOST:PID:START_S:PARENT:PARENT_START_S
  *   user:HOST:PID:START_S:TIMEBOX   a report in which a process is   session:NUMBER:SEQ:LAST_S    with its resume point
@@ -21,6 +22,7 @@
 #include <xxhash.h>
 
 #define WORDS 8
+#define FACTS 1000
 
 struct maker {
     const char *root, *release, *shard;
@@ -141,9 +143,12 @@ static int put_fact(struct maker *maker, struct wp_txn *txn, const char *text)
     for (int i = 0; rest && i < WORDS; i++)
         words[i] = strsep(&rest, ":");
     if (!strcmp(words[0], "report")) {
-        static struct made_fact facts[200];
-        made_facts(facts, 200, number(words[3]));
-        return add_report(maker, txn, words[1], number(words[2]), made_report(facts, 200));
+        static struct made_fact facts[FACTS];
+        size_t count = words[4] ? number(words[4]) : 200;
+        if (count > FACTS)
+            return wp_error_set(&maker->err, -EINVAL, "%zu facts, at most %d", count, FACTS);
+        made_facts(facts, count, number(words[3]));
+        return add_report(maker, txn, words[1], number(words[2]), made_report(facts, count));
     }
     if (!strcmp(words[0], "time") || !strcmp(words[0], "forever"))
         return add_report(maker, txn, words[1], number(words[2]), simple("f", words[3] ? number(words[3]) : 1));

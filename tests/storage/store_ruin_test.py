@@ -3,9 +3,12 @@
 """Files that are ruined below LMDB, readers that die, and two writers of one shard. store_ruin_test.py BIN_DIR"""
 import os
 import random
+import re
 import signal
+import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from store_case import BIN, StoreCase, ago
@@ -17,11 +20,24 @@ def run(program, *words):
     return subprocess.run([f"{BIN}/{program}", *words], capture_output=True, text=True, errors="replace", timeout=60, check=False)
 
 
+def pages_of(data):
+    """The pages of the tree and the first pages of large values, by the numbers that LMDB's page headers have."""
+    branch, leaf, overflow = 1, 2, 4
+    tree, values, at = [], [], 2  # behind the two meta pages
+    while at < len(data) // PAGE:
+        flags, pages = struct.unpack_from("<HI", data, at * PAGE + 10)
+        (values if flags & overflow else tree).append(at)
+        assert flags & (branch | leaf | overflow), (at, flags)
+        at += pages if flags & overflow else 1
+    return tree, values
+
+
 class Ruin(StoreCase):
     def setUp(self):
         super().setUp()
-        for turn in range(12):  # deep enough for branch pages, large enough for overflow pages
-            self.make("v1", *[f"report:a{turn}-{n}:{ago(n)}:{turn * 9 + n}" for n in range(9)], f"trace:a1-1:{ago(turn)}:{turn}")
+        for turn in range(12):  # deep enough for branch pages; reports of 600 facts are large enough for overflow pages
+            self.make("v1", *[f"report:a{turn}-{n}:{ago(n)}:{turn * 9 + n}:{600 if n % 3 else 50}" for n in range(9)],
+                      f"trace:a1-1:{ago(turn)}:{turn}")
         self.make("v2", f"time:main:{ago(1)}:5")
         self.path = self.root + "/v1/data.mdb"
         with open(self.path, "rb") as file:
@@ -54,18 +70,32 @@ class Ruin(StoreCase):
                 for text in said:
                     self.assertRegex(text, "damaged", size)
 
+    def ruined(self, rng, pages):
+        """The file with one or three of these pages ruined, in part or as a whole."""
+        data = bytearray(self.whole)
+        for _ in range(rng.choice((1, 1, 3))):
+            at = rng.choice(pages) * PAGE
+            size = rng.choice((16, 200, PAGE))
+            data[at:at + size] = rng.choice((b"\xff" * size, b"\0" * size, rng.randbytes(size), self.whole[2 * PAGE:2 * PAGE + size]))
+        return data
+
     def test_ruined_pages(self):
+        """Pages of the tree cost the file, pages of values the value. In a copy without free pages: every one is in use."""
+        with tempfile.TemporaryDirectory() as copy:
+            subprocess.run(["mdb_copy", "-c", self.root + "/v1", copy], check=True, timeout=60)
+            with open(copy + "/data.mdb", "rb") as file:
+                self.whole = file.read()
+        self.put(self.whole)
+        self.assertIn(": 0 faults", self.everybody()[1])
+        tree, values = pages_of(self.whole)
         rng = random.Random(11)
-        seen = 0
-        for turn in range(30):
-            data = bytearray(self.whole)
-            for _ in range(rng.choice((1, 1, 3))):
-                at = rng.randrange(2, len(data) // PAGE) * PAGE
-                size = rng.choice((16, 200, PAGE))
-                data[at:at + size] = rng.choice((b"\xff" * size, b"\0" * size, rng.randbytes(size), self.whole[2 * PAGE:2 * PAGE + size]))
-            self.put(data)
-            seen += "damaged" in "".join(self.everybody())
-        self.assertGreater(seen, 10)
+        for pages, word in ((tree, r"damaged"), (values, r"[1-9][0-9]* faults?")):
+            self.assertGreater(len(pages), 3)
+            seen = 0
+            for _ in range(20):
+                self.put(self.ruined(rng, pages))
+                seen += bool(re.search(word, self.everybody()[1]))
+            self.assertGreater(seen, 10)
 
     def test_a_writer_is_not_killed_by_a_short_file(self):
         self.put(self.whole[:3 * PAGE])

@@ -42,8 +42,12 @@ class Second(StoreCase):
                           f"trace:main:{ago(1)}:{seed}", f"session:{seed}:2:3", f"map:{seed}", f"map:{seed + 1}", f"clock:{seed}",
                           "metadata::a:b:3", "metadata:main:a:b:3", f"process:h:{seed}:2:3:4", f"source:h:1:2:{seed}:1000", shard=shard)
             self.says(0, "metadata", "set", self.root + f"/v{seed}", "k", "v", "--aggregate", "main", "--timebox", str(ago(1)))
-            kinds = {value["kind"] for value in self.agree(f"v{seed}").values()}
-            self.assertEqual(len(kinds), 11)
+            found = self.agree(f"v{seed}").values()
+            self.assertEqual(len({value["kind"] for value in found}), 11)
+            reports = [value for value in found if value["kind"] == "report"]
+            for rows in ("times", "processes", "unexplained", "spans", "hosts", "events", "limits", "edges"):
+                self.assertTrue(any(report[rows] for report in reports), rows)
+            self.assertTrue(any(time["samples"] for report in reports for time in report["times"]))
             self.says(0, "compact", "--roll-up", self.root)
             self.agree(f"v{seed}")
 

@@ -7,7 +7,8 @@ compare.py [OPTION...] [CASE...]   programs and wakepath are in $WAKEPATH_BIN
 A truth is, for each chain of who waited for whom, how long it was on a processor, preempted, asleep, at the disk, timed
 out, or in a queue behind others' work. Misattributed is what the truth has in a place and the report has not, what the
 report has in chains that do not exist, and what it calls unexplained. Transit (between one's send and the other's
-receive) belongs to nobody's truth; it is printed as a share of the total.
+receive) belongs to nobody's truth; it is printed as a share of the total. Where the program has written down each of its
+requests, each is held to the bound by itself (single_requests.py).
 """
 import argparse
 import json
@@ -17,6 +18,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
+
+from single_requests import Trace, tell_requests
 
 KERNEL = re.compile(r"^(kworker|jbd2|ksoftirqd|migration|rcu_|kswapd|swapper|iou-|kthreadd)")
 DISK_CALLS = {"sleep:fsync", "sleep:fdatasync", "sleep:sync", "sleep:pwrite64", "sleep:write"}
@@ -30,6 +33,7 @@ CASES = {
     "rpc5": ("truth_rpc {folder} 5 1 100 1 0", 1.0, False),
     "rpc5_slow3": ("truth_rpc {folder} 5 1 100 1 3", 1.0, False),
     "rpc_concurrent": ("truth_rpc {folder} 1 32 40 4 0", 2.0, True),
+    "rpc_spare": ("truth_rpc {folder} 1 6 200 4 0", 2.0, False),
     "rpc_two_servers": ("truth_rpc {folder} 2 8 40 4 0", 2.0, False),
     "pipe": ("truth_pair pipe 1000", 1.0, True),
     "unix": ("truth_pair unix 1000", 1.0, False),
@@ -126,6 +130,15 @@ def judge(truth, report, unaccounted):
     return wrong, missing, [text for _, text in places[:5]]
 
 
+def read_trace(binaries, store):
+    """The exemplar of the aggregate, each piece of it."""
+    keys = subprocess.run([f"{binaries}/wakepath-store", "ls", "-R", f"{store}/r"], check=True, capture_output=True, text=True,
+                          timeout=60).stdout.split()
+    key = next(key for key in keys if key.startswith("r/truth/trace."))
+    return json.loads(subprocess.run([f"{binaries}/wakepath-store", "cat", "--json", f"{store}/{key}"], check=True,
+                                     capture_output=True, text=True, timeout=60).stdout)
+
+
 def run(name, keep):
     command, bound, _ = CASES[name]
     folder = tempfile.mkdtemp(prefix="wakepath-truth-", dir="/var/tmp")
@@ -143,6 +156,7 @@ def run(name, keep):
                                             capture_output=True, text=True, timeout=60).stdout)
         with open(written, encoding="utf-8") as file:
             truth = json.load(file)
+        truth["trace"] = read_trace(binaries, store) if "requests" in truth else None
         if keep:
             os.makedirs(keep, exist_ok=True)
             with open(f"{keep}/{name}.folded", "w", encoding="utf-8") as file:
@@ -156,7 +170,8 @@ def run(name, keep):
     return truth, Report(folded, truth["base"], set(";".join(truth["chains"]).split(";"))), summary, bound
 
 
-def tell(name, truth, report, summary, bound, is_verbose):
+def tell(name, truth, report, summary, options, bound):
+    is_verbose, bound = options.verbose, options.bound or bound
     wrong, missing, places = judge(truth, report, summary["categories"]["unaccounted"])
     total = truth["total_ns"]
     percent = 100 * wrong / total
@@ -170,6 +185,8 @@ def tell(name, truth, report, summary, bound, is_verbose):
     if is_verbose or not good:
         for text in places + [f"{chain}: not found" for chain in missing]:
             print(f"    {text}")
+    if truth["trace"]:
+        good &= tell_requests(truth, Trace(truth["trace"], truth["base"]), bound, 1 if options.bound else 0)
     return good
 
 
@@ -189,7 +206,7 @@ def main():
     good = True
     for name in names:
         truth, report, summary, bound = run(name, options.keep)
-        good &= tell(name, truth, report, summary, options.bound or bound, options.verbose)
+        good &= tell(name, truth, report, summary, options, bound)
     return 0 if good else 1
 
 

@@ -4,6 +4,7 @@
 import unittest
 
 from compare import Report, judge
+from single_requests import Trace, judge_requests
 
 TRUTH = {"total_ns": 100, "chains": {"client": {"cpu": 10}, "client;hop1": {"cpu": 30, "sleep": 50}}}
 RIGHT = """[client];main;truth_busy 10
@@ -51,6 +52,60 @@ class Comparison(unittest.TestCase):
     def test_work_of_a_kernel_thread_at_the_disk(self):
         truth = {"total_ns": 9, "chains": {"client": {"disk": 9}}}
         self.assertEqual(wrong("[client];f;sleep:fsync;[kworker/u8:1];sleep:kernel;io:vda write 9\n", truth)[0], 0)
+
+
+SLEEP = ["[client]", "read", "sleep:read", "tcp:x"]
+PLACES = {"queue": SLEEP + ["path:[hop1]"], "cpu": SLEEP + ["[hop1]", "serve"], "run": ["[client]", "main"], "transit": SLEEP,
+          "preempted": SLEEP + ["[hop1]", "sched:preempted"],
+          "sleep": SLEEP + ["[hop1]", "serve", "sleep:nanosleep"], "woken": SLEEP + ["sched:runnable"]}
+REQUEST = {"tid": 7, "sent": 1000, "written": 1020, "done": 1500, "free": 1510, "taken": 1520, "answered": 1900, "received": 2000, "cpu": 200,
+           "preempted": 30, "sleep": 150, "asked": 140}
+PIECES = [("run", 20), ("queue", 485), ("transit", 15), ("cpu", 200), ("preempted", 30), ("sleep", 150), ("woken", 60), ("run", 40)]
+
+
+def trace_of(pieces):
+    nodes, rows, at, ids = [], [], 500, {}
+    for place, length in pieces:
+        node = 0
+        for i, frame in enumerate(PLACES[place]):
+            key = tuple(PLACES[place][:i + 1])
+            if key not in ids:
+                ids[key] = len(ids) + 1
+                nodes.append({"node": ids[key], "parent": node, "frame": frame})
+            node = ids[key]
+        rows.append({"path": 0, "node": node, "start_ns": at, "length_ns": length})
+        at += length
+    return Trace({"nodes": nodes, "paths": [{"path": 0, "thread": 0}], "threads": [{"tid": 7}], "start_ns": 10500,
+                  "omitted": 0, "pieces": rows[::-1]}, "client")
+
+
+def percent(pieces):
+    truth = {"real_offset_ns": 10000, "requests": [REQUEST]}
+    return judge_requests(truth, trace_of(pieces))[0][0]
+
+
+def change(place, length, *others):
+    return [piece for old in PIECES for piece in ([(place, length), *others] if old[0] == place else [old])]
+
+
+class Requests(unittest.TestCase):
+    def test_right(self):
+        self.assertAlmostEqual(percent(PIECES), 0)
+
+    def test_a_queue_called_work(self):
+        self.assertAlmostEqual(percent(change("queue", 285, ("cpu", 200))), 19.5)
+
+    def test_a_sleep_called_work(self):
+        self.assertAlmostEqual(percent(change("sleep", 50, ("cpu", 100))), 10)
+
+    def test_a_sleep_called_preempted(self):
+        self.assertAlmostEqual(percent(change("sleep", 130, ("preempted", 20))), 1)  # ten of it may be
+
+    def test_transit_called_work(self):
+        self.assertAlmostEqual(percent(change("woken", 0, ("cpu", 60))), 3.5)
+
+    def test_time_that_is_missing(self):
+        self.assertAlmostEqual(percent(PIECES[:4]), (150 + 30 + 75) / 10)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 
 #define CHAINS 256
 #define CHAIN_BYTES 160
+#define REQUESTS 4096
 
 struct chain {
     char name[CHAIN_BYTES];
@@ -26,6 +27,8 @@ struct truth {
     _Atomic unsigned count;
     _Atomic uint64_t total_ns;  /* of all base threads */
     struct chain chains[CHAINS];
+    _Atomic unsigned requests;
+    struct truth_request log[REQUESTS];
 };
 
 void truth_die(const char *what)
@@ -77,6 +80,16 @@ void truth_add(struct truth *truth, const char *name, enum truth_kind kind, uint
         }
     }
     chain->ns[kind] += ns;
+}
+
+void truth_log(struct truth *truth, const struct truth_request *request)
+{
+    unsigned at = truth->requests++;
+    if (at >= REQUESTS) {
+        errno = ENOSPC;
+        truth_die("too many requests");
+    }
+    truth->log[at] = *request;
 }
 
 struct truth_mark truth_now(void)
@@ -183,9 +196,30 @@ int truth_get(int fd, void *bytes, unsigned size)
     return 1;
 }
 
+static const char *const kinds[TRUTH_KINDS] = {"cpu", "preempted", "sleep", "disk", "timeout", "queue", "held"};
+
+static void write_requests(FILE *file, const struct truth *truth)
+{
+    uint64_t mono = clock_ns(CLOCK_MONOTONIC);
+    fprintf(file, ",\n\"real_offset_ns\": %llu, \"requests\": [", (unsigned long long)(clock_ns(CLOCK_REALTIME) - mono));
+    for (unsigned i = 0; i < truth->requests; i++) {
+        const struct truth_request *r = &truth->log[i];
+        const struct { const char *name; uint64_t ns; } times[] = {{"sent", r->sent_ns}, {"written", r->written_ns}, {"done", r->done_ns},
+            {"free", r->free_ns}, {"taken", r->taken_ns}, {"answered", r->answered_ns}, {"received", r->received_ns},
+            {"asked", r->asked_ns}};
+        fprintf(file, "%s\n  {\"tid\": %u", i ? "," : "", r->tid);
+        for (unsigned k = 0; k < sizeof(times) / sizeof(*times); k++)
+            fprintf(file, ", \"%s\": %llu", times[k].name, (unsigned long long)times[k].ns);
+        for (unsigned k = 0; k < TRUTH_KINDS; k++)
+            if (r->ns[k])
+                fprintf(file, ", \"%s\": %llu", kinds[k], (unsigned long long)r->ns[k]);
+        fprintf(file, "}");
+    }
+    fprintf(file, "]");
+}
+
 void truth_write(struct truth *truth, const char *path)
 {
-    static const char *const kinds[TRUTH_KINDS] = {"cpu", "preempted", "sleep", "disk", "timeout", "queue", "held"};
     FILE *file = fopen(path, "w");
     if (!file)
         truth_die(path);
@@ -197,7 +231,10 @@ void truth_write(struct truth *truth, const char *path)
                 fprintf(file, "%s\"%s\": %llu", n++ ? ", " : "", kinds[k], (unsigned long long)truth->chains[i].ns[k]);
         fprintf(file, "}");
     }
-    fprintf(file, "\n}}\n");
+    fprintf(file, "\n}");
+    if (truth->requests)
+        write_requests(file, truth);
+    fprintf(file, "}\n");
     if (fclose(file))
         truth_die(path);
     munmap(truth, sizeof(*truth));

@@ -28,10 +28,20 @@ struct truth_mark {
     uint64_t wall_ns, cpu_ns;   /* of the calling thread */
 };
 
+/* One request of one client, times of CLOCK_MONOTONIC. Who took it had begun at `done_ns` to write the answer to another
+ * and was back from that at `free_ns`. */
+struct truth_request {
+    uint64_t sent_ns, written_ns, done_ns, free_ns, taken_ns, answered_ns, received_ns;
+    uint64_t ns[TRUTH_KINDS];   /* of the work for it */
+    uint64_t asked_ns;          /* of the sleep in it */
+    uint32_t tid;               /* the client's */
+};
+
 struct truth *truth_create(void);
 /* Writes the table as JSON and frees it; ends the program with an error message where it cannot. */
 void truth_write(struct truth *truth, const char *path);
 void truth_add(struct truth *truth, const char *chain, enum truth_kind kind, uint64_t ns);
+void truth_log(struct truth *truth, const struct truth_request *request);
 
 struct truth_mark truth_now(void);
 /* Since the mark the thread did one thing: its processor time is CPU, the rest is of the given kind. */

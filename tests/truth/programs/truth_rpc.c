@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,9 +25,9 @@
 #define SIZE 200u
 
 struct request {
-    uint64_t sent_ns;           /* by the client */
     uint64_t served_ns;         /* taken by the server for it */
-    char rest[SIZE - 16];
+    struct truth_request known; /* by the last server that had it */
+    char rest[SIZE - 8 - sizeof(struct truth_request)];
 };
 
 struct plan {
@@ -73,12 +74,21 @@ static void listen_on(struct plan *plan, unsigned hop)
 
 /* --- a hop --- */
 
-static void serve(const struct server *server, int next, int disk, struct request *request)
+static void serve(const struct server *server, int next, int disk, struct request *request, struct truth_mark taken)
 {
     const struct plan *plan = server->plan;
     uint64_t start = truth_now().wall_ns;
     truth_busy(plan->truth, server->chain, server->hop == plan->slow ? 5000 : 1000);
-    truth_sleep(plan->truth, server->chain, 1000 + 200 * server->hop);
+    struct truth_mark done = truth_now();
+    unsigned sleep_us = 1000 + 200 * server->hop;
+    truth_sleep(plan->truth, server->chain, sleep_us);
+    struct truth_mark woken = truth_now();
+    uint64_t *ns = request->known.ns, worked = done.cpu_ns - taken.cpu_ns, about = woken.cpu_ns - done.cpu_ns;
+    request->known.taken_ns = taken.wall_ns;
+    request->known.asked_ns = sleep_us * (uint64_t)1000;
+    ns[TRUTH_CPU] = worked + about;
+    ns[TRUTH_PREEMPTED] = done.wall_ns - taken.wall_ns > worked ? done.wall_ns - taken.wall_ns - worked : 0;
+    ns[TRUTH_SLEEP] = woken.wall_ns - done.wall_ns - about;
     if (next >= 0) {
         truth_put(next, request, SIZE);
         if (!truth_get(next, request, SIZE))
@@ -86,7 +96,8 @@ static void serve(const struct server *server, int next, int disk, struct reques
     } else if (disk >= 0) {
         truth_disk(plan->truth, server->chain, disk);
     }
-    request->served_ns = truth_now().wall_ns - start;
+    request->known.answered_ns = truth_now().wall_ns;
+    request->served_ns = request->known.answered_ns - start;
 }
 
 static void *run_worker(void *context)
@@ -99,17 +110,23 @@ static void *run_worker(void *context)
     truth_pin(server->hop);
     int next = server->hop < plan->hops ? dial(plan, server->hop + 1) : -1;
     int disk = server->hop == plan->hops && plan->threads == 1 ? truth_file(plan->folder) : -1;
+    uint64_t done_ns = truth_now().wall_ns, free_ns = done_ns;
     for (;;) {
         struct epoll_event event;
         struct request request;
         if (epoll_wait(server->epoll, &event, 1, -1) != 1)
             continue;
+        struct truth_mark taken = truth_now();
         if (!truth_get(event.data.fd, &request, SIZE)) {
             close(event.data.fd);
             continue;
         }
-        serve(server, next, disk, &request);
+        request.known.done_ns = done_ns;
+        request.known.free_ns = free_ns;
+        serve(server, next, disk, &request, taken);
+        done_ns = request.known.answered_ns;
         truth_put(event.data.fd, &request, SIZE);
+        free_ns = truth_now().wall_ns;
         event.events = EPOLLIN | EPOLLONESHOT;
         epoll_ctl(server->epoll, EPOLL_CTL_MOD, event.data.fd, &event);
     }
@@ -153,10 +170,17 @@ static void *run_client(void *context)
     for (unsigned i = 0; i < plan->requests; i++) {
         uint64_t sent = truth_now().wall_ns;
         truth_put(fd, &request, SIZE);
+        uint64_t written = truth_now().wall_ns;
         if (!truth_get(fd, &request, SIZE))
             truth_die("the server went away");
+        request.known.sent_ns = sent;
+        request.known.written_ns = written;
+        request.known.received_ns = truth_now().wall_ns;
+        request.known.tid = (uint32_t)syscall(SYS_gettid);
         if (plan->clients > 1)
-            truth_add(plan->truth, TRUTH_BASE, TRUTH_QUEUE, truth_now().wall_ns - sent - request.served_ns);
+            truth_add(plan->truth, TRUTH_BASE, TRUTH_QUEUE, request.known.received_ns - sent - request.served_ns);
+        if (plan->clients > 1 && plan->hops == 1)
+            truth_log(plan->truth, &request.known);
         if (plan->clients == 1)
             truth_busy(plan->truth, TRUTH_BASE, 500);
     }

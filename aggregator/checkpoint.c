@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/checkpoint.h"
+
+#include "aggregator/timeline_state.h"
+#include "common/path.h"
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define VERSION 1u
+#define FILE_LIMIT ((size_t)1 << 30)
+
+typedef Wakepath__Resume__Checkpoint message_type;
+
+struct wp_checkpoints {
+    char *folder;
+    const struct wp_logger *logger;
+    struct wp_frame_writer *writer;
+    struct wp_frame_reader *reader;
+    struct wp_buffer raw, frame;
+};
+
+int wp_checkpoints_open(struct wp_checkpoints **out, const char *folder, const char *shard, const struct wp_logger *logger,
+    struct wp_error *err)
+{
+    struct wp_checkpoints *c = calloc(1, sizeof(*c));
+    if (!c || asprintf(&c->folder, "%s/%s", folder, shard) < 0) {
+        free(c);
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    }
+    c->logger = logger;
+    c->writer = wp_frame_writer_create(1);
+    c->reader = wp_frame_reader_create();
+    int rc = c->writer && c->reader ? wp_path_make(c->folder, err) : wp_error_set(err, -ENOMEM, "out of memory");
+    if (rc) {
+        wp_checkpoints_close(c);
+        return rc;
+    }
+    *out = c;
+    return 0;
+}
+
+void wp_checkpoints_close(struct wp_checkpoints *c)
+{
+    if (!c)
+        return;
+    wp_frame_writer_destroy(c->writer);
+    wp_frame_reader_destroy(c->reader);
+    wp_buffer_fini(&c->raw);
+    wp_buffer_fini(&c->frame);
+    free(c->folder);
+    free(c);
+}
+
+static void path_of(const struct wp_checkpoints *c, const uint8_t id[16], const char *kind, char *path, size_t room)
+{
+    char hex[33];
+    for (int i = 0; i < 16; i++)
+        snprintf(hex + 2 * i, 3, "%02x", id[i]);
+    snprintf(path, room, "%s/%s.%s", c->folder, hex, kind);
+}
+
+void wp_checkpoints_remove(struct wp_checkpoints *c, const uint8_t session[16])
+{
+    char path[4096];
+    path_of(c, session, "checkpoint", path, sizeof(path));
+    unlink(path);
+    path_of(c, session, "dictionary", path, sizeof(path));
+    unlink(path);
+}
+
+/* --- writing --- */
+
+/* Appends what the batches up to `seq` defined to the file behind what is valid of it, and waits for the disk. */
+static int append_dictionary(struct wp_checkpoints *c, struct wp_host_session *session, uint64_t seq, struct wp_error *err)
+{
+    char path[4096];
+    size_t size = 0;
+    for (uint32_t i = 0; i < session->pending_count && session->pending[i].seq <= seq; i++)
+        size = session->pending[i].end;
+    path_of(c, session->id, "dictionary", path, sizeof(path));
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return wp_error_errno(err, -errno, "cannot open '%s'", path);
+    int rc = ftruncate(fd, (off_t)session->dictionary_bytes) ? -errno : 0;
+    for (size_t done = 0; !rc && done < size;) {
+        ssize_t n = pwrite(fd, session->pending_bytes.data + done, size - done, (off_t)(session->dictionary_bytes + done));
+        if (n < 0)
+            rc = -errno;
+        else
+            done += (size_t)n;
+    }
+    if (!rc && fdatasync(fd))
+        rc = -errno;
+    close(fd);
+    return rc ? wp_error_errno(err, rc, "cannot write '%s'", path) : 0;
+}
+
+/* A row for each name that the thread has had: by one of them it comes up again. */
+static bool put_late(const struct wp_host_session *session, Wakepath__Resume__Aggregate *to, uint32_t thread, uint64_t start_ns,
+    uint64_t end_ns)
+{
+    const struct wp_timeline *timeline = &session->timeline;
+    for (uint32_t i = 1; i < timeline->identity_count; i++) {
+        if (timeline->identities[i].thread != thread)
+            continue;
+        Wakepath__Resume__Late **rows = realloc(to->late, (to->n_late + 1) * sizeof(*rows));
+        Wakepath__Resume__Late *row = rows ? calloc(1, sizeof(*row)) : NULL;
+        to->late = rows ? rows : to->late;
+        if (!row)
+            return false;
+        wakepath__resume__late__init(row);
+        row->entry = timeline->identities[i].entry;
+        row->start_ns = start_ns;
+        row->end_ns = end_ns;
+        to->late[to->n_late++] = row;
+    }
+    return true;
+}
+
+static bool put_base(const struct wp_host_session *session, const struct wp_aggregate *from, const uint32_t *rows,
+    uint64_t horizon_ns, Wakepath__Resume__Aggregate *to)
+{
+    to->base_thread = calloc(from->base_count + 1, sizeof(*to->base_thread));
+    to->base_until_ns = calloc(from->base_count + 1, sizeof(*to->base_until_ns));
+    if (!to->base_thread || !to->base_until_ns)
+        return false;
+    for (uint32_t i = 0; i < from->base_count; i++) {
+        uint32_t thread = from->base[i].thread;
+        if (rows[thread]) {
+            to->base_thread[to->n_base_thread++] = rows[thread] - 1;
+            to->base_until_ns[to->n_base_until_ns++] = from->base[i].until_ns;
+        } else if (from->base[i].until_ns >= horizon_ns && !put_late(session, to, thread, 0, from->base[i].until_ns)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool put_followed(const struct wp_host_session *session, const struct wp_aggregate *from, const uint32_t *rows,
+    Wakepath__Resume__Aggregate *to)
+{
+    to->followed = calloc(from->followed->count + 1, sizeof(*to->followed));
+    if (!to->followed)
+        return false;
+    for (uint32_t i = 0; i < from->followed->count; i++) {
+        const struct wp_stretch *stretch = &from->followed->rows[i];
+        if (stretch->host != session->home)
+            continue;
+        if (!rows[stretch->thread]) {
+            if (!put_late(session, to, stretch->thread, stretch->start_ns, stretch->end_ns))
+                return false;
+            continue;
+        }
+        Wakepath__Resume__Followed *row = calloc(1, sizeof(*row));
+        if (!row)
+            return false;
+        wakepath__resume__followed__init(row);
+        row->thread = rows[stretch->thread] - 1;
+        row->start_ns = stretch->start_ns;
+        row->end_ns = stretch->end_ns;
+        to->followed[to->n_followed++] = row;
+    }
+    return true;
+}
+
+static bool put_aggregates(const struct wp_host_session *session, const uint32_t *rows, message_type *m)
+{
+    m->aggregates = calloc(session->aggregate_count + 1, sizeof(*m->aggregates));
+    for (uint32_t i = 0; m->aggregates && i < session->aggregate_count; i++) {
+        const struct wp_aggregate *from = session->aggregates[i];
+        Wakepath__Resume__Aggregate *to = calloc(1, sizeof(*to));
+        if (!to)
+            return false;
+        wakepath__resume__aggregate__init(to);
+        m->aggregates[m->n_aggregates++] = to;
+        to->name = strdup(from->name);
+        to->release = strdup(from->release);
+        if (!to->name || !to->release || !put_base(session, from, rows, m->horizon_ns, to) || !put_followed(session, from, rows, to))
+            return false;
+    }
+    return m->aggregates;
+}
+
+static bool put_session(const struct wp_host_session *session, message_type *m)
+{
+    uint64_t later_events[WP_EVENT_KINDS] = {0}, later_drops[WP_EVENT_KINDS] = {0}; /* they come again */
+    for (uint32_t i = 0; i < session->mark_count; i++)
+        for (unsigned kind = 0; session->marks[i].seq > m->seq && kind < WP_EVENT_KINDS; kind++) {
+            later_events[kind] += session->marks[i].events[kind];
+            later_drops[kind] += session->marks[i].drops[kind];
+        }
+    m->session.data = malloc(16);
+    m->services = calloc(session->service_count + 1, sizeof(*m->services));
+    m->events = calloc(WP_EVENT_KINDS, sizeof(*m->events));
+    m->drops = calloc(WP_EVENT_KINDS, sizeof(*m->drops));
+    m->drop_spans = calloc(session->drop_spans.count + 1, sizeof(*m->drop_spans));
+    if (!m->session.data || !m->services || !m->events || !m->drops || !m->drop_spans)
+        return false;
+    memcpy(m->session.data, session->id, 16);
+    m->session.len = 16;
+    m->is_auto_chosen = session->is_auto_chosen;
+    m->real_offset_ns = session->real_offset_ns;
+    for (uint32_t i = 0; i < session->service_count; i++)
+        m->n_services += (m->services[m->n_services] = strdup(session->services[i])) != NULL;
+    for (unsigned i = 0; i < WP_EVENT_KINDS; i++) {
+        m->events[i] = session->timeline.counts.events[i] - later_events[i];
+        m->drops[i] = session->drops[i] - later_drops[i];
+    }
+    m->n_events = m->n_drops = WP_EVENT_KINDS;
+    for (uint32_t i = 0; i < session->drop_spans.count; i++) { /* what is behind the horizon comes again */
+        const struct wp_drop_span *from = &session->drop_spans.rows[i];
+        if (from->from_ns >= m->horizon_ns)
+            continue;
+        Wakepath__Resume__Span *span = calloc(1, sizeof(*span));
+        if (!span)
+            return false;
+        wakepath__resume__span__init(span);
+        span->from_ns = from->from_ns;
+        span->to_ns = (from->to_ns < m->horizon_ns ? from->to_ns : m->horizon_ns) - 1;
+        m->drop_spans[m->n_drop_spans++] = span;
+    }
+    return true;
+}
+
+/* The last batch whose events are all before what explanations still look at, and none of a later batch is before their end. */
+static const struct wp_batch_mark *boundary(const struct wp_host_session *session, uint64_t before_ns)
+{
+    const struct wp_batch_mark *best = NULL;
+    uint64_t next_ns = UINT64_MAX; /* the first event behind this batch */
+    for (uint32_t i = session->mark_count; i-- > 0;) {
+        const struct wp_batch_mark *mark = &session->marks[i];
+        if (next_ns != UINT64_MAX && mark->bound_ns < next_ns && mark->bound_ns < before_ns) {
+            best = mark;
+            break;
+        }
+        next_ns = mark->first_ns ? mark->first_ns : next_ns;
+    }
+    return best;
+}
+
+static int write_message(struct wp_checkpoints *c, const struct wp_host_session *session, const message_type *m,
+    struct wp_error *err)
+{
+    char path[4096];
+    size_t size = wakepath__resume__checkpoint__get_packed_size(m);
+    wp_buffer_clear(&c->raw);
+    wp_buffer_clear(&c->frame);
+    if (wp_buffer_reserve(&c->raw, size))
+        return wp_error_set(err, -ENOMEM, "out of memory for a checkpoint");
+    c->raw.size = wakepath__resume__checkpoint__pack(m, c->raw.data);
+    int rc = wp_frame_write(c->writer, WP_FRAME_CHECKPOINT, c->raw.data, c->raw.size, &c->frame, err);
+    path_of(c, session->id, "checkpoint", path, sizeof(path));
+    return rc ? rc : wp_file_write_atomic(path, c->frame.data, c->frame.size, err);
+}
+
+int wp_checkpoints_write(struct wp_checkpoints *c, struct wp_host_session *session, struct wp_error *err)
+{
+    uint64_t history_ns = session->options->history_ns;
+    bool is_due = session->resolved_ns > history_ns && session->resolved_ns >= session->checkpoint_ns + session->options->checkpoint_ns &&
+        (session->is_auto_chosen || !session->options->auto_aggregates) && !session->is_catching_up;
+    const struct wp_batch_mark *mark = is_due ? boundary(session, session->resolved_ns - history_ns) : NULL;
+    if (!mark || mark->seq <= session->acked_seq)
+        return 0;
+    message_type *m = malloc(sizeof(*m));
+    uint32_t *rows = NULL;
+    if (!m)
+        return wp_error_set(err, -ENOMEM, "out of memory for a checkpoint");
+    wakepath__resume__checkpoint__init(m);
+    uint64_t seq = mark->seq;
+    m->version = VERSION;
+    m->seq = seq;
+    m->horizon_ns = mark->bound_ns + 1;
+    m->resolved_ns = session->resolved_ns;
+    int rc = wp_timeline_save(&session->timeline, m->horizon_ns, m, &rows);
+    if (!rc && (!put_session(session, m) || !put_aggregates(session, rows, m)))
+        rc = -ENOMEM;
+    free(rows);
+    if (rc)
+        rc = wp_error_set(err, rc, "out of memory for a checkpoint");
+    if (!rc)
+        rc = append_dictionary(c, session, seq, err);
+    if (!rc) {
+        wp_host_session_forget_pending(session, seq);
+        m->dictionary_bytes = session->dictionary_bytes;
+        rc = write_message(c, session, m, err);
+    }
+    wakepath__resume__checkpoint__free_unpacked(m, NULL);
+    if (rc)
+        return rc;
+    session->checkpoint_ns = session->resolved_ns;
+    wp_host_session_acknowledge(session, seq);
+    return 0;
+}
+
+/* --- reading --- */
+
+static int read_dictionary(struct wp_checkpoints *c, struct wp_host_session *session, uint64_t size, struct wp_error *err)
+{
+    char path[4096];
+    struct wp_buffer bytes = {0};
+    struct wp_batch batch = {0};
+    path_of(c, session->id, "dictionary", path, sizeof(path));
+    int rc = size ? wp_file_read(path, FILE_LIMIT, &bytes, err) : 0;
+    if (!rc && bytes.size < size)
+        rc = wp_error_set(err, -EBADMSG, "'%s' is shorter than its checkpoint says", path);
+    for (size_t at = 0; !rc && at < size;) {
+        struct wp_frame frame;
+        rc = wp_frame_read(c->reader, bytes.data + at, size - at, &frame, err);
+        if (!rc)
+            rc = wp_batch_decode(&batch, frame.payload, frame.size, err);
+        if (!rc)
+            rc = wp_dictionary_apply(session->dictionary, &batch, err);
+        at += rc ? 0 : frame.consumed;
+    }
+    wp_batch_fini(&batch);
+    wp_buffer_fini(&bytes);
+    session->dictionary_bytes = size;
+    return rc == -ENOMEM ? rc : rc ? -EBADMSG : 0;
+}
+
+static int take_aggregates(struct wp_host_session *session, const message_type *m, const uint32_t *threads)
+{
+    for (size_t i = 0; i < m->n_aggregates; i++) {
+        const Wakepath__Resume__Aggregate *row = m->aggregates[i];
+        struct wp_aggregate *aggregate = wp_host_session_aggregate(session, row->name, row->release);
+        if (!aggregate || row->n_base_thread != row->n_base_until_ns)
+            return -EBADMSG;
+        for (size_t j = 0; j < row->n_base_thread; j++)
+            if (row->base_thread[j] < m->n_threads && threads[row->base_thread[j]])
+                wp_aggregate_set_base(aggregate, threads[row->base_thread[j]], row->base_until_ns[j]);
+        for (size_t j = 0; j < row->n_followed; j++) {
+            const Wakepath__Resume__Followed *followed = row->followed[j];
+            if (followed->thread < m->n_threads && threads[followed->thread])
+                wp_stretches_add(aggregate->followed, &(struct wp_stretch){session->home, threads[followed->thread],
+                    followed->start_ns, followed->end_ns});
+        }
+        for (size_t j = 0; j < row->n_late; j++)
+            if (wp_host_session_add_late(session, &(struct wp_late_thread){aggregate, row->late[j]->entry, row->late[j]->start_ns,
+                    row->late[j]->end_ns}))
+                return -ENOMEM;
+    }
+    return 0;
+}
+
+static int take_message(struct wp_host_session *session, const message_type *m)
+{
+    uint32_t *threads;
+    session->is_auto_chosen = m->is_auto_chosen;
+    session->real_offset_ns = m->real_offset_ns;
+    for (size_t i = 0; i < m->n_services; i++)
+        wp_host_session_serve(session, m->services[i]);
+    int rc = wp_timeline_restore(&session->timeline, m, &threads);
+    if (rc)
+        return rc;
+    rc = take_aggregates(session, m, threads);
+    free(threads);
+    for (unsigned i = 0; i < WP_EVENT_KINDS; i++) {
+        session->timeline.counts.events[i] = i < m->n_events ? m->events[i] : 0;
+        session->drops[i] = i < m->n_drops ? m->drops[i] : 0;
+    }
+    for (size_t i = 0; i < m->n_drop_spans; i++)
+        wp_drop_spans_add(&session->drop_spans, m->drop_spans[i]->from_ns, m->drop_spans[i]->to_ns);
+    session->next_seq = m->seq + 1;
+    session->last_seq = session->acked_seq = m->seq;
+    session->resolved_ns = session->checkpoint_ns = m->resolved_ns;
+    session->is_catching_up = m->resolved_ns < session->committed_ns;
+    for (uint32_t i = 0; i < session->aggregate_count; i++) {
+        uint64_t closed_ns = session->aggregates[i]->skip_until_ns; /* epochs without news are not in the store yet */
+        session->aggregates[i]->window_until_ns = closed_ns < m->resolved_ns ? closed_ns : m->resolved_ns;
+        session->is_catching_up |= m->resolved_ns < session->aggregates[i]->skip_until_ns;
+    }
+    return rc;
+}
+
+int wp_checkpoints_read(struct wp_checkpoints *c, struct wp_host_session *session, struct wp_error *err)
+{
+    char path[4096];
+    struct wp_buffer bytes = {0};
+    struct wp_frame frame;
+    path_of(c, session->id, "checkpoint", path, sizeof(path));
+    int rc = wp_file_read(path, FILE_LIMIT, &bytes, NULL);
+    if (rc) {
+        wp_buffer_fini(&bytes);
+        return rc == -ENOENT ? rc : wp_error_errno(err, rc, "cannot read '%s'", path);
+    }
+    rc = wp_frame_read(c->reader, bytes.data, bytes.size, &frame, err);
+    message_type *m = !rc && frame.type == WP_FRAME_CHECKPOINT ? wakepath__resume__checkpoint__unpack(NULL, frame.size, frame.payload)
+                                                                : NULL;
+    wp_buffer_fini(&bytes);
+    if (!m || m->version != VERSION || m->session.len != 16 || memcmp(m->session.data, session->id, 16))
+        rc = wp_error_set(err, -EBADMSG, "'%s' is no checkpoint of this version", path);
+    if (!rc)
+        rc = read_dictionary(c, session, m->dictionary_bytes, err);
+    if (!rc && (rc = take_message(session, m)))
+        wp_error_set(err, rc, "'%s' does not fit its dictionary", path);
+    if (m)
+        wakepath__resume__checkpoint__free_unpacked(m, NULL);
+    return rc;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/timeline_state.h"
+
+#include "aggregator/connections.h"
+#include "proto/batch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SOCKET_SENDS 64u          /* of a socket, that a later read may ask for */
+#define DONE_NS 1000000000u       /* a request that was done so long before may still wake somebody */
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT 2
+#define TCP_CLOSE 7
+
+struct save {
+    const struct wp_timeline *timeline;
+    uint64_t horizon_ns;
+    Wakepath__Resume__Checkpoint *out;
+    uint32_t *rows;
+    uint32_t *names;          /* thread index -> its identity at the horizon (a later one may stand in a sleep's slice already) */
+    struct wp_event *facts;
+    size_t fact_count, fact_room;
+    bool has_failed;
+};
+
+static void *made(struct save *save, size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size);
+    save->has_failed |= !memory;
+    return memory;
+}
+
+/* --- threads --- */
+
+/* The slice that holds the horizon as it was then; NULL: none did. */
+static const struct wp_slice *slice_at(const struct save *save, const struct wp_thread *thread)
+{
+    if (save->horizon_ns == 0 || thread->first_slice == thread->slice_end)
+        return NULL;
+    uint64_t ordinal = wp_thread_find(thread, save->horizon_ns - 1);
+    return ordinal == thread->slice_end ? NULL : wp_thread_slice(thread, ordinal);
+}
+
+static void save_slice(struct save *save, const struct wp_slice *slice, Wakepath__Resume__Thread *row)
+{
+    Wakepath__Resume__Slice *s = made(save, 1, sizeof(*s));
+    if (!s)
+        return;
+    wakepath__resume__slice__init(s);
+    s->out_ns = slice->out_ns;
+    s->wake_ns = slice->wake_ns < save->horizon_ns ? slice->wake_ns : 0;
+    s->in_ns = slice->in_ns < save->horizon_ns ? slice->in_ns : 0;
+    s->stack = slice->stack;
+    s->syscall = slice->syscall;
+    s->state = slice->state;
+    s->cause = s->wake_ns ? slice->cause : 0;
+    s->flags = slice->flags;
+    row->slice = s;
+}
+
+static void save_sample(const struct save *save, const struct wp_thread *thread, Wakepath__Resume__Thread *row)
+{
+    uint64_t ordinal = wp_thread_find_sample(thread, save->horizon_ns);
+    if (ordinal == thread->first_sample)
+        return;
+    const struct wp_sample *sample = &thread->samples[(ordinal - 1) & thread->sample_mask];
+    row->sample_ns = sample->time_ns;
+    row->sample_stack = sample->stack;
+}
+
+/* Its last run was over at the horizon: what is left of it is nothing. */
+static bool is_gone(const struct save *save, const struct wp_slice *slice)
+{
+    return slice->end_ns && slice->end_ns < save->horizon_ns;
+}
+
+static void save_threads(struct save *save)
+{
+    const struct wp_timeline *timeline = save->timeline;
+    uint32_t count = 0;
+    save->rows = made(save, timeline->thread_count, sizeof(*save->rows));
+    save->out->threads = made(save, timeline->thread_count, sizeof(*save->out->threads));
+    save->names = made(save, timeline->thread_count, sizeof(*save->names));
+    for (uint32_t i = 1; !save->has_failed && i < timeline->identity_count; i++)
+        if (timeline->identities[i].made_ns < save->horizon_ns)
+            save->names[timeline->identities[i].thread] = i;
+    for (uint32_t i = 1; !save->has_failed && i < timeline->thread_count; i++) {
+        const struct wp_slice *slice = slice_at(save, &timeline->threads[i]);
+        if (save->names[i] && !(slice && is_gone(save, slice))) /* also one that was only spoken of */
+            save->rows[i] = ++count;
+    }
+    for (uint32_t i = 1; !save->has_failed && i < timeline->thread_count; i++) {
+        const struct wp_thread *thread = &timeline->threads[i];
+        Wakepath__Resume__Thread *row = save->rows[i] ? made(save, 1, sizeof(*row)) : NULL;
+        if (!row)
+            continue;
+        wakepath__resume__thread__init(row);
+        save->out->threads[save->out->n_threads++] = row;
+        const struct wp_slice *slice = slice_at(save, thread);
+        const struct wp_identity *identity = &timeline->identities[save->names[i]];
+        row->entry = identity->entry;
+        row->comm = identity->comm;
+        row->process = identity->process;
+        row->creator = thread->creator ? save->rows[thread->creator] : 0;
+        row->birth_ns = thread->birth_ns;
+        row->cpu = thread->cpu;
+        if (slice)
+            save_slice(save, slice, row);
+        save_sample(save, thread, row);
+    }
+}
+
+static void save_processes(struct save *save)
+{
+    const struct wp_timeline *timeline = save->timeline;
+    save->out->processes = made(save, timeline->process_count, sizeof(*save->out->processes));
+    for (uint32_t i = 0; !save->has_failed && i < timeline->process_count; i++) { /* rows are indices */
+        const struct wp_process *process = &timeline->processes[i];
+        if (i && process->made_ns >= save->horizon_ns)
+            break; /* this one and those behind it come up again */
+        Wakepath__Resume__Process *row = made(save, 1, sizeof(*row));
+        if (!row)
+            return;
+        wakepath__resume__process__init(row);
+        row->pid = process->pid;
+        row->comm = process->comm;
+        row->start_ns = process->start_ns;
+        row->running_ns = process->running_ns;
+        save->out->processes[save->out->n_processes++] = row;
+    }
+    for (uint32_t i = 1; !save->has_failed && i < timeline->identity_count; i++) { /* a later renaming comes again */
+        const struct wp_identity *identity = &timeline->identities[i];
+        const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, identity->entry);
+        if (identity->made_ns < save->horizon_ns && identity->process < save->out->n_processes && entry && entry->tid == entry->pid)
+            save->out->processes[identity->process]->comm = identity->comm;
+    }
+}
+
+/* --- block and socket facts --- */
+
+static void add_fact(struct save *save, const struct wp_event *event)
+{
+    if (!event->time_ns || event->time_ns >= save->horizon_ns || save->has_failed)
+        return;
+    if (save->fact_count == save->fact_room) {
+        size_t room = save->fact_room ? save->fact_room * 2 : 256;
+        struct wp_event *facts = realloc(save->facts, room * sizeof(*facts));
+        save->has_failed |= !facts;
+        if (!facts)
+            return;
+        save->facts = facts;
+        save->fact_room = room;
+    }
+    save->facts[save->fact_count++] = *event;
+}
+
+/* Who the thread was at the horizon; one that is gone is nobody. */
+static uint32_t entry_of(const struct save *save, uint32_t thread)
+{
+    return thread && save->rows[thread] ? save->out->threads[save->rows[thread] - 1]->entry : 0;
+}
+
+static void save_block(struct save *save)
+{
+    const struct wp_blockops *ops = &save->timeline->blockops;
+    uint64_t first = ops->count > ops->mask ? ops->count - ops->mask : 0;
+    for (uint64_t n = first; n < ops->count; n++) {
+        const struct wp_blockop *op = &ops->ops[n & ops->mask];
+        if (op->done_ns && op->done_ns + DONE_NS < save->horizon_ns)
+            continue;
+        struct wp_event event = {.time_ns = op->insert_ns, .kind = WP_EVENT_BLOCK_INSERT, .flags = op->flags,
+            .thread = entry_of(save, op->thread), .a = op->sector, .b = op->key, .c = op->bytes, .d = op->device};
+        add_fact(save, &event);
+        event.kind = WP_EVENT_BLOCK_ISSUE;
+        event.time_ns = op->issue_ns;
+        add_fact(save, &event);
+        event.kind = WP_EVENT_BLOCK_COMPLETE;
+        event.time_ns = op->done_ns;
+        add_fact(save, &event);
+    }
+}
+
+static struct wp_event socket_event(const struct save *save, uint8_t kind, uint32_t socket, uint64_t time_ns, uint32_t thread,
+    uint64_t a, uint32_t c)
+{
+    return (struct wp_event){.time_ns = time_ns, .kind = kind, .thread = entry_of(save, thread), .a = a, .c = c, .d = socket};
+}
+
+static void save_transfers(struct save *save, uint32_t id, const struct wp_socket *socket)
+{
+    const struct wp_message_ring *ring = &socket->send_ring;
+    uint64_t end = ring->end;
+    while (end > ring->first && socket->sends[(end - 1) & ring->mask].time_ns >= save->horizon_ns)
+        end--;
+    for (uint64_t i = end - ring->first > SOCKET_SENDS ? end - SOCKET_SENDS : ring->first; i < end; i++) {
+        const struct wp_send *send = &socket->sends[i & ring->mask];
+        struct wp_event event = socket_event(save, WP_EVENT_SOCK_SEND, id, send->time_ns, send->thread, send->end, send->bytes);
+        add_fact(save, &event);
+    }
+    ring = &socket->receive_ring;
+    end = ring->end;
+    while (end > ring->first && socket->receives[(end - 1) & ring->mask].time_ns >= save->horizon_ns)
+        end--;
+    for (uint64_t i = end - ring->first > SOCKET_SENDS ? end - SOCKET_SENDS : ring->first; i < end; i++) {
+        const struct wp_receive *receive = &socket->receives[i & ring->mask];
+        struct wp_event event = socket_event(save, WP_EVENT_SOCK_RECV, id, receive->time_ns, receive->thread, receive->end, 1);
+        add_fact(save, &event);
+    }
+}
+
+static void save_sockets(struct save *save)
+{
+    const struct wp_messages *messages = &save->timeline->messages;
+    for (uint32_t id = 1; id < messages->socket_room; id++) {
+        const struct wp_socket *socket = &messages->sockets[id];
+        if (!socket->is_known || (socket->closing.time_ns && !socket->sends && !socket->receives))
+            continue;
+        uint64_t isn = messages->connections ? wp_connections_sequence(messages->connections, messages->host, id) : 0;
+        struct wp_event event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->connecting.time_ns, socket->connecting.thread, 0,
+            TCP_SYN_SENT);
+        event.b = TCP_CLOSE;
+        add_fact(save, &event);
+        if (isn && socket->opened_ns < save->horizon_ns) {
+            event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->opened_ns ? socket->opened_ns : 1, 0, isn, TCP_ESTABLISHED);
+            add_fact(save, &event);
+        }
+        save_transfers(save, id, socket);
+        event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->closing.time_ns, socket->closing.thread, 0, TCP_CLOSE);
+        event.b = TCP_ESTABLISHED;
+        add_fact(save, &event);
+    }
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    const struct wp_event *a = left, *b = right;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return a->kind < b->kind ? -1 : a->kind > b->kind; /* insert, issue, complete */
+}
+
+static void save_facts(struct save *save)
+{
+    struct wp_buffer bytes = {0};
+    save_block(save);
+    save_sockets(save);
+    if (save->fact_count)
+        qsort(save->facts, save->fact_count, sizeof(*save->facts), compare_times);
+    struct wp_batch batch = {.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1, .first_frame = 1,
+        .first_stack = 1};
+    size_t done = 0;
+    for (; !save->has_failed && done < save->fact_count; done += batch.event_count) { /* batches one behind the other, with sizes */
+        size_t at = bytes.size;
+        uint32_t size = 0;
+        batch.events = save->facts + done;
+        batch.event_count = (uint32_t)(save->fact_count - done < WP_BATCH_EVENTS ? save->fact_count - done : WP_BATCH_EVENTS);
+        save->has_failed = wp_buffer_append(&bytes, &size, sizeof(size)) || wp_batch_encode(&batch, &bytes, NULL);
+        size = (uint32_t)(bytes.size - at - sizeof(size));
+        if (!save->has_failed)
+            memcpy(bytes.data + at, &size, sizeof(size));
+    }
+    save->out->facts = (ProtobufCBinaryData){bytes.size, bytes.data};
+}
+
+int wp_timeline_save(const struct wp_timeline *timeline, uint64_t horizon_ns, Wakepath__Resume__Checkpoint *out,
+    uint32_t **rows)
+{
+    struct save save = {.timeline = timeline, .horizon_ns = horizon_ns, .out = out};
+    out->start_ns = timeline->start_ns;
+    save_threads(&save);
+    save_processes(&save);
+    save_facts(&save);
+    free(save.facts);
+    free(save.names);
+    if (save.has_failed) {
+        free(save.rows);
+        return -ENOMEM;
+    }
+    *rows = save.rows;
+    return 0;
+}
+
+/* --- back --- */
+
+static int restore_facts(struct wp_timeline *timeline, const ProtobufCBinaryData *facts)
+{
+    struct wp_batch batch = {0};
+    int rc = 0;
+    for (size_t at = 0; !rc && at < facts->len;) {
+        uint32_t size;
+        if (facts->len - at < sizeof(size)) {
+            rc = -EBADMSG;
+            break;
+        }
+        memcpy(&size, facts->data + at, sizeof(size));
+        at += sizeof(size);
+        rc = size > facts->len - at ? -EBADMSG : wp_batch_decode(&batch, facts->data + at, size, NULL);
+        for (uint32_t i = 0; !rc && i < batch.event_count; i++)
+            wp_timeline_fact(timeline, &batch.events[i]);
+        at += size;
+    }
+    wp_batch_fini(&batch);
+    return rc;
+}
+
+int wp_timeline_restore(struct wp_timeline *timeline, const Wakepath__Resume__Checkpoint *from, uint32_t **threads)
+{
+    uint32_t *made_threads = calloc(from->n_threads + 1, sizeof(*made_threads));
+    int rc = made_threads ? wp_timeline_set_processes(timeline, from->processes, from->n_processes) : -ENOMEM;
+    for (size_t i = 0; !rc && i < from->n_threads; i++) {
+        const Wakepath__Resume__Thread *row = from->threads[i];
+        if (row->process >= from->n_processes || !wp_dictionary_thread(timeline->dictionary, row->entry))
+            rc = -EBADMSG;
+        else
+            made_threads[i] = wp_timeline_set_thread(timeline, row);
+    }
+    for (size_t i = 0; !rc && i < from->n_threads; i++) {
+        uint32_t creator = from->threads[i]->creator;
+        if (creator && creator <= from->n_threads && made_threads[i])
+            timeline->threads[made_threads[i]].creator = made_threads[creator - 1];
+    }
+    timeline->start_ns = from->start_ns;
+    if (!rc)
+        rc = restore_facts(timeline, &from->facts);
+    timeline->now_ns = from->horizon_ns ? from->horizon_ns - 1 : 0;
+    if (rc) {
+        free(made_threads);
+        return rc;
+    }
+    *threads = made_threads;
+    return timeline->failed ? -ENOMEM : 0;
+}

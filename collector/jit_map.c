@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/jit_map.h"
+
+#include "collector/process_file.h"
+#include "common/buffer.h"
+#include "common/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILE_BYTES ((uint64_t)128 << 20)
+#define ENTRIES (2u << 20)
+#define NAME_BYTES 1024u
+#define LOOK_BACK 32u        /* entries that may begin between an address and the start of its function */
+#define STATUS_BYTES 65536u
+
+struct entry {
+    uint64_t start;
+    uint32_t size, name, order; /* a later one replaces what it covers */
+};
+
+struct wp_jit_map {
+    int root_fd;
+    uint32_t inner_pid, uid;
+    uint64_t read;            /* bytes of the file taken so far */
+    uint64_t inode, born_ns; /* of that file; numbers are used again at once */
+    struct entry *entries;   /* owned; sorted by start */
+    uint32_t count, room;
+    struct wp_buffer names;
+    uint64_t refused;
+};
+
+/* "NSpid:\t100\t7": the last is the number inside. "Uid:\t" real, effective ... */
+static bool read_status(struct wp_jit_map *m, uint32_t pid)
+{
+    struct wp_buffer text = {0};
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%u/status", pid);
+    bool is_read = !wp_file_read(path, STATUS_BYTES, &text, NULL) && !wp_buffer_append(&text, "", 1);
+    const char *ids = is_read ? strstr((const char *)text.data, "\nNSpid:") : NULL;
+    const char *uid = is_read ? strstr((const char *)text.data, "\nUid:") : NULL;
+    unsigned effective = 0;
+    m->inner_pid = pid;
+    if (ids) {
+        char *at = (char *)ids + strlen("\nNSpid:"), *end;
+        for (unsigned long id = strtoul(at, &end, 10); end != at && *at != '\n'; id = strtoul(at, &end, 10)) {
+            m->inner_pid = (uint32_t)id;
+            at = end;
+            if (*at == '\n')
+                break;
+        }
+    }
+    bool has_user = uid && sscanf(uid, " Uid: %*u %u", &effective) == 1;
+    m->uid = effective;
+    wp_buffer_fini(&text);
+    return has_user;
+}
+
+struct wp_jit_map *wp_jit_map_create(uint32_t pid)
+{
+    struct wp_jit_map *m = calloc(1, sizeof(*m));
+    if (!m)
+        return NULL;
+    m->root_fd = wp_process_root(pid);
+    if (m->root_fd < 0 || !read_status(m, pid)) {
+        wp_jit_map_destroy(m);
+        return NULL;
+    }
+    return m;
+}
+
+void wp_jit_map_destroy(struct wp_jit_map *m)
+{
+    if (!m)
+        return;
+    if (m->root_fd >= 0)
+        close(m->root_fd);
+    free(m->entries);
+    wp_buffer_fini(&m->names);
+    free(m);
+}
+
+static void add(struct wp_jit_map *m, uint64_t start, uint64_t size, const char *name, size_t length)
+{
+    if (m->count == m->room) {
+        uint32_t room = m->room ? m->room * 2 : 1024;
+        struct entry *entries = room > ENTRIES ? NULL : realloc(m->entries, room * sizeof(*entries));
+        if (!entries) {
+            m->refused++;
+            return;
+        }
+        m->entries = entries;
+        m->room = room;
+    }
+    m->entries[m->count] = (struct entry){start, (uint32_t)size, (uint32_t)m->names.size, m->count};
+    wp_buffer_append(&m->names, name, length < NAME_BYTES ? length : NAME_BYTES);
+    wp_buffer_append(&m->names, "", 1);
+    if (!m->names.failed)
+        m->count++;
+}
+
+static void take_line(struct wp_jit_map *m, const char *line, size_t length)
+{
+    const char *end = line + length;
+    char *at;
+    uint64_t start = strtoull(line, &at, 16);
+    uint64_t size = at != line && at < end && *at == ' ' ? strtoull(at, &at, 16) : 0;
+    if (!size || size > UINT32_MAX || start > UINT64_MAX - size || at >= end || *at != ' ' || at + 1 == end) {
+        m->refused++;
+        return;
+    }
+    add(m, start, size, at + 1, (size_t)(end - at - 1));
+}
+
+static int by_start(const void *x, const void *y)
+{
+    const struct entry *a = x, *b = y;
+    return a->start != b->start ? (a->start < b->start ? -1 : 1) : a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* Whole lines of what was not read before; the last one may still be in the making. */
+static void take(struct wp_jit_map *m, int fd, uint64_t size)
+{
+    struct wp_buffer text = {0};
+    size_t wanted = (size_t)(size - m->read), got = 0, line = 0;
+    if (wp_buffer_reserve(&text, wanted + 1))
+        return;
+    while (got < wanted) {
+        ssize_t part = pread(fd, text.data + got, wanted - got, (off_t)(m->read + got));
+        if (part <= 0)
+            break;
+        got += (size_t)part;
+    }
+    text.data[got] = 0;
+    for (size_t i = 0; i < got; i++)
+        if (text.data[i] == '\n') {
+            text.data[i] = 0;
+            take_line(m, (const char *)text.data + line, i - line);
+            line = i + 1;
+        }
+    m->read += line;
+    wp_buffer_fini(&text);
+    if (m->count)
+        qsort(m->entries, m->count, sizeof(*m->entries), by_start);
+}
+
+static bool read_on(struct wp_jit_map *m)
+{
+    char path[64];
+    struct statx status = {0};
+    snprintf(path, sizeof(path), "/tmp/perf-%u.map", m->inner_pid);
+    int fd = wp_process_file_below(m->root_fd, path);
+    if (fd < 0)
+        return false;
+    bool is_more = !statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &status) &&
+        (status.stx_uid == m->uid || !status.stx_uid) && status.stx_size <= FILE_BYTES;
+    uint64_t born_ns = (uint64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
+    if (is_more && (status.stx_ino != m->inode || born_ns != m->born_ns || status.stx_size < m->read)) { /* begun anew */
+        m->count = 0;
+        m->read = 0;
+        m->inode = status.stx_ino;
+        m->born_ns = born_ns;
+        wp_buffer_clear(&m->names);
+    }
+    is_more = is_more && status.stx_size > m->read;
+    if (is_more)
+        take(m, fd, status.stx_size);
+    close(fd);
+    return is_more;
+}
+
+static const char *find(const struct wp_jit_map *m, uint64_t address)
+{
+    uint32_t low = 0, high = m->count;
+    const struct entry *best = NULL;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (m->entries[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (uint32_t i = 0; i < LOOK_BACK && i < low; i++) {
+        const struct entry *e = &m->entries[low - 1 - i];
+        if (address - e->start < e->size && (!best || e->order > best->order))
+            best = e;
+    }
+    return best ? (const char *)m->names.data + best->name : NULL;
+}
+
+const char *wp_jit_map_find(struct wp_jit_map *m, uint64_t address)
+{
+    const char *name = find(m, address);
+    return name || !read_on(m) ? name : find(m, address);
+}
+
+uint64_t wp_jit_map_refused(const struct wp_jit_map *m)
+{
+    return m->refused;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/naming_thread.h"
+
+#include "collector/sandbox.h"
+#include "common/buffer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define JOBS (1u << 20)                        /* that may wait */
+#define DEBUG_BYTES ((uint64_t)512 << 20)      /* of debug info held, all objects together */
+#define HAND_OVER 64u                          /* answers, so that the caller gets the first before the last is there */
+#define NICENESS 10                              /* what is recorded goes first, and what is walked by (unwinder) */
+
+enum job_kind { JOB_OBJECT, JOB_PLACE, JOB_JIT, JOB_DROP };
+
+struct opening {
+    struct wp_elf_file file;
+    int root_fd;
+    char path[256];
+};
+
+struct job {
+    uint8_t kind;
+    uint32_t ticket, object;
+    uint64_t offset;
+    union {
+        struct opening *opening; /* owned */
+        struct wp_jit_map *map;  /* owned by DROP, else borrowed */
+    };
+};
+
+struct jobs {
+    struct job *items; /* owned */
+    uint32_t count, room;
+};
+
+struct wp_naming_thread {
+    const struct wp_logger *logger;
+    pthread_t thread;
+    pthread_mutex_t lock;       /* of what follows, down to the blank line */
+    pthread_cond_t more, idle;
+    struct jobs waiting;
+    struct wp_buffer answers;   /* each: ticket, levels, then line, function and file of each level */
+    struct wp_naming_counts counts;
+    bool is_over, is_busy;
+
+    struct wp_buffer taken;     /* of the caller alone: answers being given out */
+    size_t taken_at;
+    uint32_t next_object;
+
+    struct wp_object_names **objects; /* of the thread alone, as what follows; NULL: it could not be read */
+    uint32_t object_count;
+    struct wp_buffer made;
+    uint64_t made_count, unnamed_count, debug_bytes;
+};
+
+static void log_object(const struct wp_naming_thread *t, const struct opening *o, const struct wp_object_names *names, uint64_t ns)
+{
+    if (names && t->logger)
+        wp_log(t->logger, WP_LOG_DEBUG, "functions are known file=%s functions=%u debug_bytes=%llu ms=%llu", o->path,
+            wp_object_names_functions(names), (unsigned long long)wp_object_names_debug_bytes(names),
+            (unsigned long long)(ns / 1000000));
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void read_object(struct wp_naming_thread *t, struct opening *o)
+{
+    struct wp_object_names **objects = realloc(t->objects, (t->object_count + 1) * sizeof(struct wp_object_names *));
+    if (objects) {
+        uint64_t start = now_ns();
+        t->objects = objects;
+        objects[t->object_count] = NULL;
+        wp_object_names_create(&objects[t->object_count], &o->file, o->root_fd, DEBUG_BYTES - t->debug_bytes, NULL);
+        if (objects[t->object_count])
+            t->debug_bytes += wp_object_names_debug_bytes(objects[t->object_count]);
+        log_object(t, o, objects[t->object_count], now_ns() - start);
+        t->object_count++;
+    }
+    wp_elf_file_close(&o->file);
+    if (o->root_fd >= 0)
+        close(o->root_fd);
+    free(o);
+}
+
+static void answer(struct wp_naming_thread *t, uint32_t ticket, const struct wp_place_name *place)
+{
+    uint32_t head[2] = {ticket, place->count};
+    wp_buffer_append(&t->made, head, sizeof(head));
+    for (unsigned i = 0; i < place->count; i++) {
+        const struct wp_debug_level *level = &place->levels[i];
+        wp_buffer_append(&t->made, &level->line, sizeof(level->line));
+        wp_buffer_append(&t->made, level->function, strlen(level->function) + 1);
+        wp_buffer_append(&t->made, level->file, strlen(level->file) + 1);
+    }
+    t->made_count++;
+    t->unnamed_count += !place->count;
+}
+
+static void do_job(struct wp_naming_thread *t, struct job *job)
+{
+    struct wp_place_name place = {.count = 0};
+    switch ((enum job_kind)job->kind) {
+    case JOB_OBJECT:
+        read_object(t, job->opening);
+        return;
+    case JOB_DROP:
+        wp_jit_map_destroy(job->map);
+        return;
+    case JOB_PLACE:
+        if (job->object < t->object_count && t->objects[job->object])
+            wp_object_names_find(t->objects[job->object], job->offset, &place);
+        break;
+    case JOB_JIT:
+        place.levels[0] = (struct wp_debug_level){.function = wp_jit_map_find(job->map, job->offset), .file = ""};
+        place.count = place.levels[0].function != NULL;
+        break;
+    }
+    answer(t, job->ticket, &place);
+}
+
+/* Under the lock. Answers that there was no memory for are lost, and counted as given. */
+static void hand_over(struct wp_naming_thread *t)
+{
+    if (!t->made.failed)
+        wp_buffer_append(&t->answers, t->made.data, t->made.size);
+    t->made.failed = false;
+    wp_buffer_clear(&t->made);
+    t->counts.answered += t->made_count;
+    t->counts.unnamed += t->unnamed_count;
+    t->counts.objects = t->object_count;
+    t->counts.debug_bytes = t->debug_bytes;
+    t->made_count = t->unnamed_count = 0;
+}
+
+static void do_jobs(struct wp_naming_thread *t, const struct jobs *jobs)
+{
+    for (uint32_t i = 0; i < jobs->count; i++) {
+        do_job(t, &jobs->items[i]);
+        if (t->made_count < HAND_OVER)
+            continue;
+        pthread_mutex_lock(&t->lock);
+        hand_over(t);
+        pthread_mutex_unlock(&t->lock);
+    }
+}
+
+static void *run(void *context)
+{
+    struct wp_naming_thread *t = context;
+    struct jobs jobs = {0};
+    wp_sandbox_thread();
+    setpriority(PRIO_PROCESS, 0, NICENESS); /* on Linux: of this thread */
+    pthread_mutex_lock(&t->lock);
+    while (!t->is_over) {
+        if (!t->waiting.count) {
+            t->is_busy = false;
+            pthread_cond_broadcast(&t->idle);
+            pthread_cond_wait(&t->more, &t->lock);
+            continue;
+        }
+        struct jobs taken = t->waiting;
+        t->waiting = jobs;
+        t->waiting.count = 0;
+        jobs = taken;
+        pthread_mutex_unlock(&t->lock);
+        do_jobs(t, &jobs);
+        pthread_mutex_lock(&t->lock);
+        hand_over(t);
+    }
+    t->is_busy = false;
+    pthread_mutex_unlock(&t->lock);
+    free(jobs.items);
+    return NULL;
+}
+
+static bool add_job(struct wp_naming_thread *t, const struct job *job)
+{
+    pthread_mutex_lock(&t->lock);
+    struct jobs *w = &t->waiting;
+    bool has_room = w->count < w->room;
+    if (!has_room && (w->count < JOBS || job->kind == JOB_DROP)) {
+        uint32_t room = w->room ? w->room * 2 : 256;
+        struct job *items = realloc(w->items, room * sizeof(*items));
+        if (items) {
+            w->items = items;
+            w->room = room;
+            has_room = true;
+        }
+    }
+    if (has_room) {
+        w->items[w->count++] = *job;
+        t->counts.asked += job->kind == JOB_PLACE || job->kind == JOB_JIT;
+        if (!t->is_busy)
+            pthread_cond_signal(&t->more);
+        t->is_busy = true;
+    }
+    pthread_mutex_unlock(&t->lock);
+    return has_room;
+}
+
+uint32_t wp_naming_thread_object(struct wp_naming_thread *t, struct wp_elf_file *file, int root_fd, const char *path)
+{
+    struct opening *o = malloc(sizeof(*o));
+    if (o) {
+        *o = (struct opening){.file = *file, .root_fd = root_fd};
+        strncpy(o->path, path, sizeof(o->path) - 1);
+        if (add_job(t, &(struct job){.kind = JOB_OBJECT, .opening = o})) {
+            *file = (struct wp_elf_file){.fd = -1};
+            return t->next_object++;
+        }
+        free(o);
+    }
+    wp_elf_file_close(file);
+    if (root_fd >= 0)
+        close(root_fd);
+    return UINT32_MAX;
+}
+
+bool wp_naming_thread_place(struct wp_naming_thread *t, uint32_t object, uint64_t offset, uint32_t ticket)
+{
+    return add_job(t, &(struct job){.kind = JOB_PLACE, .object = object, .offset = offset, .ticket = ticket});
+}
+
+bool wp_naming_thread_jit(struct wp_naming_thread *t, struct wp_jit_map *map, uint64_t address, uint32_t ticket)
+{
+    return add_job(t, &(struct job){.kind = JOB_JIT, .map = map, .offset = address, .ticket = ticket});
+}
+
+void wp_naming_thread_drop(struct wp_naming_thread *t, struct wp_jit_map *map)
+{
+    add_job(t, &(struct job){.kind = JOB_DROP, .map = map}); /* without memory for it the map is lost, but never used */
+}
+
+bool wp_naming_thread_next(struct wp_naming_thread *t, uint32_t *ticket, struct wp_place_name *place)
+{
+    if (t->taken_at == t->taken.size) {
+        t->taken_at = 0;
+        wp_buffer_clear(&t->taken);
+        pthread_mutex_lock(&t->lock);
+        struct wp_buffer swap = t->taken;
+        t->taken = t->answers;
+        t->answers = swap;
+        pthread_mutex_unlock(&t->lock);
+        if (!t->taken.size)
+            return false;
+    }
+    const uint8_t *at = t->taken.data + t->taken_at;
+    memcpy(ticket, at, sizeof(*ticket));
+    memcpy(&place->count, at + sizeof(*ticket), sizeof(place->count));
+    at += sizeof(*ticket) + sizeof(place->count);
+    for (unsigned i = 0; i < place->count; i++) {
+        struct wp_debug_level *level = &place->levels[i];
+        memcpy(&level->line, at, sizeof(level->line));
+        level->function = (const char *)at + sizeof(level->line);
+        level->file = level->function + strlen(level->function) + 1;
+        at = (const uint8_t *)level->file + strlen(level->file) + 1;
+    }
+    t->taken_at = (size_t)(at - t->taken.data);
+    return true;
+}
+
+bool wp_naming_thread_settle(struct wp_naming_thread *t, unsigned timeout_ms)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+    end.tv_sec += timeout_ms / 1000 + end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&t->lock);
+    while (t->is_busy && !pthread_cond_timedwait(&t->idle, &t->lock, &end))
+        continue;
+    bool is_idle = !t->is_busy;
+    pthread_mutex_unlock(&t->lock);
+    return is_idle;
+}
+
+struct wp_naming_counts wp_naming_thread_counts(struct wp_naming_thread *t)
+{
+    pthread_mutex_lock(&t->lock);
+    struct wp_naming_counts counts = t->counts;
+    pthread_mutex_unlock(&t->lock);
+    return counts;
+}
+
+static void release(struct wp_naming_thread *t)
+{
+    for (uint32_t i = 0; i < t->waiting.count; i++) {
+        struct job *job = &t->waiting.items[i];
+        if (job->kind == JOB_DROP) {
+            wp_jit_map_destroy(job->map);
+        } else if (job->kind == JOB_OBJECT) {
+            wp_elf_file_close(&job->opening->file);
+            if (job->opening->root_fd >= 0)
+                close(job->opening->root_fd);
+            free(job->opening);
+        }
+    }
+    for (uint32_t i = 0; i < t->object_count; i++)
+        wp_object_names_destroy(t->objects[i]);
+    free(t->objects);
+    free(t->waiting.items);
+    wp_buffer_fini(&t->answers);
+    wp_buffer_fini(&t->taken);
+    wp_buffer_fini(&t->made);
+    pthread_cond_destroy(&t->more);
+    pthread_cond_destroy(&t->idle);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+struct wp_naming_thread *wp_naming_thread_create(const struct wp_logger *logger)
+{
+    struct wp_naming_thread *t = calloc(1, sizeof(*t));
+    pthread_condattr_t clock;
+    sigset_t all, before;
+    if (!t)
+        return NULL;
+    t->logger = logger;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->more, NULL);
+    pthread_cond_init(&t->idle, &clock);
+    pthread_condattr_destroy(&clock);
+    sigfillset(&all); /* signals are the main thread's */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&t->thread, NULL, run, t);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc) {
+        release(t);
+        return NULL;
+    }
+    return t;
+}
+
+void wp_naming_thread_destroy(struct wp_naming_thread *t)
+{
+    if (!t)
+        return;
+    pthread_mutex_lock(&t->lock);
+    t->is_over = true;
+    pthread_cond_signal(&t->more);
+    pthread_mutex_unlock(&t->lock);
+    pthread_join(t->thread, NULL);
+    release(t);
+}

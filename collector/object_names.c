@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/object_names.h"
+
+#include "collector/demangle.h"
+#include "collector/elf_symbols.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 4096u
+
+struct wp_object_names {
+    struct wp_elf_file file, separate; /* stay open as long as there are lines from them */
+    struct wp_elf_symbols *symbols;
+    struct wp_debug_lines *lines;      /* NULL: none */
+    bool has_bombs;                    /* names that unfold without end: its names stay as they are */
+    char names[WP_INLINE_LEVELS][NAME_BYTES]; /* of the last answer */
+};
+
+void wp_object_names_destroy(struct wp_object_names *n)
+{
+    if (!n)
+        return;
+    wp_debug_lines_close(n->lines);
+    wp_elf_symbols_destroy(n->symbols);
+    wp_elf_file_close(&n->separate);
+    wp_elf_file_close(&n->file);
+    free(n);
+}
+
+static void open_separate(struct wp_object_names *n, int root_fd)
+{
+    const struct wp_elf_file *f = &n->file;
+    int rc = root_fd >= 0 ? wp_elf_file_open_separate(&n->separate, root_fd, f->build_id, f->build_id_size) : -ENOENT;
+    if (rc)
+        wp_elf_file_open_separate(&n->separate, -1, f->build_id, f->build_id_size);
+}
+
+int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd, uint64_t debug_limit,
+    struct wp_error *err)
+{
+    struct wp_object_names *n = calloc(1, sizeof(*n));
+    if (!n) {
+        wp_elf_file_close(file);
+        return wp_error_set(err, -ENOMEM, "out of memory for functions");
+    }
+    n->file = *file;
+    *file = (struct wp_elf_file){.fd = -1};
+    n->separate.fd = -1;
+    if (n->file.build_id_size)
+        open_separate(n, root_fd);
+    int rc = wp_elf_symbols_read(&n->symbols, &n->file, n->separate.elf ? &n->separate : NULL, err);
+    if (rc) {
+        wp_object_names_destroy(n);
+        return rc;
+    }
+    if (debug_limit && wp_debug_lines_open(&n->lines, &n->file, debug_limit, NULL) && n->separate.elf)
+        wp_debug_lines_open(&n->lines, &n->separate, debug_limit, NULL);
+    if (!n->lines) { /* nothing more will be read */
+        wp_elf_file_close(&n->separate);
+        wp_elf_file_close(&n->file);
+    }
+    *names = n;
+    return 0;
+}
+
+uint64_t wp_object_names_debug_bytes(const struct wp_object_names *n)
+{
+    return n->lines ? wp_debug_lines_bytes(n->lines) : 0;
+}
+
+uint32_t wp_object_names_functions(const struct wp_object_names *n)
+{
+    return wp_elf_symbols_count(n->symbols);
+}
+
+static const char *readable(struct wp_object_names *n, unsigned level, const char *function)
+{
+    if (!function)
+        return "";
+    enum wp_demangled rc = n->has_bombs ? WP_DEMANGLE_PLAIN : wp_demangle(function, n->names[level], NAME_BYTES);
+    n->has_bombs = n->has_bombs || rc == WP_DEMANGLE_BOMB;
+    return rc == WP_DEMANGLE_DONE ? n->names[level] : function;
+}
+
+void wp_object_names_find(struct wp_object_names *n, uint64_t offset, struct wp_place_name *place)
+{
+    uint64_t address;
+    const char *function = wp_elf_symbols_find(n->symbols, offset);
+    place->count = 0;
+    if (n->lines && wp_elf_symbols_address(n->symbols, offset, &address))
+        place->count = wp_debug_lines_find(n->lines, address, place->levels);
+    if (!place->count && !function)
+        return;
+    if (!place->count)
+        place->levels[place->count++] = (struct wp_debug_level){0};
+    if (function) /* a symbol knows parts and clones of a function that debug info gives one name */
+        place->levels[0].function = function;
+    for (unsigned i = 0; i < place->count; i++) {
+        place->levels[i].function = readable(n, i, place->levels[i].function);
+        if (!place->levels[i].file)
+            place->levels[i].file = "";
+    }
+}

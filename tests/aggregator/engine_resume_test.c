@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An aggregator that is killed again and again in the middle of a live session, and goes on from its checkpoints: what is in
+ * the store at the end is byte for byte what it would have been. Seeded; WP_CASES=N runs more.
+ */
+#include "made_trace.h"
+
+#include "aggregator/engine.h"
+#include "common/path.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* cmocka wants the headers above */
+#include <cmocka.h>
+
+struct place {
+    char root[64], resume[80];
+    struct wp_aggregate_rule rule;
+    struct wp_engine_options options;
+    struct wp_engine *engine;
+    struct made_trace trace;
+    uint64_t acked, seed;
+    unsigned kills, resumes;   /* of those, in the middle */
+};
+
+/* A batch's events, [first, end). */
+struct cut {
+    uint32_t first, end;
+};
+
+static void open_engine(struct place *place)
+{
+    struct wp_error err = {0};
+    if (wp_engine_create(&place->engine, &place->options, NULL, &err))
+        fail_msg("%s", err.text);
+}
+
+static void note(void *context, uint32_t peer, uint64_t seq, uint64_t taken)
+{
+    struct place *place = context;
+    (void)peer;
+    assert_true(taken >= seq);
+    if (seq > place->acked)
+        place->acked = seq;
+}
+
+static void commit(struct place *place)
+{
+    struct wp_error err = {0};
+    if (wp_engine_commit(place->engine, 0, 100, true, &err))
+        fail_msg("%s", err.text);
+    wp_engine_acks(place->engine, note, place);
+}
+
+static uint64_t say_hello(struct place *place)
+{
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .release = (char *)(uintptr_t)"v1", .session = {7},
+        .start_real_ns = 5000000000};
+    struct wp_welcome welcome;
+    struct wp_error err = {0};
+    if (wp_engine_hello(place->engine, 1, &hello, &welcome, &err))
+        fail_msg("%s", err.text);
+    return welcome.resume_seq;
+}
+
+static void send_cut(struct place *place, const struct cut *cut, uint64_t seq)
+{
+    struct wp_buffer bytes = {0};
+    struct wp_error err = {0};
+    struct wp_batch batch = made_trace_cut(&place->trace, cut->first, cut->end, seq);
+    batch.session[0] = 7;
+    if (wp_batch_encode(&batch, &bytes, &err) || wp_engine_batch(place->engine, 1, bytes.data, bytes.size, &err))
+        fail_msg("%s", err.text);
+    wp_buffer_fini(&bytes);
+}
+
+static void stored(struct place *place, struct wp_buffer *bytes)
+{
+    struct wp_store *store;
+    struct wp_txn *txn;
+    struct wp_report *report;
+    struct wp_damage *damage;
+    size_t damaged;
+    assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
+    assert_int_equal(wp_txn_begin(&txn, store, "v1", false, NULL), 0);
+    assert_int_equal(wp_txn_read_report(txn, "main", NULL, &report, &damage, &damaged, NULL), 0);
+    assert_int_equal(wp_report_encode(report, bytes, NULL), 0);
+    wp_report_destroy(report);
+    wp_txn_abort(txn);
+    wp_store_close(store);
+}
+
+/* The whole session; killed with a chance of one in `odds` at each batch, 0: never. */
+static void play(struct place *place, const struct cut *cuts, uint64_t count, uint64_t odds, struct wp_buffer *bytes)
+{
+    unsigned before = place->kills;
+    open_engine(place);
+    place->acked = 0;
+    uint64_t seq = say_hello(place);
+    assert_int_equal(seq, 1);
+    while (seq <= count) {
+        send_cut(place, &cuts[seq - 1], seq);
+        seq++;
+        if (made_random(&place->seed) % 3 == 0)
+            commit(place);
+        if (!odds || place->kills - before >= (getenv("WP_KILLS") ? strtoull(getenv("WP_KILLS"), NULL, 10) : 20) || made_random(&place->seed) % odds)
+            continue;
+        wp_engine_destroy(place->engine); /* nothing is written by that */
+        open_engine(place);
+        place->kills++;
+        uint64_t from = say_hello(place);
+        assert_true(from >= place->acked + 1); /* what was acknowledged is not there any more */
+        assert_true(from <= seq);
+        place->resumes += from > 1;
+        seq = from;
+    }
+    assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+    commit(place);
+    assert_int_equal(place->acked, count);
+    wp_engine_destroy(place->engine);
+    stored(place, bytes);
+    assert_int_equal(wp_path_remove(place->root, NULL), 0);
+}
+
+/* What differs, for who looks for the reason. */
+static void tell(const struct wp_buffer *whole, const struct wp_buffer *killed)
+{
+    const struct wp_buffer *bytes[2] = {whole, killed};
+    for (int i = 0; i < 2; i++) {
+        struct wp_report *report;
+        uint32_t count;
+        if (wp_report_decode(&report, bytes[i]->data, bytes[i]->size, NULL))
+            continue;
+        print_message("  %s: total %llu wall %llu uncertain %llu", i ? "killed" : "whole", (unsigned long long)wp_report_total(report),
+            (unsigned long long)wp_report_wall(report), (unsigned long long)wp_report_uncertain_ns(report));
+        for (int category = 0; category < WP_CATEGORIES; category++)
+            print_message(" %llu", (unsigned long long)wp_report_category(report, (enum wp_category)category));
+        const struct wp_event_count *events = wp_report_event_counts(report, &count);
+        uint64_t total = 0, dropped = 0;
+        for (uint32_t j = 0; j < count; j++) {
+            total += events[j].total;
+            dropped += events[j].dropped;
+        }
+        const struct wp_limit_count *limits = wp_report_limits(report, &count);
+        print_message(" events %llu dropped %llu", (unsigned long long)total, (unsigned long long)dropped);
+        for (uint32_t j = 0; j < count; j++)
+            print_message(" %s %llu/%llu", wp_report_text(report, limits[j].name), (unsigned long long)limits[j].count,
+                (unsigned long long)limits[j].ns);
+        const struct wp_cell *cells = wp_report_cells(report, &count);
+        uint64_t pieces = 0;
+        for (uint32_t j = 0; j < count; j++)
+            pieces += cells[j].count;
+        print_message(" cells %u pieces %llu", count, (unsigned long long)pieces);
+        const struct wp_report_process *processes = wp_report_processes(report, &count);
+        uint64_t sums[2] = {0, 0};
+        for (uint32_t j = 0; j < count; j++) {
+            sums[0] += processes[j].total_ns;
+            sums[1] += processes[j].running_ns;
+        }
+        print_message(" processes %u %llu %llu", count, (unsigned long long)sums[0], (unsigned long long)sums[1]);
+        for (uint32_t j = 0; getenv("WP_ROWS") && j < count; j++)
+            print_message("\nROW%d %s %u %llu %llu %llu", i, wp_report_text(report, processes[j].comm), processes[j].pid,
+                (unsigned long long)processes[j].start_ns, (unsigned long long)processes[j].total_ns,
+                (unsigned long long)processes[j].running_ns);
+        wp_report_spans(report, &count);
+        print_message(" spans %u coverage %f\n", count, wp_report_coverage(report));
+        wp_report_destroy(report);
+    }
+}
+
+static int one_case(uint64_t seed, unsigned *kills, unsigned *resumes)
+{
+    struct place place = {.seed = seed * 977 + 5};
+    struct wp_buffer whole = {0}, killed = {0};
+    snprintf(place.root, sizeof(place.root), "/tmp/wp-resume-test-XXXXXX");
+    assert_non_null(mkdtemp(place.root));
+    snprintf(place.resume, sizeof(place.resume), "%s/__resume__", place.root);
+    assert_int_equal(wp_selector_parse(&place.rule.selector, "command", NULL), 0);
+    snprintf(place.rule.name, sizeof(place.rule.name), "main");
+    place.options = WP_ENGINE_DEFAULTS;
+    place.options.store = place.root;
+    place.options.resume = place.resume;
+    place.options.session = (struct wp_host_session_options){.rules = &place.rule, .rule_count = 1, .epoch_ns = 1000000,
+        .lateness_ns = 2000000, .history_ns = 20000000, .checkpoint_ns = getenv("WP_SPACING") ? strtoull(getenv("WP_SPACING"), NULL, 10) : 1000000};
+    made_trace_init(&place.trace, &(struct made_options){.seed = seed, .events = 3000 + (uint32_t)(seed % 5) * 1000, .cpus = 1 + seed % 4,
+        .threads = 5 + (uint32_t)(seed % 20), .drop_per_mille = seed % 3 == 2 ? 5 : 0});
+    uint32_t events = place.trace.whole.event_count;
+    struct cut *cuts = calloc(events + 1, sizeof(*cuts));
+    uint64_t count = 0;
+    for (uint32_t first = 0; first < events; count++) {
+        uint32_t end = first + 1 + (uint32_t)(made_random(&place.seed) % 120);
+        cuts[count] = (struct cut){first, end < events ? end : events};
+        first = cuts[count].end;
+    }
+    play(&place, cuts, count, 0, &whole);
+    play(&place, cuts, count, 8, &killed);
+    bool is_same = whole.size == killed.size && !memcmp(whole.data, killed.data, whole.size);
+    for (int i = 0; getenv("WP_BYTES") && i < 2; i++) {
+        char path[256];
+        snprintf(path, sizeof(path), "%s.%d", getenv("WP_BYTES"), i);
+        wp_file_write_atomic(path, i ? killed.data : whole.data, i ? killed.size : whole.size, NULL);
+    }
+    if (!is_same && getenv("WP_TELL"))
+        tell(&whole, &killed);
+    if (!is_same)
+        print_message("seed %llu: the report is another one after %u kills (%u in the middle)\n", (unsigned long long)seed, place.kills,
+            place.resumes);
+    *kills += place.kills;
+    *resumes += place.resumes;
+    wp_buffer_fini(&whole);
+    wp_buffer_fini(&killed);
+    free(cuts);
+    made_trace_fini(&place.trace);
+    wp_selector_fini(&place.rule.selector);
+    return is_same ? 0 : 1;
+}
+
+static void killed_and_resumed(void **state)
+{
+    (void)state;
+    unsigned kills = 0, resumes = 0, bad = 0;
+    uint64_t first = getenv("WP_SEED") ? strtoull(getenv("WP_SEED"), NULL, 10) : 1;
+    uint64_t cases = getenv("WP_CASES") ? strtoull(getenv("WP_CASES"), NULL, 10) : 25;
+    for (uint64_t seed = first; seed < first + cases; seed++)
+        bad += (unsigned)one_case(seed, &kills, &resumes);
+    print_message("%u kills, %u of them went on from a checkpoint\n", kills, resumes);
+    assert_int_equal(bad, 0);
+    assert_true(resumes > kills / 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(killed_and_resumed)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

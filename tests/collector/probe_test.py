@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the collector says of a kernel: probe_test.py COLLECTOR FOLDER-OF-PROGRAMS."""
+import glob, json, os, re, subprocess, sys, unittest
+
+COLLECTOR, PROGRAMS = sys.argv[1], sys.argv[2]
+
+
+def probe(*words):
+    return json.loads(subprocess.run([COLLECTOR, "--probe=json", *words], capture_output=True, text=True, check=True).stdout)
+
+
+class Probe(unittest.TestCase):
+    def test_every_program_is_in_the_table(self):
+        sections = set()
+        for path in glob.glob(PROGRAMS + "/*.h"):
+            with open(path) as file:
+                sections |= set(re.findall(r'^SEC\("((?!\.maps|license)[^"]+)"\)', file.read(), re.M))
+        table = {p for fact in probe()["facts"] for choice in fact["choices"] for p in choice["programs"].split()}
+        self.assertGreater(len(sections), 30)
+        self.assertEqual(sections, {p for p in table if not p.startswith(("helper/", "unwind/"))})
+
+    def test_the_best_that_is_there_is_used(self):
+        for fact in probe()["facts"]:
+            states = [choice["state"] for choice in fact["choices"]]
+            self.assertRegex(" ".join(states), r"^(no )*(used( spare| no)*)?$|^(no ?)+$", fact)
+            for choice in fact["choices"]:
+                self.assertEqual("why" in choice, choice["state"] == "no", fact)
+            self.assertEqual("without" in fact, "used" not in states)
+
+    def test_a_second_choice_is_taken(self):
+        fact, = [f for f in probe()["facts"] if f["what"] == "block requests"]
+        self.assertEqual([c["state"] for c in fact["choices"]], ["used", "spare"])
+        left = probe("--test-left-out", "tp_btf/block_rq_insert")
+        fact, = [f for f in left["facts"] if f["what"] == "block requests"]
+        self.assertEqual([c["state"] for c in fact["choices"]], ["no", "used"])
+
+    def test_what_cannot_be_done_without(self):
+        done = subprocess.run([COLLECTOR, "--probe", "--test-left-out", "tp_btf/sched_switch"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("cannot do without", done.stdout)
+        self.assertRegex(done.stderr, "sched_switch.*--source perf-script:FILE")
+
+    def test_text_has_every_fact(self):
+        text = subprocess.run([COLLECTOR, "--probe"], capture_output=True, text=True, check=True).stdout
+        for fact in probe()["facts"]:
+            self.assertIn("\n%-27s " % fact["what"], text)
+
+    def test_a_kernel_without_btf_is_refused(self):
+        for words in ("--probe", "--output /dev/null"):
+            done = subprocess.run(["unshare", "--mount", "sh", "-c", "mount -t tmpfs none /sys/kernel/btf && exec \"$0\" " + words,
+                                   COLLECTOR], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"^wakepath-collector: error: .*no BTF.*CONFIG_DEBUG_INFO_BTF.*--source perf-script:FILE\n$")
+            self.assertEqual(done.stdout, "")
+
+    def test_wrong_use(self):
+        done = subprocess.run([COLLECTOR, "--probe=xml"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 64)
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        sys.exit("needs root")
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Two virtual machines with Debian's packaged kernel and this machine's aggregator: vm_live_test.py BIN TIER FOLDER. What the
+report blames is held against what the server was told to do. Ends with 77 when this machine cannot do it."""
+import json, os, re, shutil, subprocess, sys, tempfile, unittest
+
+HERE_PATH = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE_PATH)
+from vm_fleet import HERE, Vm, alone_on_the_network, sh
+from vm_image import Image, Kernel, Missing, need
+
+BIN, TIER, FOLDER = sys.argv[1:4]
+REQUESTS, SLEEP_S = 60, 0.05
+# Of the live source's tests, the others need a machine that is faster or has more files; and what is to be done without.
+FACTS = [("", "block chains_are_whole lives pipe_wakes_by_its_writer poll_that_times_out_is_not_deliberate renames sendfile sleep "
+          "tcp udp"),
+         ("tp_btf/tcp_probe tp_btf/block_rq_insert", "tcp block"),
+         ("fentry/sock_def_readable", "tcp sleep"), # the last arrival stands in
+         ("unwind/maple_tree", "sleep lives")]
+CLOCKS = {"h1": 3 * 3600, "h2": -500} # neither is right; what events are stamped with begins at each one's boot
+
+
+def missing(why):
+    print("SKIPPED: no virtual machines: %s" % why, file=sys.stderr)
+    sys.exit(77)
+
+
+def time_in(report, *parts):
+    """Seconds of the pieces whose pseudo-stack holds these frames in this order."""
+    order = re.compile(".*".join(map(re.escape, parts)))
+    lines = (line.rsplit(" ", 1) for line in report["folded"].splitlines())
+    return sum(int(ns) for stack, ns in lines if order.search(stack)) / 1e9
+
+
+def make_image(kernel, folder):
+    image = Image(folder)
+    image.modules(kernel)
+    image.program(BIN + "/wakepath-collector", "/bin/wakepath-collector")
+    image.program(TIER, "/bin/fleet_tier")
+    image.program(BIN + "/facts_dump", "/bin/facts_dump")
+    for program in ("sleep", "gzip", "md5sum", "head", "taskset", "setpriv"): # of their own, not a name of busybox
+        image.program(shutil.which(program), "/bin/" + program)
+    image.add(os.path.dirname(os.path.dirname(HERE_PATH)) + "/collector/live_facts_test.py", "/live_facts_test.py")
+    image.python()
+    image.write(folder + "/initrd")
+    return folder + "/initrd"
+
+
+class TwoKernels(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        temporary = tempfile.TemporaryDirectory(prefix="wakepath-vm-", ignore_cleanup_errors=True)
+        cls.addClassCleanup(temporary.cleanup)
+        cls.folder = temporary.name
+        image = make_image(KERNEL, cls.folder)
+        cls.vms = {}
+        for number, (name, ahead_s) in enumerate(CLOCKS.items(), 1):
+            cls.vms[name] = Vm(cls.folder, name, number, image, KERNEL, ahead_s)
+            cls.addClassCleanup(cls.vms[name].close)
+        for vm in cls.vms.values():
+            vm.wait()
+
+    def test_1_what_the_kernel_offers(self):
+        probe = json.loads("\n".join(self.vms["h1"].run("wakepath-collector", "--probe=json")))
+        self.assertEqual(probe["kernel"], KERNEL.release)
+        used = {fact["what"]: choice["programs"] for fact in probe["facts"] for choice in fact["choices"] if choice["state"] == "used"}
+        self.assertEqual(set(used), {fact["what"] for fact in probe["facts"]}, "nothing is missing altogether")
+        if KERNEL.release.startswith("6.1."):
+            self.assertEqual(used["TCP bytes sent"], "fexit/tcp_sendmsg fexit/tcp_sendpage")
+            self.assertEqual(used["TCP bytes read"], "fexit/tcp_recvmsg")
+            self.assertEqual(used["wakings by a message"], "fentry/sock_def_readable")
+
+    def test_2_a_kernel_without_btf_is_refused(self):
+        vm = self.vms["h1"]
+        vm.run("mount -t tmpfs none /sys/kernel/btf")
+        said, status = vm.start("wakepath-collector --output /tmp/capture 2>&1").rest()
+        vm.run("umount /sys/kernel/btf")
+        self.assertEqual(status, 1)
+        self.assertRegex(said[-1], "no BTF.*--source perf-script:FILE")
+
+    def test_4_the_facts_are_true_on_this_kernel(self):
+        for left_out, names in FACTS:
+            with self.subTest(left_out=left_out):
+                said, status = self.vms["h2"].start("%s exec %s /live_facts_test.py /bin/facts_dump /disk %s 2>&1" % (
+                    left_out and "LEFT_OUT='%s'" % left_out, os.path.realpath(sys.executable),
+                    " ".join("Facts.test_" + name for name in names.split()))).rest()
+                self.assertEqual(status, 0, "\n".join(said))
+                self.assertIn("Ran %d test" % len(names.split()), "\n".join(said))
+
+    def test_5_five_capabilities_suffice(self):
+        vm = self.vms["h1"]
+        sets = "-all,+bpf,+perfmon,+sys_ptrace,+dac_read_search,+syslog"
+        vm.run("chmod 755 /sys/kernel/tracing && chmod 1777 /tmp")
+        said, status = vm.start("exec setpriv --reuid 1000 --clear-groups --no-new-privs --inh-caps=%s --ambient-caps=%s --bounding-set=%s "
+                                "wakepath-collector --no-config --output /tmp/unprivileged --duration 2 --stats 2>&1" % (
+                                    sets, sets, sets)).rest()
+        self.assertEqual(status, 0, said)
+        self.assertGreater(json.loads(said[-1])["events"], 10)
+        if int(vm.run("cat /proc/sys/kernel/perf_event_paranoid")[0]) > 2:
+            self.assertIn("cannot tell of samples", "\n".join(said))
+
+    def aggregate(self):
+        self.store = self.folder + "/store"
+        down, up = os.pipe()
+        child = subprocess.Popen(
+            [BIN + "/wakepath-aggregator", "--bind", "tcp://%s:7777" % HERE, "--insecure", "--store", self.store, "--no-config",
+             "--ready-fd", str(up), "--log-level", "warn", "--aggregate", "web=comm=web", "--expect-hosts", "2"], pass_fds=[up])
+        self.addCleanup(child.wait)
+        self.addCleanup(child.kill)
+        os.close(up)
+        self.assertTrue(os.read(down, 6), "the aggregator did not start")
+        os.close(down)
+        return child
+
+    def collect(self, vm):
+        child = vm.start("exec wakepath-collector --connect tcp://%s:7777 --insecure --spool none --hostname %s --ready-fd 1 "
+                         "--no-config --stats 2>/tmp/collector.log" % (HERE, vm.name))
+        line = child.line()
+        self.assertEqual(line, "ready", (line, vm.run("cat /tmp/collector.log")))
+        return child
+
+    def ask(self, vm, name, address, requests):
+        """Seconds that the requests took."""
+        client = vm.start("exec fleet_tier --name %s --next %s --requests %d --pause 5000" % (name, address, requests))
+        self.assertEqual(client.line(), "connected")
+        client.say("")
+        said, status = client.rest()
+        took = sum(map(int, said)) / 1e9
+        self.assertEqual((len(said), status), (requests, 0))
+        self.assertGreater(took, requests * SLEEP_S)
+        return took
+
+    def report(self):
+        def say(form):
+            return sh(BIN + "/wakepath-reporter", "--store", self.store, "--format", form, "--release", "unversioned",
+                      "--aggregate", "web")
+        return dict(json.loads(say("json")), folded=say("folded"))
+
+    def test_3_a_wait_is_followed_from_one_kernel_to_the_other(self):
+        h1, h2 = self.vms["h1"], self.vms["h2"]
+        aggregator = self.aggregate()
+        collectors = [self.collect(vm) for vm in (h1, h2)]
+        address = h2.address + ":7000"
+        api = h2.start("exec fleet_tier --name api --listen %s --sleep %d" % (address, SLEEP_S * 1e6))
+        self.assertEqual(api.line(), "listening")
+        self.ask(h1, "warm", address, 30) # so that the clocks of the two are known to each other
+        took = self.ask(h1, "web", address, REQUESTS)
+        for collector, vm in zip(collectors, (h1, h2)):
+            self.assertEqual(collector.stop()[1], 0, vm.run("cat /tmp/collector.log"))
+            self.assertNotIn("missing", "\n".join(vm.run("cat /tmp/collector.log")))
+        aggregator.terminate()
+        self.assertEqual(aggregator.wait(timeout=60), 0)
+        report = self.report()
+        edges = {(edge["from"], edge["to"]): edge for edge in report["edges"]}
+        blamed = time_in(report, "[web]", "tcp:", "[api]@h2", "sleep:clock_nanosleep")
+        print("requests took %.3f s, the other kernel's sleep has %.3f s of it; %s" % (took, blamed, edges), file=sys.stderr)
+        self.assertAlmostEqual(blamed, REQUESTS * SLEEP_S, delta=0.1 * REQUESTS * SLEEP_S, msg=report["folded"])
+        edge = edges["h2", "h1"]
+        self.assertGreaterEqual(edge["messages"], REQUESTS - 2)
+        self.assertGreater(edge["transit_ns"], 0)
+        self.assertLess(edge["transit_ns"], 20_000_000)
+        self.assertGreater(edge["clock_bound_ns"], 0, "a bound is stated")
+        self.assertLess(edge["clock_bound_ns"], 1_000_000_000, "of clocks that are hours apart; an emulated processor may stall long")
+        self.assertLess(report["categories"]["remote_not_traced"], 0.05 * report["total_ns"])
+
+
+if __name__ == "__main__":
+    if os.geteuid() != 0:
+        missing("needs root")
+    try:
+        need("qemu-system-x86_64", "busybox", "cpio", "unshare", "ip")
+        KERNEL = Kernel(FOLDER)
+    except Missing as why:
+        missing(why)
+    alone_on_the_network()
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

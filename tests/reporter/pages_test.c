@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the pages' reports find in known recordings. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "reporter/calls.h"
+#include "reporter/components.h"
+#include "reporter/hosts.h"
+#include "reporter/io_facts.h"
+#include "reporter/over_time.h"
+#include "reporter/wait_graph.h"
+#include "tests/reporter/sample_fleet.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The fleet as the site reads it: from a store. */
+static void read_fleet(struct wp_facts *facts, bool is_hostile)
+{
+    char root[] = "/tmp/wp-pages-test-XXXXXX", command[64];
+    const char *roots[] = {root};
+    struct wp_stores stores;
+    struct wp_snapshot snapshot;
+    struct wp_error err = {0};
+    struct wp_selection all = {0};
+    assert_non_null(mkdtemp(root));
+    if (sample_put(root, "v1", "main", 1790000000, is_hostile ? sample_hostile_report() : sample_fleet_report(), NULL, &err) ||
+            sample_describe(root, "v1", "main", is_hostile, &err) || wp_stores_open(&stores, roots, 1, &err) ||
+            wp_snapshot_begin(&snapshot, &stores, "v1", &err) || wp_facts_read(facts, &snapshot, "main", &all, &err))
+        fail_msg("%s", err.text);
+    wp_snapshot_end(&snapshot);
+    wp_stores_close(&stores);
+    snprintf(command, sizeof(command), "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+}
+
+static void hosts_and_what_went_between_them(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_hosts hosts;
+    read_fleet(&facts, false);
+    wp_hosts_build(&hosts, &facts.pool, &facts);
+    assert_int_equal(hosts.count, 4);
+    assert_string_equal(hosts.rows[0].name, "web-1.example");
+    assert_string_equal(hosts.rows[0].kernel, "6.1.0-28-amd64");
+    assert_string_equal(hosts.rows[0].labels, "rack=r7");
+    assert_string_equal(hosts.rows[0].clock, "usable");
+    assert_int_equal(hosts.rows[0].events, 3430542);
+    assert_int_equal(hosts.rows[0].dropped, 30);
+    assert_int_equal(hosts.rows[0].unpaired, 904);
+    assert_int_equal(hosts.rows[0].ambiguous, 2);
+    const struct wp_host_pair *first = &hosts.pairs[0];
+    assert_string_equal(hosts.rows[first->to].name, "web-1.example");
+    assert_string_equal(hosts.rows[first->from].name, "db-3.example");
+    assert_non_null(first->edge);
+    assert_int_equal(first->edge->bound_ns, 40000);
+    uint64_t bytes = 0, waited = 0;
+    for (size_t i = 0; i < hosts.pair_count; i++) {
+        bytes += hosts.pairs[i].bytes;
+        waited += hosts.pairs[i].edge ? hosts.pairs[i].edge->waited_ns : 0;
+    }
+    assert_int_equal(bytes, 4 * 73400320ull); /* names with dots in them are parted where both halves are hosts */
+    assert_int_equal(waited, 274800000000ull);
+    wp_facts_fini(&facts);
+}
+
+static void hostile_hosts_are_only_names(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_hosts hosts;
+    read_fleet(&facts, true);
+    wp_hosts_build(&hosts, &facts.pool, &facts);
+    assert_false(facts.pool.failed);
+    assert_true(hosts.count >= sample_hostile_count);
+    for (size_t i = 0; i < hosts.pair_count; i++)
+        assert_true(hosts.pairs[i].from < hosts.count && hosts.pairs[i].to < hosts.count);
+    wp_facts_fini(&facts);
+}
+
+static const struct wp_wait *find_wait(const struct wp_wait_graph *graph, const char *from, const char *to)
+{
+    for (uint32_t i = 0; i < graph->wait_count; i++)
+        if (!strcmp(graph->parties[graph->waits[i].from].name, from) && !strcmp(graph->parties[graph->waits[i].to].name, to))
+            return &graph->waits[i];
+    fail_msg("%s does not wait for %s", from, to);
+    return NULL;
+}
+
+static void processes_wait_for_each_other(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_wait_graph graph;
+    struct wp_error err = {0};
+    struct wp_report *report = wp_report_create();
+    /* a waits for b, b for a again and for a disk; a for a peer, and for nobody knows what. */
+    const struct {
+        const char *stack;
+        enum wp_category category;
+        uint64_t ns;
+    } rows[] = {
+        {"[a];f;sleep:x;[b];g", WP_UNDERSTOOD_FUNCTIONS, 100},
+        {"[a];f;sleep:x;[b];g;sleep:y;[a];h", WP_UNDERSTOOD_FUNCTIONS, 40},
+        {"[a];f;sleep:x;[b];g;sleep:y;[a];h;sleep:x;[b];g", WP_UNDERSTOOD_FUNCTIONS, 5},
+        {"[a];f;sleep:x;[b];g;sleep:z;io:vda write;io:queue", WP_IO_QUEUE, 7},
+        {"[a];f;sleep:z;tcp:10.0.0.1:80", WP_REMOTE_NOT_TRACED, 11},
+        {"[a];f;sleep:q", WP_UNACCOUNTED, 13},
+        {"[a];f", WP_UNDERSTOOD_FUNCTIONS, 1000},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        wp_report_add(report, sample_node(report, rows[i].stack), rows[i].category, rows[i].ns, 2);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
+    wp_wait_graph_processes(&graph, &facts.pool, &facts);
+    assert_int_equal(graph.party_count, 5);
+    for (uint32_t i = 0; i < graph.party_count; i++)
+        assert_true(graph.parties[i].is_base == !strcmp(graph.parties[i].name, "a"));
+    assert_int_equal(find_wait(&graph, "a", "b")->ns, 152); /* the inner one is not counted again */
+    assert_int_equal(find_wait(&graph, "a", "b")->count, 4);
+    assert_int_equal(find_wait(&graph, "b", "a")->ns, 45);
+    assert_int_equal(find_wait(&graph, "b", "vda")->ns, 7);
+    assert_int_equal(find_wait(&graph, "a", "tcp:10.0.0.1:80")->ns, 11);
+    assert_int_equal(find_wait(&graph, "a", "unexplained")->ns, 13);
+    assert_int_equal(graph.knot_count, 1);
+    assert_string_equal(graph.knots[0].name, "a \xe2\x87\x84 b");
+    assert_int_equal(graph.knots[0].ns, 152);
+    assert_int_equal(find_wait(&graph, "b", "vda")->knot, 0);
+    wp_facts_fini(&facts);
+}
+
+static void hosts_wait_for_each_other(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_wait_graph graph;
+    read_fleet(&facts, false);
+    wp_wait_graph_hosts(&graph, &facts.pool, &facts);
+    assert_int_equal(graph.wait_count, 4);
+    assert_int_equal(graph.knot_count, 1);
+    assert_string_equal(graph.knots[0].name, "auth-1.example \xe2\x87\x84 web-1.example");
+    wp_facts_fini(&facts);
+}
+
+/* Two rings joined by one arc, a loop, and a node alone. */
+static void components_of_a_graph(void **state)
+{
+    (void)state;
+    const struct wp_arc arcs[] = {{0, 1}, {1, 2}, {2, 0}, {2, 3}, {3, 4}, {4, 3}, {5, 5}};
+    uint32_t component[7];
+    assert_int_equal(wp_components(arcs, sizeof(arcs) / sizeof(*arcs), 7, component), 0);
+    assert_true(component[0] == component[1] && component[1] == component[2] && component[3] == component[4]);
+    assert_true(component[0] != component[3] && component[5] != component[6] && component[5] != component[0]);
+    static struct wp_arc chain[100000]; /* deeper than a recursion could go */
+    uint32_t *deep = calloc(100001, sizeof(*deep));
+    for (uint32_t i = 0; i < 100000; i++)
+        chain[i] = (struct wp_arc){i, i + 1};
+    assert_int_equal(wp_components(chain, 100000, 100001, deep), 0);
+    chain[99999].to = 0;
+    assert_int_equal(wp_components(chain, 100000, 100001, deep), 0);
+    assert_true(deep[0] == deep[99999] && deep[0] != deep[100000]);
+    free(deep);
+}
+
+static const struct wp_call *find_call(const struct wp_facts *facts, const struct wp_calls *calls, const char *from, const char *to)
+{
+    for (uint32_t i = 0; i < calls->call_count; i++)
+        if (!strcmp(wp_facts_frame_name(facts, calls->calls[i].from), from) &&
+                !strcmp(wp_facts_frame_name(facts, calls->calls[i].to), to))
+            return &calls->calls[i];
+    fail_msg("%s does not call %s", from, to);
+    return NULL;
+}
+
+/* main calls walk and other; walk and visit call each other, and walk itself; both lead to leaf. */
+static void recursion_is_folded_into_cliques(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_calls calls;
+    struct wp_error err = {0};
+    struct wp_report *report = wp_report_create();
+    static const char *const stacks[] = {"[p];main;walk", "[p];main;walk;walk;leaf", "[p];main;walk;visit;walk;visit;leaf",
+        "[p];main;other;walk", "[p];main", "[p];main;other;walk;sleep:read;[q];main;walk"};
+    for (unsigned i = 0; i < 6; i++)
+        wp_report_add(report, sample_node(report, stacks[i]), WP_UNDERSTOOD_FUNCTIONS, 1u << (4 * i), 1);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
+    assert_int_equal(wp_calls_build(&calls, &facts, &err), 0);
+    assert_int_equal(calls.clique_count, 1);
+    assert_string_equal(calls.cliques[0].name, "walk, visit");
+    assert_int_equal(calls.cliques[0].ns, 0x101111);
+    assert_int_equal(find_call(&facts, &calls, "main", "walk")->caller_ns, 0x111); /* that below q is inside the other's */
+    assert_int_equal(find_call(&facts, &calls, "other", "walk")->caller_ns, 0x101000);
+    assert_int_equal(find_call(&facts, &calls, "walk", "visit")->caller_ns, 0);
+    assert_int_equal(find_call(&facts, &calls, "walk", "visit")->inside_ns, 0x100);
+    assert_int_equal(find_call(&facts, &calls, "walk", "walk")->inside_ns, 0x10);
+    assert_int_equal(find_call(&facts, &calls, "walk", "leaf")->callee_ns, 0x10);
+    assert_int_equal(find_call(&facts, &calls, "visit", "leaf")->callee_ns, 0x100);
+    assert_int_equal(find_call(&facts, &calls, "walk", "sleep:read")->callee_ns, 0x100000);
+    wp_calls_fini(&calls);
+    wp_facts_fini(&facts);
+}
+
+/* In any recording: the callers of a function, those of its clique taken as one, add up to its inclusive time. */
+static void callers_add_up(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_calls calls;
+    struct wp_error err = {0};
+    struct wp_report *reports[] = {sample_report(), sample_fleet_report(), sample_large_report(4000), sample_hostile_report()};
+    for (size_t i = 0; i < sizeof(reports) / sizeof(*reports); i++) {
+        assert_int_equal(wp_facts_build(&facts, "v1", "main", reports[i], NULL, &err), 0);
+        assert_int_equal(wp_calls_build(&calls, &facts, &err), 0);
+        for (size_t f = 0; f < facts.function_count; f++) {
+            uint64_t callers = 0, callees = 0;
+            uint32_t frame = facts.functions[f].frame;
+            for (uint32_t c = 0; c < calls.call_count; c++) {
+                callers += calls.calls[c].to == frame ? calls.calls[c].caller_ns : 0;
+                callees += calls.calls[c].from == frame ? calls.calls[c].callee_ns : 0;
+            }
+            assert_true(callees <= facts.functions[f].inclusive_ns);
+            if (calls.clique[frame] && calls.cliques[calls.clique[frame] - 1].members > 1)
+                continue;
+            assert_int_equal(callers, facts.functions[f].inclusive_ns);
+        }
+        wp_calls_fini(&calls);
+        wp_facts_fini(&facts);
+    }
+}
+
+static void time_is_laid_out_by_bucket(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_over_time timeline;
+    struct wp_error err = {0};
+    struct wp_report *report = sample_fleet_report();
+    wp_report_add(report, sample_node(report, "[web];old"), WP_UNDERSTOOD_FUNCTIONS, 77, 1); /* nobody knows when */
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
+    wp_over_time_build(&timeline, &facts.pool, &facts);
+    assert_in_range(timeline.count, 32, 64);
+    assert_int_equal(timeline.timeless_ns, 77);
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < timeline.count; i++) {
+        uint64_t at_s = (timeline.buckets[i].start_ns - 1790000000000000000ull) / 1000000000;
+        sum += timeline.buckets[i].total_ns;
+        if (timeline.buckets[i].start_ns > 1790000000000000000ull && (at_s < 180 || at_s > 330))
+            assert_int_equal(timeline.buckets[i].categories[WP_IO_QUEUE], 0); /* happens from second 200 to 320 only */
+        if (at_s > 210 && at_s < 300 && timeline.buckets[i].start_ns > 1790000000000000000ull)
+            assert_true(timeline.buckets[i].categories[WP_IO_QUEUE] > 0);
+    }
+    assert_int_equal(sum, facts.total_ns - 77);
+    wp_facts_fini(&facts);
+}
+
+static void disks_and_connections(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_io_facts io;
+    struct wp_error err = {0};
+    struct wp_report *report = wp_report_create();
+    wp_report_add(report, sample_node(report, "[a];f@x;sleep:read;io:vda read"), WP_BLOCKING_IO, 1000, 4);
+    wp_report_add(report, sample_node(report, "[a];f@x;sleep:read;io:vda read;io:queue"), WP_IO_QUEUE, 200, 3);
+    wp_report_add(report, sample_node(report, "[a];g@x;sleep:read;io:8:16 write"), WP_BLOCKING_IO, 30, 1);
+    wp_report_add(report, sample_node(report, "[a];f@x;sleep:recv;tcp:1.2.3.4:80"), WP_REMOTE_NOT_TRACED, 500, 2);
+    wp_report_add(report, sample_node(report, "[a];f@x;sleep:recv;tcp:5.6.7.8:80"), WP_MESSAGE_IN_FLIGHT, 50, 5);
+    wp_report_add(report, sample_node(report, "[a];f@x;sleep:recv;tcp:5.6.7.8:80 request;[b];h@y;sleep:read;io:vda read"),
+        WP_BLOCKING_IO, 7000, 6);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
+    wp_io_facts_build(&io, &facts.pool, &facts);
+    assert_int_equal(io.disk_count, 3);
+    assert_string_equal(io.disks[0].process, "b"); /* who waits is the one below it, not the one far below */
+    assert_string_equal(io.disks[0].function, "h");
+    assert_string_equal(io.disks[1].what, "vda");
+    assert_string_equal(io.disks[1].kind, "read");
+    assert_int_equal(io.disks[1].total_ns, 1200);
+    assert_int_equal(io.disks[1].device_ns, 1000);
+    assert_int_equal(io.disks[1].queue_ns, 200);
+    assert_int_equal(io.disks[1].count, 4);
+    assert_string_equal(io.disks[2].what, "8:16");
+    assert_int_equal(io.connection_count, 2);
+    assert_string_equal(io.connections[0].what, "tcp:5.6.7.8:80");
+    assert_int_equal(io.connections[0].total_ns, 7050);
+    assert_int_equal(io.connections[0].device_ns, 50);
+    assert_int_equal(io.connections[1].queue_ns, 500);
+    assert_int_equal(io.connections[1].count, 2);
+    wp_facts_fini(&facts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hosts_and_what_went_between_them),
+        cmocka_unit_test(hostile_hosts_are_only_names),
+        cmocka_unit_test(processes_wait_for_each_other),
+        cmocka_unit_test(hosts_wait_for_each_other),
+        cmocka_unit_test(components_of_a_graph),
+        cmocka_unit_test(recursion_is_folded_into_cliques),
+        cmocka_unit_test(callers_add_up),
+        cmocka_unit_test(time_is_laid_out_by_bucket),
+        cmocka_unit_test(disks_and_connections),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
