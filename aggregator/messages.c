@@ -12,7 +12,6 @@
 #define DATAGRAMS 16384u
 #define AMBIGUOUS UINT32_MAX
 #define RING_LIMIT (1u << 20) /* sends or receives remembered a socket */
-#define ARRIVALS 16u          /* remembered until they are read */
 #define TCP_CLOSE_WAIT 8 /* include/net/tcp_states.h */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
@@ -200,20 +199,20 @@ static void take_datagram(struct wp_messages *messages, const struct wp_event *e
 
 static void add_arrival(struct wp_socket *socket, const struct wp_event *event)
 {
-    if (!socket->arrivals && !(socket->arrivals = calloc(ARRIVALS, sizeof(*socket->arrivals))))
+    if (!socket->arrivals && !(socket->arrivals = calloc(WP_ARRIVALS, sizeof(*socket->arrivals))))
         return;
-    const struct wp_arrival *last = &socket->arrivals[(socket->arrival_count + ARRIVALS - 1) % ARRIVALS];
+    const struct wp_arrival *last = &socket->arrivals[(socket->arrival_count + WP_ARRIVALS - 1) % WP_ARRIVALS];
     if (last->time_ns && (int32_t)((uint32_t)event->a - last->end) <= 0)
         return; /* sent again, and for nothing */
-    socket->arrivals[socket->arrival_count++ % ARRIVALS] = (struct wp_arrival){event->time_ns, (uint32_t)event->a};
+    socket->arrivals[socket->arrival_count++ % WP_ARRIVALS] = (struct wp_arrival){event->time_ns, (uint32_t)event->a};
 }
 
 /* When the byte before `end` arrived; 0: too many came since then. */
 static uint64_t arrival_of(const struct wp_socket *socket, uint32_t end)
 {
     uint64_t found = 0;
-    for (uint32_t i = 1; socket->arrivals && i <= ARRIVALS; i++) {
-        const struct wp_arrival *arrival = &socket->arrivals[(socket->arrival_count - i) % ARRIVALS];
+    for (uint32_t i = 1; socket->arrivals && i <= WP_ARRIVALS; i++) {
+        const struct wp_arrival *arrival = &socket->arrivals[(socket->arrival_count - i) % WP_ARRIVALS];
         if (!arrival->time_ns || (int32_t)(arrival->end - end) < 0)
             return found;
         found = arrival->time_ns;

@@ -27,6 +27,8 @@ struct wp_receive {
     uint32_t thread;
 };
 
+#define WP_ARRIVALS 16u /* of a socket, remembered until they are read */
+
 struct wp_arrival {
     uint64_t time_ns;
     uint32_t end;          /* position behind the last byte */

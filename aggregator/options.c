@@ -37,10 +37,10 @@ static const struct argp_option option_table[] = {
     {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
     {"expect-hosts", KEY_EXPECT, "N", 0, "explain nothing before so many hosts have come (for replays; default 0)", 0},
     {"give-up", KEY_GIVE_UP, "MS", 0, "a host that says nothing for so long is not waited for (default 5000)", 0},
-    {"metrics", KEY_METRICS, "ADDRESS:PORT", 0, "answer /metrics (Prometheus) and /healthz there by HTTP, or none (default: none; the "
-        "service's file says 127.0.0.1:9470); port 0 takes a free one", 0},
     {"resume", KEY_RESUME, "DIR", 0, "keep there what live sessions need to go on after a restart (default: STORE.resume, beside the store)", 0},
     {"no-resume", KEY_NO_RESUME, 0, 0, "keep nothing: after a restart sessions begin anew", 0},
+    {"metrics", KEY_METRICS, "ADDRESS:PORT", 0, "answer /metrics (Prometheus) and /healthz there by HTTP, or none (default: none; the "
+        "service's file says 127.0.0.1:9470); port 0 takes a free one", 0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
     {0},
 };

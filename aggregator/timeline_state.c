@@ -188,6 +188,13 @@ static struct wp_event socket_event(const struct save *save, uint8_t kind, uint3
     return (struct wp_event){.time_ns = time_ns, .kind = kind, .thread = entry_of(save, thread), .a = a, .c = c, .d = socket};
 }
 
+static void save_arrival(struct save *save, uint32_t id, uint64_t time_ns, uint32_t end)
+{
+    struct wp_event event = socket_event(save, WP_EVENT_SOCK_ARRIVE, id, time_ns, 0, end, 0);
+    if (time_ns && time_ns < save->horizon_ns)
+        add_fact(save, &event);
+}
+
 static void save_transfers(struct save *save, uint32_t id, const struct wp_socket *socket)
 {
     const struct wp_message_ring *ring = &socket->send_ring;
@@ -206,8 +213,11 @@ static void save_transfers(struct save *save, uint32_t id, const struct wp_socke
     for (uint64_t i = end - ring->first > SOCKET_SENDS ? end - SOCKET_SENDS : ring->first; i < end; i++) {
         const struct wp_receive *receive = &socket->receives[i & ring->mask];
         struct wp_event event = socket_event(save, WP_EVENT_SOCK_RECV, id, receive->time_ns, receive->thread, receive->end, 1);
+        save_arrival(save, id, receive->arrived_ns, receive->end);
         add_fact(save, &event);
     }
+    for (uint32_t i = 0; socket->arrivals && i < WP_ARRIVALS; i++)
+        save_arrival(save, id, socket->arrivals[i].time_ns, socket->arrivals[i].end);
 }
 
 static void save_sockets(struct save *save)

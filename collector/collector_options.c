@@ -221,13 +221,13 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (wp_test_clock_parse(&o->test_clock, argument, &err))
             argp_error(state, "%s", err.text);
         break;
+    case KEY_PROBE: take_probe(o, state, argument); break;
+    case KEY_LEFT_OUT: o->bpf.left_out = argument; break;
     case KEY_METRICS:
         o->metrics = strcmp(argument, "none") ? argument : NULL;
         if (o->metrics && wp_health_check(o->metrics, &err))
             argp_error(state, "--metrics: %s", err.text);
         break;
-    case KEY_PROBE: take_probe(o, state, argument); break;
-    case KEY_LEFT_OUT: o->bpf.left_out = argument; break;
     case KEY_STATS: o->says_stats = true; break;
     case KEY_NO_SECCOMP: o->is_unfiltered = true; break;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;

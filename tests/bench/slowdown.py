@@ -3,7 +3,7 @@
 """slowdown.py BIN_DIR [--runs N] [--seconds S] [--percent P]: T5. A generated fleet in three releases: as it was, with one remote hop slower by P
 percent, and as it was but on another day. Prints as JSON how often `wakepath-reporter check` names the slow hop first, and how often it
 raises an alarm where nothing changed. Asserts nothing."""
-import argparse, json, os, subprocess, sys, tempfile
+import argparse, json, os, re, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fleetgen"))
 from generated import Generated
@@ -57,9 +57,9 @@ def main():
             record(given, store, "slower", run, 1001 + 3 * run, round(1000 * (1 + given.percent / 100)))
             record(given, store, "equal", run, 1002 + 3 * run, 1000)
             slower, equal = check(given, store, "slower"), check(given, store, "equal")
-        found = slower["findings"][0]["name"] if slower["degraded"] and slower["findings"] else ""
-        named.append(found)
-        first += found.endswith(SLOW)
+        found = slower["findings"][0]["sentence"] if slower["degraded"] and slower["findings"] else ""
+        named.append(re.split(r" (?:runs|waits|is|takes|sleeps)\b", found)[0])
+        first += found.startswith("web") and SLOW + " " in found
         alarms += equal["degraded"]
         print("slowdown: run %d of %d: first is '%s', false alarm: %s" % (run + 1, given.runs, found, equal["degraded"]), file=sys.stderr,
               flush=True)

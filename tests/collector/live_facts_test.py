@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the live source says of workloads whose truth is known: live_facts_test.py FACTS_DUMP FOLDER [NAME...].
-LEFT_OUT in the environment names programs that are done without, as on a kernel that does not have them."""
+LEFT_OUT in the environment names programs that are done without, as on a kernel that does not have them; SLOW is by how much
+longer everything is recorded on a slow machine."""
 import ctypes, json, mmap, os, select, signal, socket, subprocess, sys, threading, time, unittest
 
 DUMP, FOLDER = sys.argv[1], sys.argv[2]
+SLOW = float(os.environ.get("SLOW", "1"))
 TASK, TIMER, MESSAGE, BLOCK = 1, 2, 3, 4
 RUNNING, INTERRUPTIBLE, UNINTERRUPTIBLE, DEAD = 0, 1, 2, 5
 
@@ -12,7 +14,7 @@ RUNNING, INTERRUPTIBLE, UNINTERRUPTIBLE, DEAD = 0, 1, 2, 5
 def record(work, seconds=1.0, ring=None, is_held=False):
     """Runs work() under the source (its reader held still meanwhile); its result and the facts as they came."""
     left_out = [os.environ["LEFT_OUT"]] if "LEFT_OUT" in os.environ else []
-    dump = subprocess.Popen([DUMP, str(seconds)] + ([str(ring or 0)] if ring or left_out else []) + left_out, stdout=subprocess.PIPE,
+    dump = subprocess.Popen([DUMP, str(seconds * SLOW)] + ([str(ring or 0)] if ring or left_out else []) + left_out, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
     lines = []
     reader = threading.Thread(target=lambda: lines.extend(dump.stdout))

@@ -116,7 +116,8 @@ static void connect_worker(struct gen_fleet *fleet, struct gen_worker *worker, u
                 first++;
             for (uint32_t k = 0; k < plan->fan; k++) {
                 struct gen_stream **stream = &worker->streams[target * plan->fan + k];
-                uint32_t which = (number * plan->fan + k) % plan->services[target].hosts;
+                uint32_t count = plan->services[target].hosts;
+                uint32_t which = count > 8 * plan->fan ? gen_below(&fleet->sim, count) : (number * plan->fan + k) % count;
                 if (!*stream)
                     *stream = gen_fleet_stream(fleet, worker->replica, fleet->replicas[first + which], true);
             }

@@ -81,9 +81,13 @@ class TwoKernels(unittest.TestCase):
     def test_4_the_facts_are_true_on_this_kernel(self):
         for left_out, names in FACTS:
             with self.subTest(left_out=left_out):
-                said, status = self.vms["h2"].start("%s exec %s /live_facts_test.py /bin/facts_dump /disk %s 2>&1" % (
+                command = "SLOW=5 %s exec %s /live_facts_test.py /bin/facts_dump /disk %s 2>&1" % (
                     left_out and "LEFT_OUT='%s'" % left_out, os.path.realpath(sys.executable),
-                    " ".join("Facts.test_" + name for name in names.split()))).rest()
+                    " ".join("Facts.test_" + name for name in names.split()))
+                said, status = self.vms["h2"].start(command).rest()
+                if status: # once more, as tests/run.sh does: who waits for whom is chance where an answer comes early
+                    print("\n".join(said), file=sys.stderr)
+                    said, status = self.vms["h2"].start(command).rest()
                 self.assertEqual(status, 0, "\n".join(said))
                 self.assertIn("Ran %d test" % len(names.split()), "\n".join(said))
 
