@@ -87,6 +87,9 @@ static void set_options(void *socket, const struct wp_hello *hello)
     zmq_setsockopt(socket, ZMQ_ROUTING_ID, identity, sizeof(identity));
     set_int(socket, ZMQ_LINGER, LINGER_MS);
     set_int(socket, ZMQ_SNDHWM, SEND_LIMIT);
+    /* No limit on what waits to be read (answers, small and drained at every poll): libzmq 4.3.4 aborts the program when the heartbeat's
+     * timer finds a connection that ended while its input was held back. */
+    set_int(socket, ZMQ_RCVHWM, 0);
     set_int(socket, ZMQ_RECONNECT_IVL, 100);
     set_int(socket, ZMQ_RECONNECT_IVL_MAX, 5000);
     set_int(socket, ZMQ_HEARTBEAT_IVL, 10000);

@@ -12,10 +12,12 @@
 #include <errno.h>
 #include <malloc.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <xxhash.h>
 #include <unistd.h>
 #include <zmq.h>
@@ -96,29 +98,52 @@ static void set_int(void *socket, int option, int value)
     assert_int_equal(zmq_setsockopt(socket, option, &value, sizeof(value)), 0);
 }
 
-/* A peer that has said Hello and is known to the server. */
-static struct peer join(struct fixture *f, uint8_t id)
+static struct peer connect_peer(struct fixture *f, void *context, uint8_t id)
 {
-    struct peer peer = {.socket = zmq_socket(f->context, ZMQ_DEALER)};
-    struct wp_server_message message;
+    struct peer peer = {.socket = zmq_socket(context, ZMQ_DEALER)};
     uint8_t identity[17] = {'W'};
-    int got = 0;
     memset(peer.session, id, 16);
     memcpy(identity + 1, peer.session, 16);
     zmq_setsockopt(peer.socket, ZMQ_ROUTING_ID, identity, sizeof(identity));
     set_int(peer.socket, ZMQ_LINGER, 0);
     set_int(peer.socket, ZMQ_SNDHWM, 100000);
     set_int(peer.socket, ZMQ_RCVHWM, 1);
-    set_int(peer.socket, ZMQ_HEARTBEAT_IVL, 20);
-    set_int(peer.socket, ZMQ_HEARTBEAT_TIMEOUT, 60000);
     assert_int_equal(zmq_connect(peer.socket, f->endpoint), 0);
     struct wp_buffer hello = hello_of(f, &peer);
     assert_true(zmq_send(peer.socket, hello.data, hello.size, 0) > 0);
     wp_buffer_fini(&hello);
+    return peer;
+}
+
+static uint32_t number_of_the_new_peer(struct fixture *f)
+{
+    struct wp_server_message message;
+    int got = 0;
     for (int i = 0; i < ROUNDS && !got; i++)
         got = wp_server_poll(f->server, 10, &message, NULL) == 1 && message.kind == WP_SERVER_HELLO;
     assert_int_equal(got, 1);
-    peer.number = message.peer;
+    return message.peer;
+}
+
+/* A process that says Hello and never reads. Not a socket of this process: libzmq 4.3.4 may wait for ever, or abort, when it ends a
+ * connection whose input is held back. */
+static pid_t start_a_stuck_peer(struct fixture *f, uint8_t id)
+{
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        connect_peer(f, zmq_ctx_new(), id);
+        for (;;)
+            pause();
+    }
+    return pid;
+}
+
+/* A peer that has said Hello and is known to the server. */
+static struct peer join(struct fixture *f, uint8_t id)
+{
+    struct peer peer = connect_peer(f, f->context, id);
+    peer.number = number_of_the_new_peer(f);
     return peer;
 }
 
@@ -187,17 +212,19 @@ static void floods_that_leave(void **state)
 static void a_stuck_peer_costs_nothing(void **state)
 {
     struct fixture *f = *state;
-    struct peer stuck = join(f, 1), good = join(f, 2);
+    pid_t stuck_process = start_a_stuck_peer(f, 1);
+    uint32_t stuck = number_of_the_new_peer(f);
+    struct peer good = join(f, 2);
     uint64_t seq = 0;
     int rc = 0;
     while (!rc && seq < 5000000)
-        rc = wp_server_ack(f->server, stuck.number, ++seq);
+        rc = wp_server_ack(f->server, stuck, ++seq);
     assert_int_equal(rc, -EAGAIN);
     print_message("answers until a peer that does not read is held up: %llu\n", (unsigned long long)seq);
     size_t before = mallinfo2().uordblks;
     unsigned dropped = 0;
     for (int i = 0; i < 200000; i++)
-        dropped += wp_server_ack(f->server, stuck.number, ++seq) == -EAGAIN;
+        dropped += wp_server_ack(f->server, stuck, ++seq) == -EAGAIN;
     assert_true(mallinfo2().uordblks < before + (1 << 20));
     assert_true(dropped > 199000);
     assert_true(refused(f, "does not read its answers") >= dropped);
@@ -206,7 +233,8 @@ static void a_stuck_peer_costs_nothing(void **state)
     zmq_pollitem_t item = {.socket = good.socket, .events = ZMQ_POLLIN};
     assert_int_equal(zmq_poll(&item, 1, 5000), 1);
     assert_true(zmq_recv(good.socket, bytes, sizeof(bytes), 0) > 0);
-    zmq_close(stuck.socket);
+    kill(stuck_process, SIGKILL);
+    waitpid(stuck_process, NULL, 0);
     zmq_close(good.socket);
 }
 
