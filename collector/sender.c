@@ -289,6 +289,7 @@ int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t tim
         if (rc)
             return rc;
         uint64_t now = now_ms(), patience = wp_outbox_waiting(s->outbox) && !wp_outbox_has_spool(s->outbox) ? GONE_MS : SAFE_GONE_MS;
+        patience += (uint64_t)(s->endpoints->count - 1) * (ABSENT_MS + BACKOFF_MS); /* each endpoint is given its turn */
         if (wp_sender_is_welcome(s))
             heard = now;
         if (now - heard > patience)
