@@ -92,8 +92,13 @@ static void set_options(void *socket, const struct wp_hello *hello)
     set_int(socket, ZMQ_RCVHWM, 0);
     set_int(socket, ZMQ_RECONNECT_IVL, 100);
     set_int(socket, ZMQ_RECONNECT_IVL_MAX, 5000);
-    set_int(socket, ZMQ_HEARTBEAT_IVL, 10000);
-    set_int(socket, ZMQ_HEARTBEAT_TIMEOUT, 30000);
+    /* No ZeroMQ heartbeat: a 4.3.4 server aborts when it comes to a ping behind more messages than its limit and we are gone by
+     * then (stream_engine_base.cpp: restart_input answers it, out_event asserts !_io_error). TCP finds the dead. */
+    set_int(socket, ZMQ_TCP_KEEPALIVE, 1);
+    set_int(socket, ZMQ_TCP_KEEPALIVE_IDLE, 10);
+    set_int(socket, ZMQ_TCP_KEEPALIVE_INTVL, 10);
+    set_int(socket, ZMQ_TCP_KEEPALIVE_CNT, 3);
+    set_int(socket, ZMQ_TCP_MAXRT, 30000); /* TCP_USER_TIMEOUT: what was sent is not acknowledged */
 }
 
 static int use_keys(struct wp_client *c, const struct wp_client_options *options, struct wp_error *err)

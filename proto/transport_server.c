@@ -67,7 +67,7 @@ static void set_options(struct wp_server *s)
     set_int(s->socket, ZMQ_RCVHWM, RECEIVE_LIMIT);
     set_int(s->socket, ZMQ_SNDHWM, SEND_LIMIT);
     /* No ZeroMQ heartbeat here: with 4.3.4 its timer aborts the program when a peer leaves while more of its messages wait than
-     * the limit (stream_engine_base.cpp, out_event asserts !_io_error). TCP finds the dead, and clients have heartbeats. */
+     * the limit (stream_engine_base.cpp, out_event asserts !_io_error). TCP finds the dead; clients send no heartbeats either. */
     set_int(s->socket, ZMQ_TCP_KEEPALIVE, 1);
     set_int(s->socket, ZMQ_TCP_KEEPALIVE_IDLE, 30);
     set_int(s->socket, ZMQ_TCP_KEEPALIVE_INTVL, 10);

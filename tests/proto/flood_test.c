@@ -27,12 +27,15 @@
 
 #define ROUNDS 2000
 #define PEERS 5
+#define SOCKETS 16
 
 struct fixture {
     char endpoint[64];
     struct wp_server *server;
     struct wp_frame_writer *writer;
     void *context;
+    void *sockets[SOCKETS]; /* open ones of this process, NULL elsewhere */
+    pid_t stuck;            /* 0: none */
 };
 
 struct peer {
@@ -54,9 +57,17 @@ static int set_up(void **state)
     return 0;
 }
 
+/* Also what an assertion left behind: a context waits for ever for a socket that nobody closes. */
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
+    if (f->stuck) {
+        kill(f->stuck, SIGKILL);
+        waitpid(f->stuck, NULL, 0);
+    }
+    for (size_t i = 0; i < SOCKETS; i++)
+        if (f->sockets[i])
+            zmq_close(f->sockets[i]);
     wp_server_close(f->server);
     zmq_ctx_term(f->context);
     wp_frame_writer_destroy(f->writer);
@@ -101,6 +112,11 @@ static void set_int(void *socket, int option, int value)
 static struct peer connect_peer(struct fixture *f, void *context, uint8_t id)
 {
     struct peer peer = {.socket = zmq_socket(context, ZMQ_DEALER)};
+    size_t i = 0;
+    while (f->sockets[i])
+        i++;
+    assert_true(i < SOCKETS);
+    f->sockets[i] = peer.socket;
     uint8_t identity[17] = {'W'};
     memset(peer.session, id, 16);
     memcpy(identity + 1, peer.session, 16);
@@ -108,11 +124,20 @@ static struct peer connect_peer(struct fixture *f, void *context, uint8_t id)
     set_int(peer.socket, ZMQ_LINGER, 0);
     set_int(peer.socket, ZMQ_SNDHWM, 100000);
     set_int(peer.socket, ZMQ_RCVHWM, 1);
+    /* As collectors, without ZeroMQ's heartbeat: its pings behind a flood end a 4.3.4 server (docs/security.md). */
     assert_int_equal(zmq_connect(peer.socket, f->endpoint), 0);
     struct wp_buffer hello = hello_of(f, &peer);
     assert_true(zmq_send(peer.socket, hello.data, hello.size, 0) > 0);
     wp_buffer_fini(&hello);
     return peer;
+}
+
+static void leave(struct fixture *f, const struct peer *peer)
+{
+    for (size_t i = 0; i < SOCKETS; i++)
+        if (f->sockets[i] == peer->socket)
+            f->sockets[i] = NULL;
+    zmq_close(peer->socket);
 }
 
 static uint32_t number_of_the_new_peer(struct fixture *f)
@@ -127,16 +152,15 @@ static uint32_t number_of_the_new_peer(struct fixture *f)
 
 /* A process that says Hello and never reads. Not a socket of this process: libzmq 4.3.4 may wait for ever, or abort, when it ends a
  * connection whose input is held back. */
-static pid_t start_a_stuck_peer(struct fixture *f, uint8_t id)
+static void start_a_stuck_peer(struct fixture *f, uint8_t id)
 {
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (!pid) {
-        connect_peer(f, zmq_ctx_new(), id);
-        for (;;)
-            pause();
-    }
-    return pid;
+    f->stuck = fork();
+    assert_true(f->stuck >= 0);
+    if (f->stuck)
+        return;
+    connect_peer(f, zmq_ctx_new(), id);
+    for (;;)
+        pause();
 }
 
 /* A peer that has said Hello and is known to the server. */
@@ -182,11 +206,9 @@ static void a_flood_starves_nobody(void **state)
     }
     print_message("share of one of %d peers, the others flooding: %.3f\n", PEERS, (double)wanted / total);
     assert_true(wanted * PEERS * 2 > total); /* at least half of its fair share, its way to the socket included */
-    for (int i = 0; i < PEERS; i++)
-        zmq_close(peers[i].socket);
 }
 
-/* More is on its way than the limit lets in, and then its sender is gone; ZeroMQ's timers run meanwhile. */
+/* More is on its way than the limit lets in, and then its sender is gone; nothing holds it up. */
 static void floods_that_leave(void **state)
 {
     struct fixture *f = *state;
@@ -196,8 +218,8 @@ static void floods_that_leave(void **state)
         send_many(f, &flood, 20000, 2000);
         for (int i = 0; i < 20; i++)
             assert_true(wp_server_poll(f->server, 10, &message, NULL) >= 0);
-        zmq_close(flood.socket);
-        usleep(100000); /* some heartbeats long: nothing can be asked of a timer inside ZeroMQ */
+        leave(f, &flood);
+        usleep(20000); /* nothing can be asked of what goes on inside ZeroMQ */
     }
     struct peer good = join(f, 1);
     send_many(f, &good, 100, 3);
@@ -205,43 +227,43 @@ static void floods_that_leave(void **state)
     for (int i = 0; i < ROUNDS * 10 && mine < 3; i++)
         mine += wp_server_poll(f->server, 10, &message, NULL) == 1 && message.peer == good.number;
     assert_int_equal(mine, 3);
-    zmq_close(good.socket);
 }
 
 /* A peer that never reads its answers: they are dropped and counted once there is no room, and cost nothing then. */
 static void a_stuck_peer_costs_nothing(void **state)
 {
     struct fixture *f = *state;
-    pid_t stuck_process = start_a_stuck_peer(f, 1);
+    start_a_stuck_peer(f, 1);
     uint32_t stuck = number_of_the_new_peer(f);
     struct peer good = join(f, 2);
-    uint64_t seq = 0;
-    int rc = 0;
-    while (!rc && seq < 5000000)
-        rc = wp_server_ack(f->server, stuck, ++seq);
-    assert_int_equal(rc, -EAGAIN);
-    print_message("answers until a peer that does not read is held up: %llu\n", (unsigned long long)seq);
+    uint64_t seq = 0, went = 0;
+    for (int quiet = 0; quiet < 50;) { /* ZeroMQ's thread still empties the queue into the connection for a while */
+        int rc = wp_server_ack(f->server, stuck, ++seq);
+        assert_true(!rc || rc == -EAGAIN);
+        went += !rc;
+        quiet = rc ? quiet + 1 : 0;
+        if (rc)
+            usleep(2000);
+    }
+    print_message("answers until a peer that does not read is held up: %llu\n", (unsigned long long)went);
     size_t before = mallinfo2().uordblks;
     unsigned dropped = 0;
     for (int i = 0; i < 200000; i++)
         dropped += wp_server_ack(f->server, stuck, ++seq) == -EAGAIN;
     assert_true(mallinfo2().uordblks < before + (1 << 20));
-    assert_true(dropped > 199000);
+    assert_int_equal(dropped, 200000);
     assert_true(refused(f, "does not read its answers") >= dropped);
     assert_int_equal(wp_server_ack(f->server, good.number, 7), 0); /* the other one hears its answer */
     char bytes[256];
     zmq_pollitem_t item = {.socket = good.socket, .events = ZMQ_POLLIN};
     assert_int_equal(zmq_poll(&item, 1, 5000), 1);
     assert_true(zmq_recv(good.socket, bytes, sizeof(bytes), 0) > 0);
-    kill(stuck_process, SIGKILL);
-    waitpid(stuck_process, NULL, 0);
-    zmq_close(good.socket);
 }
 
 static void hello_floods(void **state)
 {
     struct fixture *f = *state;
-    struct peer flood = join(f, 1), good;
+    struct peer flood = join(f, 1);
     struct wp_server_message message;
     struct wp_buffer hello = hello_of(f, &flood);
     unsigned taken = 0, idle = 0;
@@ -255,9 +277,7 @@ static void hello_floods(void **state)
     }
     assert_true(taken < 40);
     assert_int_equal(refused(f, "flood of Hello"), 2000 - taken);
-    good = join(f, 2);
-    zmq_close(good.socket);
-    zmq_close(flood.socket);
+    (void)join(f, 2);
 }
 
 /* A frame around a payload that is what its maker likes. */
@@ -307,8 +327,6 @@ static void bombs(void **state)
         assert_true(wp_server_poll(f->server, 10, &message, NULL) >= 0);
     assert_int_equal(message.peer, good.number);
     assert_int_equal(message.kind, WP_SERVER_BATCH);
-    zmq_close(bad.socket);
-    zmq_close(good.socket);
     free(zeros);
     free(packed);
 }
@@ -322,7 +340,6 @@ static void identities(void **state)
     assert_true(zmq_send(peer.socket, hello.data, hello.size, 0) > 0);
     drain(f, "identity is not its session's");
     wp_buffer_fini(&hello);
-    zmq_close(peer.socket);
 }
 
 int main(void)
