@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/aggregate.h"
 
+#include "aggregator/timeline_window.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,6 +267,8 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     for (uint32_t i = 0; i < aggregate->base_count; i++)
         aggregate->base[i].until_ns =
             resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+    aggregate->paused_ns += wp_timeline_paused(aggregate->timeline, aggregate->paused_until_ns, until_ns);
+    aggregate->paused_until_ns = until_ns;
     aggregate->explainer.is_other_path = true;
     follow_all(aggregate);
     aggregate->explainer.is_other_path = false;
@@ -316,7 +320,8 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
         aggregate->counted_limit[i] = aggregate->explainer.limit_count[i];
         aggregate->counted_limit_ns[i] = aggregate->explainer.limit_ns[i];
     }
-    aggregate->window_until_ns = until_ns;
+    aggregate->window_until_ns = aggregate->paused_until_ns = until_ns;
+    aggregate->paused_ns = 0;
     wp_exemplar_clear(&aggregate->exemplar);
     wp_aggregate_next_delta(aggregate);
 }
@@ -337,7 +342,8 @@ void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *dr
         aggregate->window_until_ns = timeline->start_ns;
     if (until_ns > aggregate->window_until_ns) {
         uint64_t window = until_ns - aggregate->window_until_ns;
-        wp_report_window(aggregate->report, window, window);
+        wp_report_window(aggregate->report, window - (aggregate->paused_ns < window ? aggregate->paused_ns : window), window);
+        aggregate->paused_ns = 0;
         aggregate->window_until_ns = until_ns;
     }
     for (unsigned i = 0; i < WP_LIMITS; i++) {

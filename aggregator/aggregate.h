@@ -44,7 +44,8 @@ struct wp_aggregate {
     uint64_t history_ns;
     uint64_t counted_events[WP_EVENT_KINDS]; /* what earlier deltas said */
     uint64_t counted_drops[WP_EVENT_KINDS];
-    uint64_t window_until_ns;
+    uint64_t window_until_ns;        /* deltas have counted the time up to here */
+    uint64_t paused_ns, paused_until_ns; /* of the time behind that, up to here, so much was between windows of the recording */
     uint64_t counted_limit[WP_LIMITS], counted_limit_ns[WP_LIMITS];
     bool has_news;                   /* the delta holds time */
     uint64_t skip_until_ns, skip_seq; /* what is resolved up to here, counted up to that batch, is in the store; 0: nothing */

@@ -121,6 +121,7 @@ static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_option
         return;
     *options->reload = 0;
     wp_server_reload(ingest->server);
+    wp_server_set_window(ingest->server, options->window);
 }
 
 static int run(struct ingest *ingest, const struct wp_ingest_options *options, struct wp_error *err)
@@ -163,6 +164,8 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     int rc = wp_engine_create(&ingest.engine, engine, logger, err);
     if (!rc)
         rc = wp_server_open_with(&ingest.server, &server, err);
+    if (!rc && options->window)
+        wp_server_set_window(ingest.server, options->window);
     if (!rc && options->metrics && wp_aggregator_vitals_open(&ingest.vitals, &(struct wp_aggregator_vitals_options){
         options->metrics, engine->store, engine->shard, ingest.engine, ingest.server, logger}, &why))
         wp_log(logger, WP_LOG_WARN, "goes on without metrics: %s", why.text);

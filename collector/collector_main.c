@@ -16,14 +16,30 @@ static void take_signal(int signal)
 
 struct daemon {
     struct wp_logger logger;
+    struct wp_window window;
     struct wp_config *config;
 };
 
+static int apply_log_level(void *context, const char *const *values, size_t count, struct wp_error *err)
+{
+    struct daemon *daemon = context;
+    return wp_config_apply_log_level(&daemon->logger, values, count, err);
+}
+
+static int apply_window(void *context, const char *const *values, size_t count, struct wp_error *err)
+{
+    struct daemon *daemon = context;
+    if (count)
+        return wp_window_parse(&daemon->window, values[count - 1], err);
+    daemon->window = (struct wp_window){0};
+    return 0;
+}
+
 static void reload(void *context)
 {
-    static const struct wp_config_live live[] = {{"log-level", wp_config_apply_log_level}, {0}};
+    static const struct wp_config_live live[] = {{"log-level", apply_log_level}, {"window", apply_window}, {0}};
     struct daemon *daemon = context;
-    wp_config_reload(daemon->config, live, &daemon->logger, &daemon->logger);
+    wp_config_reload(daemon->config, live, daemon, &daemon->logger);
 }
 
 int main(int argc, char **argv)
@@ -34,7 +50,8 @@ int main(int argc, char **argv)
     struct wp_error err = {0};
     struct sigaction action = {.sa_handler = take_signal};
     sigaction(SIGHUP, &action, NULL); /* first: a reload asked early must not end us */
-    wp_collector_options_parse(&options, &daemon.logger.level, &daemon.config, argc, argv);
+    struct wp_collector_live live = {&daemon.logger.level, &daemon.window};
+    wp_collector_options_parse(&options, &live, &daemon.config, argc, argv);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);

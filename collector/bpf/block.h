@@ -35,7 +35,7 @@ static __always_inline __u8 block_flags(__u32 command)
 
 static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_flags, __u32 bytes)
 {
-    struct wp_record *r = RESERVE(struct wp_record, kind);
+    struct wp_record *r = is_paused() ? 0 : RESERVE(struct wp_record, kind);
     if (!r)
         return 0;
     fill_head(r, kind, current_task());

@@ -89,6 +89,8 @@ int BPF_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_stru
     struct cpu_context *context = cpu_context();
     if (context)
         clear_mark(context, LEVEL_TASK);
+    if (is_paused())
+        return 0;
     struct stack_record *r = stack_scratch(0);
     if (!r)
         return 0;
@@ -133,7 +135,7 @@ SEC("tp_btf/sched_waking")
 int BPF_PROG(wp_waking, struct task_struct *woken)
 {
     struct cpu_context *context = cpu_context();
-    if (!context || !is_here(woken))
+    if (!context || is_paused() || !is_here(woken))
         return 0;
     struct wp_record *r = RESERVE(struct wp_record, KIND_WAKING);
     if (!r)
@@ -272,7 +274,7 @@ int wp_sample(void *ctx)
 {
     struct task_struct *task = current_task();
     struct stack_record *r = stack_scratch(1);
-    if (!r || !task->pid || !is_here(task) || !is_chosen(task->tgid))
+    if (!r || is_paused() || !task->pid || !is_here(task) || !is_chosen(task->tgid))
         return 0;
     fill_head(&r->head, KIND_SAMPLE, task);
     take_stacks(ctx, r, task, user_regs(task), 1);
