@@ -171,7 +171,7 @@ static void make_plan(struct gen_plan *plan, uint32_t hosts, uint32_t rate)
     uint32_t web = hosts * 3 / 10, api = hosts * 4 / 10, db = hosts - web - api;
     uint64_t each_ns = (uint64_t)web * EVENTS_A_REQUEST * 1000000000u / ((uint64_t)rate * hosts);
     uint64_t pause_us = each_ns > LATENCY_NS + 100000 ? (each_ns - LATENCY_NS) / 1000 : 100;
-    snprintf(text, sizeof(text), "hosts %u cpus=2 skew=1000000 drift=50\n"
+    snprintf(text, sizeof(text), "hosts %u cpus=2 skew=20 drift=50\n"
         "service web hosts=%u threads=1 base pause=%llu\n busy 200\n call api\n busy 100\n"
         "service api hosts=%u threads=2\n busy 300\n call db\n"
         "service db hosts=%u threads=2\n busy 200\n disk 300\nlinks fan=2\n", hosts, web, (unsigned long long)pause_us, api, db);
