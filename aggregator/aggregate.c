@@ -10,6 +10,7 @@
 
 #define FOLLOW_ROUNDS 64
 #define FOLLOWED_LIMIT 8192u
+#define EXEMPLARS 8u /* sessions that keep one for an aggregate; only one is stored in the end, and each takes megabytes */
 
 static const char *const limit_names[WP_LIMITS] = {"depth", "width", "history"};
 
@@ -119,7 +120,8 @@ static void take_piece(void *context, const struct wp_piece *piece)
         uncertain = aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns);
     if (uncertain)
         wp_report_uncertain(aggregate->report, uncertain);
-    wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, piece);
+    if (aggregate->has_exemplar)
+        wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, piece);
 }
 
 static void take_crossed(void *context, const struct wp_crossed *crossed)
@@ -198,13 +200,29 @@ static void forget_followed(struct wp_aggregate *aggregate, uint64_t horizon_ns)
 
 /* --- base threads --- */
 
+static uint32_t *exemplars_of(struct wp_aggregate *aggregate)
+{
+    return &aggregate->fleet->exemplars[__builtin_ctzll(aggregate->bit)];
+}
+
+/* The first sessions that have something to keep do. */
+static bool keeps_exemplar(struct wp_aggregate *aggregate)
+{
+    if (!aggregate->has_exemplar && *exemplars_of(aggregate) < EXEMPLARS) {
+        aggregate->has_exemplar = true;
+        ++*exemplars_of(aggregate);
+    }
+    return aggregate->has_exemplar;
+}
+
 static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t from, uint64_t to)
 {
     if (from >= to)
         return;
     aggregate->path_host = aggregate->home;
     aggregate->path_thread = thread;
-    wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
+    if (keeps_exemplar(aggregate))
+        wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
     wp_explain(&aggregate->explainer, &(struct wp_stretch){aggregate->home, thread, from, to});
     wp_report_activity(aggregate->report, from + (uint64_t)aggregate->real_offset_ns, to + (uint64_t)aggregate->real_offset_ns);
 }
@@ -272,7 +290,8 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     aggregate->explainer.is_other_path = true;
     follow_all(aggregate);
     aggregate->explainer.is_other_path = false;
-    wp_exemplar_extend(&aggregate->exemplar, until_ns);
+    if (aggregate->has_exemplar)
+        wp_exemplar_extend(&aggregate->exemplar, until_ns);
     if (until_ns > aggregate->history_ns)
         forget_followed(aggregate, until_ns - aggregate->history_ns);
     if (until_ns > 4 * aggregate->history_ns)
@@ -393,6 +412,8 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
 
 void wp_aggregate_fini(struct wp_aggregate *aggregate)
 {
+    if (aggregate->has_exemplar)
+        --*exemplars_of(aggregate);
     wp_exemplar_fini(&aggregate->exemplar);
     wp_explainer_fini(&aggregate->explainer);
     wp_pathtree_fini(&aggregate->tree);

@@ -29,6 +29,7 @@ struct wp_aggregate {
     struct wp_pathtree tree;
     struct wp_explainer explainer;
     struct wp_exemplar exemplar;
+    bool has_exemplar;               /* one of the few of this aggregate that keep one */
     struct wp_report *report;        /* since the last commit */
     char *hostname;
     int64_t real_offset_ns;          /* realtime - host time, one a session */
