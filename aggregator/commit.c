@@ -11,6 +11,7 @@
 #define TRIES 40 /* the map doubles each time */
 #define CHUNK 1024u
 #define CLOCK_SPANS 64u
+#define METADATA_S 10u /* what is said of a host is written so often, and at its session's begin and end */
 
 /* One transaction: of one release, what those sessions have for it. */
 struct work {
@@ -219,6 +220,27 @@ static int put_state(struct work *work, struct wp_error *err)
     return rc ? rc : put_clocks(work, err);
 }
 
+/* Counts and clocks of the last seconds need not be in the store at once. */
+static bool wants_metadata(const struct work *work, const struct wp_host_session *session)
+{
+    uint64_t now_s = work->options->real_now_s;
+    return session->is_ended || !session->metadata_s || now_s < session->metadata_s || now_s - session->metadata_s >= METADATA_S;
+}
+
+static int put_metadata(struct work *work, struct wp_error *err)
+{
+    struct wp_host_session **sessions = calloc(work->count, sizeof(*sessions));
+    size_t count = 0;
+    if (!sessions)
+        return wp_error_set(err, -ENOMEM, "out of memory for metadata");
+    for (size_t i = 0; i < work->count; i++)
+        if (wants_metadata(work, work->sessions[i]))
+            sessions[count++] = work->sessions[i];
+    int rc = count ? wp_commit_metadata(work->txn, sessions, count, work->options, work->release, err) : 0;
+    free(sessions);
+    return rc;
+}
+
 static int write_all(struct work *work, struct wp_error *err)
 {
     bool has_ended = false;
@@ -234,7 +256,7 @@ static int write_all(struct work *work, struct wp_error *err)
     if (!rc)
         rc = put_state(work, err);
     if (!rc)
-        rc = wp_commit_metadata(work->txn, work->sessions, work->count, work->options, work->release, err);
+        rc = put_metadata(work, err);
     if (!rc && has_ended)
         rc = wp_txn_compact(work->txn, work->options->shard, err);
     return rc;
@@ -291,6 +313,8 @@ static void finish(struct work *work)
         session->genealogy_done = wp_dictionary_thread_count(session->dictionary);
         session->sourcemap_done = wp_dictionary_frame_count(session->dictionary);
         session->committed_ns = session->resolved_ns;
+        if (wants_metadata(work, session))
+            session->metadata_s = work->options->real_now_s;
     }
 }
 
