@@ -321,6 +321,24 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
     wp_aggregate_next_delta(aggregate);
 }
 
+/* Tells of what was left out in [from, until); how much of that time it was. */
+static uint64_t tell_left_out(struct wp_aggregate *aggregate, const struct wp_drop_spans *spans, const char *what,
+    uint64_t from_ns, uint64_t until_ns)
+{
+    uint64_t ns = spans ? wp_drop_spans_overlap(spans, from_ns, until_ns) : 0;
+    if (ns)
+        wp_report_limit(aggregate->report, what, wp_drop_spans_begun(spans, from_ns, until_ns), ns);
+    return ns;
+}
+
+static void close_window(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t until_ns)
+{
+    uint64_t window = until_ns - from_ns;
+    uint64_t paused = tell_left_out(aggregate, aggregate->paused, "overhead: no events", from_ns, until_ns);
+    tell_left_out(aggregate, aggregate->thinned, "overhead: fewer stacks", from_ns, until_ns);
+    wp_report_window(aggregate->report, window - paused, window);
+}
+
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
@@ -336,8 +354,7 @@ void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *dr
     if (!aggregate->window_until_ns)
         aggregate->window_until_ns = timeline->start_ns;
     if (until_ns > aggregate->window_until_ns) {
-        uint64_t window = until_ns - aggregate->window_until_ns;
-        wp_report_window(aggregate->report, window, window);
+        close_window(aggregate, aggregate->window_until_ns, until_ns);
         aggregate->window_until_ns = until_ns;
     }
     for (unsigned i = 0; i < WP_LIMITS; i++) {

@@ -6,6 +6,7 @@
  * the other paths that were waited for, and gathers all of it in a report (the delta since the last commit) and an
  * exemplar.
  */
+#include "aggregator/drop_spans.h"
 #include "aggregator/exemplar.h"
 #include "aggregator/explain.h"
 #include "storage/report.h"
@@ -50,6 +51,7 @@ struct wp_aggregate {
     uint64_t skip_until_ns, skip_seq; /* what is resolved up to here, counted up to that batch, is in the store; 0: nothing */
     uint64_t (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* how much of it drops touch */
     const void *uncertain_context;
+    const struct wp_drop_spans *paused, *thinned; /* what its collector left out on purpose; borrowed, NULL none */
 };
 
 /* Of host `home`; `number` is the aggregate's in the fleet. */

@@ -308,3 +308,13 @@ const struct wp_stack_counts *wp_batcher_stacks(const struct wp_batcher *b)
 {
     return wp_stack_table_counts(b->stacks);
 }
+
+uint64_t wp_batcher_reading_ns(const struct wp_batcher *b)
+{
+    return wp_stack_table_reading_ns(b->stacks);
+}
+
+void wp_batcher_left_out(struct wp_batcher *b, const struct wp_drop *drop)
+{
+    wp_delta_drop(b->delta, drop);
+}

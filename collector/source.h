@@ -64,7 +64,9 @@ struct wp_source_counts {
     /* How walks of user stacks ended: at the thread's first function, or before that. */
     uint64_t walks_complete, walks_no_rows, walks_not_code, walks_unreadable, walks_too_deep;
     uint64_t lost_mappings;
-    uint64_t program_runs, program_ns; /* of the BPF programs; 0 unless the kernel counts (kernel.bpf_stats_enabled) */
+    uint64_t program_runs, program_ns; /* of the BPF programs: counted; by the time of one run in sixty-one */
+    uint64_t reading_ns;  /* CPU time of what is read once for each object */
+    uint64_t unwalked;    /* stacks left out because of wp_source_ops.thin */
 };
 
 struct wp_source_ops {
@@ -75,6 +77,8 @@ struct wp_source_ops {
     void (*stop)(struct wp_source *source);
     void (*destroy)(struct wp_source *source);
     void (*count)(const struct wp_source *source, struct wp_source_counts *counts); /* NULL: nothing to tell */
+    /* Leaves out: of the stacks of sleeps all but one in so many (0: all); all events but those that say who is who. NULL: cannot. */
+    void (*thin)(struct wp_source *source, uint32_t stack_one_in, bool is_paused);
 };
 
 /* First member of each source. */

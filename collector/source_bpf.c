@@ -304,9 +304,16 @@ static void count(const struct wp_source *source, struct wp_source_counts *count
         .walks_unreadable = unwound.ends[WP_UNWIND_UNREADABLE], .walks_too_deep = unwound.ends[WP_UNWIND_TOO_DEEP],
         .lost_mappings = s->sideband_lost};
     wp_programs_run_time(s->programs, &counts->program_runs, &counts->program_ns);
+    counts->unwalked = wp_programs_unwalked(s->programs);
+    counts->reading_ns = s->unwinder ? wp_unwinder_cpu_ns(s->unwinder) : 0;
 }
 
-static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, destroy_source, count};
+static void thin(struct wp_source *source, uint32_t stack_one_in, bool is_paused)
+{
+    wp_programs_thin(((struct source_bpf *)source)->programs, stack_one_in, is_paused);
+}
+
+static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, destroy_source, count, thin};
 
 static int start(struct source_bpf *s, const struct wp_source_bpf_options *options, struct wp_error *err)
 {

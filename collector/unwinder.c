@@ -280,3 +280,12 @@ void wp_unwinder_destroy(struct wp_unwinder *u)
     pthread_join(u->thread, NULL);
     release(u);
 }
+
+uint64_t wp_unwinder_cpu_ns(const struct wp_unwinder *u)
+{
+    struct timespec ts;
+    clockid_t clock;
+    if (pthread_getcpuclockid(u->thread, &clock) || clock_gettime(clock, &ts))
+        return 0;
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}

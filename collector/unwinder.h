@@ -23,6 +23,8 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
 void wp_unwinder_destroy(struct wp_unwinder *unwinder);
 /* Waits until the files that were asked for are known, at most so long. */
 void wp_unwinder_settle(struct wp_unwinder *unwinder, unsigned timeout_ms);
+/* CPU time of its thread so far. */
+uint64_t wp_unwinder_cpu_ns(const struct wp_unwinder *unwinder);
 /* Code of an unknown file was met in process pid, mapped at `address` (0: it is its program). */
 void wp_unwinder_ask(struct wp_unwinder *unwinder, uint64_t inode, uint32_t device, uint32_t pid, uint64_t address);
 

@@ -213,7 +213,8 @@ static int decode_objects(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
         const Wakepath__Wire__Drop *d = m->drops[i];
         if (d->to_ns < d->from_ns)
             return bad(err, "drops that end before they begin");
-        b->drops[i] = (struct wp_drop){d->kind, d->cpu, d->count, d->from_ns, d->to_ns};
+        b->drops[i] = (struct wp_drop){d->kind, d->cpu, d->reason == WP_DROP_STACKS ? d->left_out : d->count, d->from_ns,
+            d->to_ns, d->reason};
     }
     b->drop_count = (uint32_t)m->n_drops;
     return 0;

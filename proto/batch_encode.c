@@ -183,7 +183,8 @@ static void encode_objects(const struct wp_batch *b, struct scratch *scratch, Wa
         wakepath__wire__drop__init(d);
         d->kind = b->drops[i].kind;
         d->cpu = b->drops[i].cpu;
-        d->count = b->drops[i].count;
+        d->reason = b->drops[i].reason;
+        *(d->reason == WP_DROP_STACKS ? &d->left_out : &d->count) = b->drops[i].count;
         d->from_ns = b->drops[i].from_ns;
         d->to_ns = b->drops[i].to_ns;
         m->drops[m->n_drops++] = d;

@@ -35,6 +35,8 @@ static __always_inline __u8 block_flags(__u32 command)
 
 static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_flags, __u32 bytes)
 {
+    if (wp_is_paused)
+        return 0;
     struct wp_record *r = RESERVE(struct wp_record, kind);
     if (!r)
         return 0;
@@ -49,20 +51,20 @@ static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_
 }
 
 SEC("tp_btf/block_rq_insert")
-int BPF_PROG(wp_block_insert, struct request *rq)
+int WORK_PROG(wp_block_insert, struct request *rq)
 {
     return send_block(KIND_BLOCK_INSERT, rq, 0, rq->__data_len);
 }
 
 SEC("tp_btf/block_rq_issue")
-int BPF_PROG(wp_block_issue, struct request *rq)
+int WORK_PROG(wp_block_issue, struct request *rq)
 {
     return send_block(KIND_BLOCK_ISSUE, rq, 0, rq->__data_len);
 }
 
 /* Also fires for a part of a request: that part's waiters are woken, the request goes on. */
 SEC("tp_btf/block_rq_complete")
-int BPF_PROG(wp_block_complete, struct request *rq, unsigned char status, unsigned int bytes)
+int WORK_PROG(wp_block_complete, struct request *rq, unsigned char status, unsigned int bytes)
 {
     struct cpu_context *context = cpu_context();
     if (context)

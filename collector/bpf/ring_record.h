@@ -72,6 +72,19 @@ struct wp_record_drops {
     wp_u64 last_ns[WP_RECORD_KINDS];
 };
 
+#define WP_WORK_CPUS 1024u       /* more of them share */
+#define WP_WORK_ONE_IN 61u
+#define WP_WORK_MOST_NS 100000u  /* what takes longer was interrupted, by the host of a virtual machine maybe */
+
+/* Of one CPU, ever growing. The programs may interrupt each other: a run may be lost here and there. */
+struct wp_work {
+    wp_u64 runs, taken, taken_ns; /* taken: runs whose time was taken; their times */
+    wp_u64 unwalked;              /* stacks of sleeps that were left out */
+    wp_u32 until_next, unwalked_run;
+    wp_u64 reserved[3];           /* a cache line each */
+};
+
+_Static_assert(sizeof(struct wp_work) == 64, "a cache line");
 _Static_assert(sizeof(struct wp_record) == 72, "the head of a record");
 _Static_assert(sizeof(struct wp_record_task) == 40, "the tail of a task");
 _Static_assert(sizeof(struct wp_record_socket) == 44, "the tail of a socket");

@@ -115,7 +115,7 @@ static void make_sockets(struct made *made)
     b->drops = calloc(b->drop_count + 1, sizeof(*b->drops));
     for (uint32_t i = 0; i < b->drop_count; i++) {
         uint64_t from = odd(made, UINT32_MAX);
-        b->drops[i] = (struct wp_drop){below(made, 20), below(made, 64), odd(made, UINT64_MAX), from, from + below(made, 99)};
+        b->drops[i] = (struct wp_drop){below(made, 20), below(made, 64), odd(made, UINT64_MAX), from, from + below(made, 99), below(made, WP_DROP_REASONS)};
     }
 }
 
