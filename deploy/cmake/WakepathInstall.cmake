@@ -48,6 +48,10 @@ install(FILES ${deploy}/systemd/wakepath-reporter.timer DESTINATION /lib/systemd
 install(FILES ${deploy}/cron/wakepath-reporter DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-reporter/examples
   RENAME wakepath-reporter.cron COMPONENT reporter)
 
+install(PROGRAMS ${deploy}/slurm/job.sh DESTINATION /usr/lib/wakepath/slurm COMPONENT collector)
+install(PROGRAMS ${deploy}/slurm/report.sh DESTINATION /usr/lib/wakepath/slurm COMPONENT reporter)
+install(FILES ${deploy}/slurm/slurm-job.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-collector/examples COMPONENT collector)
+
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-doc COMPONENT doc
   FILES_MATCHING PATTERN "*.md" PATTERN "man" EXCLUDE)
 install(DIRECTORY ${deploy}/monitoring DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-doc COMPONENT doc)
