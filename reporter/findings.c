@@ -176,6 +176,21 @@ static const char *kind_of(unsigned category)
     return wp_category_key((enum wp_category)category);
 }
 
+/* " in FUNCTION", " for PEER" or "": where in its process a piece stood, in a reader's words. */
+static const char *place_of(struct walk *walk, const struct wp_flame_node *node)
+{
+    struct wp_pool *pool = &walk->facts->pool;
+    const char *top = wp_stack_top(walk->facts, node->source), *own = wp_facts_frame_name(walk->facts, node->frame);
+    uint32_t style = wp_facts_frame_style(walk->facts, node->frame);
+    if (style == WP_STYLE_NET)
+        return wp_pool_printf(pool, " for %s", wp_pool_clip(pool, own, 60));
+    if (top != own || style == WP_STYLE_USER || style == WP_STYLE_KERNEL)
+        return wp_pool_printf(pool, " in %s", wp_pool_clip(pool, top, 60));
+    if (style == WP_STYLE_SLEEP && !strncmp(own, "sleep:", 6))
+        return wp_pool_printf(pool, " in %s", wp_pool_clip(pool, own + 6, 60));
+    return "";
+}
+
 static void find_categories(struct walk *walk)
 {
     struct wp_facts *facts = walk->facts;
@@ -186,12 +201,10 @@ static void find_categories(struct walk *walk)
             continue;
         const struct wp_cell *cell = &facts->flame.cells[walk->largest[i] - 1];
         const struct wp_flame_node *node = &facts->flame.nodes[cell->node];
-        const char *where = wp_pool_clip(pool, wp_stack_top(facts, node->source), 60);
+        const char *where = place_of(walk, node);
         const char *who = wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node]));
-        if (i == WP_REMOTE_NOT_TRACED)
-            where = wp_pool_clip(pool, wp_facts_frame_name(facts, node->frame), 60);
         add(facts, kind_of(i), ns, WP_PAGE_FLAME, fragment(facts, "category", kind_of(i)),
-            wp_pool_printf(pool, "%s of the time (%s) %s; the largest part is %s in %s (%s).",
+            wp_pool_printf(pool, "%s of the time (%s) %s; the largest part is %s%s (%s).",
                 wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i], who, where,
                 wp_human_duration(pool, cell->ns)));
     }

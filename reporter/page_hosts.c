@@ -224,7 +224,7 @@ void wp_page_host_clocks(struct wp_display *display, const struct wp_hosts *host
 }
 
 /* One sentence that says what the tables show. */
-static void add_summary(struct wp_display *display, const struct wp_facts *facts, const struct wp_hosts *hosts)
+static void add_summary(struct wp_display *display, const struct wp_hosts *hosts)
 {
     struct wp_pool *pool = &display->pool;
     const struct wp_host_pair *first = hosts->pair_count ? &hosts->pairs[0] : NULL;
@@ -237,9 +237,8 @@ static void add_summary(struct wp_display *display, const struct wp_facts *facts
     }
     display->subtitle = recorded == 1 ? "One host" : wp_pool_printf(pool, "%zu hosts", recorded);
     if (first && first->edge)
-        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "Hosts waited %s for messages of other hosts (%s of the "
-            "total). The longest: %s waited %s for %s.", wp_human_duration(pool, waited),
-            wp_human_share(pool, waited, facts->total_ns), host_name(display, hosts, first->to),
+        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "Hosts waited %s for messages of other hosts, a wait "
+            "inside another one counted in both. The longest: %s waited %s for %s.", wp_human_duration(pool, waited), host_name(display, hosts, first->to),
             wp_human_duration(pool, first->edge->waited_ns), host_name(display, hosts, first->from)));
     if (distrusted)
         wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(pool, "%zu %s a clock that contradicts the others: times between "
@@ -252,7 +251,7 @@ void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts)
     wp_hosts_build(&hosts, &display->pool, facts);
     if (display->pool.failed)
         return;
-    add_summary(display, facts, &hosts);
+    add_summary(display, &hosts);
     if (hosts.pair_count) {
         wp_display_heading(display, "Who waited for whom");
         add_matrix(display, &hosts);

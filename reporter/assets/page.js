@@ -14,6 +14,8 @@
   button.addEventListener('click', wakepath.toggleTheme);
   document.addEventListener('wakepath-theme', nameButton);
   nameButton();
+  var tabs = document.querySelector('.tabs'), tab = tabs && tabs.querySelector('[aria-current]');
+  if (tab) tabs.scrollLeft = tab.offsetLeft - (tabs.clientWidth - tab.offsetWidth) / 2; // on a phone it may be out of sight
   wakepath.tables();
 
   var place = document.getElementById('view');
