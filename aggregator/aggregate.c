@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/aggregate.h"
 
+#include "aggregator/detached.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,6 +178,8 @@ static void follow_all(struct wp_aggregate *aggregate)
                 i++;
             }
             wp_stretches_sort(aggregate->followed);
+            if (merged.host == aggregate->home)
+                wp_detached_followed(&aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
             follow(aggregate, &merged, aggregate->followed->count);
         }
         free(waiting.rows);
@@ -258,8 +262,43 @@ static void forget_base(struct wp_aggregate *aggregate, uint64_t horizon_ns)
     aggregate->base_count = kept;
 }
 
+/* What nobody has waited for half a history after it was done is not waited for. */
+static void count_detached(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    uint64_t half = aggregate->history_ns / 2, oldest_ns = until_ns > aggregate->history_ns ? until_ns - aggregate->history_ns : 0;
+    uint64_t to_ns = is_final ? until_ns : until_ns > half ? until_ns - half : 0;
+    if (to_ns <= aggregate->detached_ns)
+        return;
+    uint64_t ns = wp_detached_between(aggregate, aggregate->detached_ns, to_ns, oldest_ns);
+    aggregate->detached_ns = to_ns;
+    aggregate->has_news |= ns != 0;
+    if (ns)
+        wp_report_detached(aggregate->report, ns);
+}
+
+/* What was resolved before the restart is explained once more, for the marks that it leaves on slices; the rest is thrown away. */
+static void take_again(struct wp_aggregate *aggregate)
+{
+    uint64_t until_ns = aggregate->resumed_ns, half = aggregate->history_ns / 2;
+    struct wp_stretches again = {0}, *followed = aggregate->followed;
+    aggregate->followed = &again;
+    for (uint32_t i = 0; i < aggregate->base_count; i++)
+        resolve_thread(aggregate, aggregate->base[i].thread, until_ns > aggregate->history_ns ? until_ns - aggregate->history_ns : 0,
+            until_ns, false);
+    aggregate->explainer.is_other_path = true;
+    follow_all(aggregate);
+    aggregate->explainer.is_other_path = false;
+    aggregate->followed = followed;
+    free(again.rows);
+    wp_aggregate_skip_time(aggregate, aggregate->window_until_ns);
+    aggregate->detached_ns = until_ns > half ? until_ns - half : 0;
+    aggregate->resumed_ns = 0;
+}
+
 void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
+    if (aggregate->resumed_ns)
+        take_again(aggregate);
     if (is_final && until_ns > aggregate->timeline->now_ns)
         until_ns = aggregate->timeline->now_ns;
     for (uint32_t i = 0; i < aggregate->base_count; i++)
@@ -269,6 +308,7 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     follow_all(aggregate);
     aggregate->explainer.is_other_path = false;
     wp_exemplar_extend(&aggregate->exemplar, until_ns);
+    count_detached(aggregate, until_ns, is_final);
     if (until_ns > aggregate->history_ns)
         forget_followed(aggregate, until_ns - aggregate->history_ns);
     if (until_ns > 4 * aggregate->history_ns)
@@ -298,6 +338,11 @@ void wp_aggregate_set_base(struct wp_aggregate *aggregate, uint32_t thread, uint
     for (uint32_t i = 0; i < aggregate->base_count; i++)
         if (aggregate->base[i].thread == thread)
             aggregate->base[i].until_ns = until_ns;
+}
+
+void wp_aggregate_set_resumed(struct wp_aggregate *aggregate, uint64_t resolved_ns)
+{
+    aggregate->resumed_ns = resolved_ns;
 }
 
 /* --- deltas --- */

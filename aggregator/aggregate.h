@@ -43,6 +43,8 @@ struct wp_aggregate {
     struct wp_stretches waiting;     /* other paths still to follow */
     struct wp_stretches *followed;   /* those of the recent past, on all hosts: never counted twice; the fleet's */
     uint64_t history_ns;
+    uint64_t detached_ns;            /* runs that ended up to there are known to be waited for or detached */
+    uint64_t resumed_ns;             /* a checkpoint said what is resolved up to there; which slices that took is still to be found; 0: no */
     uint64_t counted_events[WP_EVENT_KINDS]; /* what earlier deltas said */
     uint64_t counted_drops[WP_EVENT_KINDS];
     uint64_t window_until_ns;
@@ -62,6 +64,8 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate);
 void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread);
 /* It has been accounted for up to there. */
 void wp_aggregate_set_base(struct wp_aggregate *aggregate, uint32_t thread, uint64_t until_ns);
+/* A checkpoint goes on from there, with all that was set before. */
+void wp_aggregate_set_resumed(struct wp_aggregate *aggregate, uint64_t resolved_ns);
 /* All that was counted so far, of events and drops, is in the store already. */
 void wp_aggregate_skip_counts(struct wp_aggregate *aggregate, const uint64_t *drops);
 /* All that was resolved so far, up to there, is in the store already. */
