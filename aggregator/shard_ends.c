@@ -20,8 +20,10 @@
 #define ENDS 65536u            /* that are remembered to be told */
 #define STUB_ENDS 262144u      /* of one host of another shard */
 #define FRAMES 8u              /* of ends in one flush */
-#define MARKS 16u              /* of an end and kind between two tellings, the latest */
-#define SPACING_NS 2000000u    /* between two of them */
+#define MARKS WP_SHARD_MARKS   /* of an end and kind between two tellings, the latest */
+#define SPACING_NS 5000000u    /* between two of them; */
+#define REPLAY_SPACING_NS 1000000u /* of recordings that are replayed, which have no time probes */
+#define FRAME_MARKS 20000u     /* then a frame is full */
 #define TCP_ESTABLISHED 1      /* include/net/tcp_states.h */
 
 struct marks {
@@ -55,6 +57,12 @@ struct wp_shard_ends {
     uint32_t host_room;
     uint64_t flushed_ns;
 };
+
+/* Recordings that are replayed come faster than any clock. */
+static bool is_prompt(const struct wp_shards *shards)
+{
+    return shards->fleet->expected > 1;
+}
 
 /* --- gathering --- */
 
@@ -115,16 +123,16 @@ static void free_end(struct wp_shard_ends *ends, uint32_t index)
     ends->free = index;
 }
 
-static void add_mark(struct marks *marks, const struct wp_event *event)
+static void add_mark(struct marks *marks, const struct wp_event *event, uint64_t spacing_ns)
 {
     uint32_t last = (marks->count + MARKS - 1) % MARKS;
-    if (marks->count && event->time_ns - marks->time_ns[last] < SPACING_NS)
+    if (marks->count && event->time_ns - marks->time_ns[last] < spacing_ns)
         return;
     marks->time_ns[marks->count % MARKS] = event->time_ns;
     marks->position[marks->count++ % MARKS] = (uint32_t)event->a;
 }
 
-static bool take_event(struct own_end *end, const struct wp_event *event)
+static bool take_event(struct own_end *end, const struct wp_event *event, uint64_t spacing_ns)
 {
     switch (event->kind) {
     case WP_EVENT_SOCK_SEND:
@@ -132,10 +140,10 @@ static bool take_event(struct own_end *end, const struct wp_event *event)
         end->has_sent = true;
         return !end->is_matched;
     case WP_EVENT_SOCK_ARRIVE:
-        add_mark(&end->arrived, event);
+        add_mark(&end->arrived, event, spacing_ns);
         return true;
     case WP_EVENT_SOCK_LEAVE:
-        add_mark(&end->left, event);
+        add_mark(&end->left, event, spacing_ns);
         return true;
     default:
         return event->kind == WP_EVENT_SOCK_STATE && event->c == TCP_ESTABLISHED;
@@ -172,7 +180,7 @@ static void watch(void *context, uint32_t host, uint32_t socket, const struct wp
     index = (uint32_t)(end - ends->rows);
     end->is_closed = false;
     end->is_matched = peer != UINT32_MAX;
-    if (take_event(end, event))
+    if (take_event(end, event, is_prompt(shards) ? REPLAY_SPACING_NS : SPACING_NS))
         mark_dirty(ends, index);
 }
 
@@ -205,12 +213,14 @@ struct frame {
     Wakepath__Shard__Facts facts;
     Wakepath__Shard__End *ends[WP_SHARD_ENDS], end_rows[WP_SHARD_ENDS];
     Wakepath__Shard__Host *hosts[WP_SHARD_HOSTS], host_rows[WP_SHARD_HOSTS];
+    size_t mark_count;
     struct { uint64_t left_ns[MARKS], arrived_ns[MARKS]; uint32_t left[MARKS], arrived[MARKS]; } marks[WP_SHARD_ENDS];
 };
 
 static void begin(struct frame *frame, const struct wp_shards *shards)
 {
     wakepath__shard__facts__init(&frame->facts);
+    frame->mark_count = 0;
     frame->facts.run = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)shards->run};
     frame->facts.hosts = frame->hosts;
     frame->facts.ends = frame->ends;
@@ -265,11 +275,7 @@ static void put_end(struct wp_shards *shards, struct frame *frame, struct own_en
     m->arrived = frame->marks[i].arrived;
     m->n_left_ns = m->n_left = put_marks(&end->left, m->left_ns, m->left, 0);
     m->n_arrived_ns = m->n_arrived = put_marks(&end->arrived, m->arrived_ns, m->arrived, 1);
-}
-
-static bool is_prompt(const struct wp_shards *shards)
-{
-    return shards->fleet->expected > 1;
+    frame->mark_count += m->n_left + m->n_arrived;
 }
 
 /* Ends of hosts that are told of, as far as they go into a few frames. True: all that are due have been told. */
@@ -302,7 +308,7 @@ static bool tell_ends(struct wp_shards *shards, struct frame *frame)
             end->due_ns = now_ns + (end->is_matched ? FLUSH_NS : seldom < SELDOM_NS ? seldom : SELDOM_NS);
             shards->counts.ends_told += !end->told++;
         }
-        if (frame->facts.n_ends == WP_SHARD_ENDS) {
+        if (frame->facts.n_ends == WP_SHARD_ENDS || frame->mark_count > FRAME_MARKS) {
             send_frame(shards, frame);
             frames++;
         }

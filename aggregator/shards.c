@@ -390,7 +390,7 @@ void wp_shards_step(struct wp_shards *shards)
 
 /* --- questions of others of this program --- */
 
-bool wp_shards_may_go(const struct wp_shards *shards, uint64_t age_ns, uint64_t epoch_ns)
+bool wp_shards_may_go(const struct wp_shards *shards, uint64_t age_ns)
 {
     for (uint32_t i = 0; i < shards->fleet->count; i++)
         if (shards->fleet->hosts[i].open_questions)
@@ -399,7 +399,7 @@ bool wp_shards_may_go(const struct wp_shards *shards, uint64_t age_ns, uint64_t 
         const struct wp_stub *stub = shards->stubs[i];
         const struct wp_fleet_host *host = &shards->fleet->hosts[stub->host];
         uint64_t age = host->known_ns > stub->start_ns ? host->known_ns - stub->start_ns : 0;
-        if (!host->is_over && age_ns > age + epoch_ns)
+        if (!host->is_over && age_ns > age)
             return false;
     }
     return true;

@@ -46,7 +46,7 @@ int wp_shards_answered(struct wp_shards *shards, uint32_t link, enum wp_frame_ty
 /* --- for the engine --- */
 
 /* Recordings that are replayed go on in step with those of other shards: may a session of that age have its turn? */
-bool wp_shards_may_go(const struct wp_shards *shards, uint64_t age_ns, uint64_t epoch_ns);
+bool wp_shards_may_go(const struct wp_shards *shards, uint64_t age_ns);
 
 /* --- for the explanation --- */
 

@@ -14,7 +14,7 @@
 #define WP_SHARD_MESSAGE_BYTES (1u << 20) /* more is refused unread */
 #define WP_SHARD_HOSTS 4096u              /* of one Facts */
 #define WP_SHARD_ENDS 1024u
-#define WP_SHARD_MARKS 32u                /* of one End and kind */
+#define WP_SHARD_MARKS 128u               /* of one End and kind */
 #define WP_SHARD_QUESTIONS 256u           /* of one message */
 #define WP_SHARD_PIECES 4096u             /* of one Answer; a longer one is cut, and says so */
 #define WP_SHARD_STRINGS 4096u            /* of one Answer, as frames, nodes, processes, layers */
