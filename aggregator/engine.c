@@ -398,7 +398,7 @@ static struct seat *next_seat(struct wp_engine *engine, uint64_t *age_ns)
         *age_ns = seat_ns;
     }
     bool has_turn = next && (next->lineup.count || next->lineup.is_leaving);
-    if (has_turn && engine->fleet->shards && !wp_shards_may_go(engine->fleet->shards, *age_ns))
+    if (has_turn && engine->fleet->shards && !wp_shards_may_go(engine->fleet->shards, *age_ns, engine->options.session.epoch_ns))
         return NULL;
     return has_turn && (next->is_live || engine->fleet->joined >= engine->fleet->expected) ? next : NULL;
 }

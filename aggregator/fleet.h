@@ -50,6 +50,7 @@ struct wp_fleet_host {
     uint32_t open_questions;      /* to other shards, which its own next epoch waits for */
     bool is_over;                 /* nothing more will come */
     bool is_resolved;             /* and all of it has been accounted for */
+    bool is_followed;             /* with the paths of it that other shards asked for */
 };
 
 struct wp_fleet {

@@ -183,10 +183,11 @@ bool wp_fleet_may_leave(const struct wp_fleet *fleet, uint32_t host)
     const struct wp_fleet_host *row = &fleet->hosts[host];
     for (uint32_t i = 0; i < fleet->count; i++) {
         const struct wp_fleet_host *other = &fleet->hosts[i];
-        if (i == host || !other->timeline || other->is_resolved || is_silent(fleet, other) || other->is_given_up ||
+        if (i == host || !other->timeline || (other->is_foreign ? other->is_followed : other->is_resolved) || is_silent(fleet, other) || other->is_given_up ||
             !wp_connections_talk(fleet->connections, host, i))
             continue;
-        if (other->frame != row->frame || aligned(other, other->resolved_ns) < aligned(row, row->timeline->now_ns))
+        if (other->is_resolved || other->frame != row->frame ||
+            aligned(other, other->resolved_ns) < aligned(row, row->timeline->now_ns))
             return false;
     }
     return true;

@@ -486,7 +486,7 @@ void wp_host_session_resolve(struct wp_host_session *session)
         resolve_rest(session);
     session->is_blocked = session->is_blocked || !has_followed(session);
     if (!session->is_blocked)
-        session->is_ended = true;
+        session->is_ended = session->fleet->hosts[session->home].is_followed = true;
 }
 
 void wp_host_session_close(struct wp_host_session *session)

@@ -162,7 +162,8 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
         wp_aggregator_vitals_tick(ingest->vitals, now(CLOCK_MONOTONIC), now(CLOCK_REALTIME));
         if (*options->stop)
             return 0;
-        if (options->exit_after_sessions && wp_engine_ended(ingest->engine) >= options->exit_after_sessions)
+        if (options->exit_after_sessions && wp_engine_ended(ingest->engine) >= options->exit_after_sessions &&
+            wp_shard_net_is_done(ingest->shards))
             return 0;
     }
 }

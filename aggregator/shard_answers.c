@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARKED 4096u         /* questions of all others at once */
+#define PARKED 16384u        /* questions of all others at once */
 #define ANSWERS 64u          /* of one message */
 #define TREE_NODES 500000u   /* then the tree of names begins anew */
 

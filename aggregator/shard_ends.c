@@ -44,7 +44,7 @@ struct own_end {
 struct told_host {
     uint32_t generation;
     uint64_t known_ns, resolved_ns;
-    bool is_told, is_over, is_resolved;
+    bool is_told, is_over, is_resolved, is_followed;
 };
 
 struct wp_shard_ends {
@@ -349,9 +349,10 @@ static void tell_host(struct wp_shards *shards, struct frame *frame, uint32_t nu
     struct wp_fleet_host *host = &shards->fleet->hosts[number];
     const struct wp_host_session *session = host->session;
     if (told->known_ns == host->known_ns && told->resolved_ns == host->resolved_ns && told->is_over == host->is_over &&
-        told->is_resolved == host->is_resolved && told->is_told && !host->probed_ns[0])
+        told->is_resolved == host->is_resolved && told->is_followed == host->is_followed && told->is_told && !host->probed_ns[0])
         return;
-    *told = (struct told_host){host->generation, host->known_ns, host->resolved_ns, true, host->is_over, host->is_resolved};
+    *told = (struct told_host){host->generation, host->known_ns, host->resolved_ns, true, host->is_over, host->is_resolved,
+        host->is_followed};
     Wakepath__Shard__Host *m = put_host(shards, frame, number);
     m->session = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)session->id};
     m->host = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)session->host};
@@ -362,6 +363,7 @@ static void tell_host(struct wp_shards *shards, struct frame *frame, uint32_t nu
     m->resolved_ns = host->resolved_ns;
     m->is_over = host->is_over;
     m->is_resolved = host->is_resolved;
+    m->is_followed = host->is_followed;
     m->n_probe = host->probed_ns[0] ? 4 : 0;
     m->probe = host->probed_ns;
 }
@@ -387,6 +389,14 @@ static void tell_hosts(struct wp_shards *shards, struct frame *frame, bool are_n
         send_frame(shards, frame);
     for (uint32_t i = 0; !are_new && i < fleet->count; i++)
         fleet->hosts[i].probed_ns[0] = 0;
+}
+
+bool wp_shard_ends_has_hosts(const struct wp_shards *shards)
+{
+    for (uint32_t i = 0; i < shards->ends->host_room; i++)
+        if (shards->ends->hosts[i].is_told)
+            return true;
+    return false;
 }
 
 static void tell_all_again(struct wp_shards *shards)
@@ -491,6 +501,7 @@ static void take_host(struct wp_shards *shards, uint32_t shard, const Wakepath__
     host->heard_ns = shards->fleet->now_ns;
     host->is_over = m->is_over;
     host->is_resolved = m->is_resolved;
+    host->is_followed = m->is_followed;
     if (m->n_probe != 4 || !of->has_clock)
         return;
     wp_clocks_message(shards->fleet->clocks, of->clock, m->probe[0], host->clock, m->probe[1]);

@@ -117,3 +117,8 @@ void wp_shard_net_step(struct wp_shard_net *net)
     if (net)
         wp_shards_step(net->shards);
 }
+
+bool wp_shard_net_is_done(const struct wp_shard_net *net)
+{
+    return !net || wp_shards_are_done(net->shards);
+}

@@ -25,5 +25,7 @@ bool wp_shard_net_poll(struct wp_shard_net *net);
 void wp_shard_net_take(struct wp_shard_net *net, const struct wp_server_message *message);
 /* The time (the fleet's) has gone on. */
 void wp_shard_net_step(struct wp_shard_net *net);
+/* Nobody needs this aggregator any more. */
+bool wp_shard_net_is_done(const struct wp_shard_net *net);
 
 #endif

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #define QUESTIONS 65536u      /* that are known at once */
-#define WINDOW 512u           /* out to one shard at once */
+#define WINDOW 256u           /* out to one shard at once; those that others' answers wait for go in any case, or all could wait for each other */
 #define KEEP_NS 30000000000u
 #define SWEEP_NS 5000000000u
 
@@ -269,8 +269,9 @@ static void send_to(struct wp_shards *shards, uint32_t shard)
     struct wp_shard_questions *questions = shards->questions;
     struct question *rows[WP_SHARD_QUESTIONS];
     uint32_t link = wp_shards_link_to(shards, shard), count = 0;
-    for (uint32_t i = 0; link != UINT32_MAX && i < questions->count && shards->shards[shard].open + count < WINDOW; i++) {
-        if (questions->rows[i].state != WAITS || questions->rows[i].shard != shard)
+    for (uint32_t i = 0; link != UINT32_MAX && i < questions->count; i++) {
+        bool has_room = shards->shards[shard].open + count < WINDOW || questions->rows[i].owner & WP_SHARDS_ASKED;
+        if (questions->rows[i].state != WAITS || questions->rows[i].shard != shard || !has_room)
             continue;
         rows[count++] = &questions->rows[i];
         if (count == WP_SHARD_QUESTIONS) {

@@ -75,7 +75,7 @@ int wp_shard_ends_create(struct wp_shard_ends **ends, struct wp_shards *shards);
 void wp_shard_ends_destroy(struct wp_shard_ends *ends);
 void wp_shard_ends_flush(struct wp_shards *shards);
 void wp_shard_ends_take(struct wp_shards *shards, uint32_t shard, const Wakepath__Shard__Facts *facts);
-bool wp_shard_ends_has(const struct wp_shards *shards, uint32_t host);
+bool wp_shard_ends_has_hosts(const struct wp_shards *shards); /* that others were told of */
 
 /* --- questions --- */
 int wp_shard_questions_create(struct wp_shard_questions **questions);

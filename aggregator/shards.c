@@ -194,7 +194,7 @@ static void go_down(struct wp_shards *shards, uint32_t index)
     for (uint32_t i = 0; i < shards->stub_count; i++)
         if (shards->stubs[i]->shard == index) {
             struct wp_fleet_host *host = &shards->fleet->hosts[shards->stubs[i]->host];
-            host->is_over = host->is_resolved = true;
+            host->is_over = host->is_resolved = host->is_followed = true;
         }
 }
 
@@ -390,10 +390,17 @@ void wp_shards_step(struct wp_shards *shards)
 
 /* --- questions of others of this program --- */
 
-bool wp_shards_may_go(const struct wp_shards *shards, uint64_t age_ns)
+/* One that waits for answers goes on for an epoch: who answers may have to hear that much of it first. */
+static bool is_behind(const struct wp_shards *shards, const struct wp_fleet_host *host, uint64_t epoch_ns)
+{
+    uint64_t resolved_ns = host->resolved_ns ? host->resolved_ns : host->timeline ? host->timeline->start_ns : 0;
+    return host->open_questions && host->known_ns > resolved_ns + shards->fleet->lateness_ns + 2 * epoch_ns;
+}
+
+bool wp_shards_may_go(const struct wp_shards *shards, uint64_t age_ns, uint64_t epoch_ns)
 {
     for (uint32_t i = 0; i < shards->fleet->count; i++)
-        if (shards->fleet->hosts[i].open_questions)
+        if (is_behind(shards, &shards->fleet->hosts[i], epoch_ns))
             return false;
     for (uint32_t i = 0; i < shards->stub_count; i++) {
         const struct wp_stub *stub = shards->stubs[i];
@@ -403,6 +410,14 @@ bool wp_shards_may_go(const struct wp_shards *shards, uint64_t age_ns)
             return false;
     }
     return true;
+}
+
+bool wp_shards_are_done(const struct wp_shards *shards)
+{
+    for (uint32_t i = 0; i < shards->stub_count; i++)
+        if (shards->shards[shards->stubs[i]->shard].is_up)
+            return false;
+    return !wp_shard_ends_has_hosts(shards);
 }
 
 uint32_t wp_shards_open(const struct wp_shards *shards, uint32_t owner)

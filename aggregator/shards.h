@@ -46,7 +46,10 @@ int wp_shards_answered(struct wp_shards *shards, uint32_t link, enum wp_frame_ty
 /* --- for the engine --- */
 
 /* Recordings that are replayed go on in step with those of other shards: may a session of that age have its turn? */
-bool wp_shards_may_go(const struct wp_shards *shards, uint64_t age_ns);
+bool wp_shards_may_go(const struct wp_shards *shards, uint64_t age_ns, uint64_t epoch_ns);
+
+/* No host of ours or of theirs is left that somebody could ask for, as far as was told. */
+bool wp_shards_are_done(const struct wp_shards *shards);
 
 /* --- for the explanation --- */
 
