@@ -41,6 +41,8 @@ struct wp_aggregate {
     uint32_t base_count, base_room;
     uint32_t path_host, path_thread; /* whose path is being explained */
     struct wp_stretches waiting;     /* other paths still to follow */
+    struct wp_stretches asked;       /* of this host, that hosts of other shards waited on; followed when their time has come */
+    bool is_rehearsal;               /* nothing is counted */
     struct wp_stretches *followed;   /* those of the recent past, on all hosts: never counted twice; the fleet's */
     uint64_t history_ns;
     uint64_t detached_ns;            /* runs that ended up to there are known to be waited for or detached */
@@ -72,6 +74,13 @@ void wp_aggregate_skip_counts(struct wp_aggregate *aggregate, const uint64_t *dr
 void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns);
 /* Accounts for all that is complete up to `until_ns`; at the end of a session for all there is. */
 void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final);
+/* Goes through what wp_aggregate_resolve would account for, so that other shards are asked what it needs of them; counts nothing.
+ * At UINT64_MAX: only the paths that others asked for. */
+void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final);
+/* A host of another shard waited on what that thread of this host did: 0, -ENOBUFS (too much of that), -ENOMEM. */
+int wp_aggregate_ask(struct wp_aggregate *aggregate, const struct wp_stretch *stretch);
+/* Follows what others asked for up to there. */
+void wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns);
 /* Puts events, drops (by kind), window and limits since the last delta into the report. */
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns);
 /* After the commit: an empty delta. */
