@@ -5,10 +5,10 @@ struck N times, holds each session's merged report against that of an undisturbe
 Exit status 1: something differs. Run as root. N is 3 in CI; `--trials 200` is the long run."""
 import argparse, os, random, sys, time, traceback
 
-import faults_disk, faults_kill, faults_network
+import faults_disk, faults_kill, faults_network, faults_others
 from twin import Captures, Difference, Rig
 
-GROUPS = {"kill": faults_kill, "network": faults_network, "disk": faults_disk}
+GROUPS = {"kill": faults_kill, "network": faults_network, "disk": faults_disk, "others": faults_others}
 
 
 def strike(captures, work, seed):
@@ -42,19 +42,25 @@ def row(captures, name, work, trials, seed):
     return differences
 
 
+def faults_of(group, is_long):
+    return group.FAULTS + (getattr(group, "LONG", []) if is_long else [])
+
+
 def main():
     parser = argparse.ArgumentParser(description="The fault table.")
     parser.add_argument("binaries")
     parser.add_argument("--trials", type=int, default=int(os.environ.get("WP_TRIALS", "3")))
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--long", action="store_true", help="those that take half a minute each, too")
     parser.add_argument("--group", action="append", choices=GROUPS)
     parser.add_argument("--only", default="", help="faults whose names hold these words")
     given = parser.parse_args()
     captures = Captures(given.binaries)
     try:
+        captures.control()
         print("| fault | trials | sessions | differences |\n| --- | --- | --- | --- |")
         wrong = sum(row(captures, name, work, given.trials, given.seed) for group in given.group or GROUPS
-                    for name, work in GROUPS[group].FAULTS if given.only in name)
+                    for name, work in faults_of(GROUPS[group], given.long) if given.only in name)
     finally:
         captures.close()
     return 1 if wrong else 0

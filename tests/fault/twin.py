@@ -32,13 +32,9 @@ class Captures:
     """One capture of a generated host and the twin's report, made once for all trials."""
 
     def __init__(self, binaries, seconds=40):
-        self.binaries = binaries
+        self.binaries, self.seconds = binaries, seconds
         self.folder = tempfile.mkdtemp(prefix="wakepath-fault-", dir="/var/tmp")
-        with open(self.folder + "/plan", "w", encoding="ascii") as file:
-            file.write(PLAN)
-        subprocess.run([binaries + "/fleetgen", "--out", self.folder, "--plan", self.folder + "/plan", "--seconds", str(seconds), "--seed",
-                        "11"], check=True)
-        self.capture = glob.glob(self.folder + "/*.capture")[0]
+        self.capture = self.generate("whole", seconds)
         with Rig(self) as rig:
             rig.aggregator()
             rig.ends(rig.collector())
@@ -46,6 +42,27 @@ class Captures:
         events = json.loads(self.report[0])["head"]["events"]
         if events < 200000:
             raise Difference("the capture is too small for what follows: %d events" % events)
+
+    def generate(self, name, seconds):
+        folder = "%s/%s" % (self.folder, name)
+        os.mkdir(folder)
+        with open(folder + "/plan", "w", encoding="ascii") as file:
+            file.write(PLAN)
+        subprocess.run([self.binaries + "/fleetgen", "--out", folder, "--plan", folder + "/plan", "--seconds", str(seconds), "--seed", "11"],
+                       check=True)
+        return glob.glob(folder + "/*.capture")[0]
+
+    def control(self):
+        """Of a session of which a tenth of a second is missing a difference must be seen."""
+        whole, self.capture = self.capture, self.generate("shorter", self.seconds - 0.1)
+        try:
+            with Rig(self) as rig:
+                rig.aggregator()
+                rig.ends(rig.collector())
+                if rig.finish() == self.report:
+                    raise Difference("a session of which something is missing looks the same")
+        finally:
+            self.capture = whole
 
     def close(self):
         shutil.rmtree(self.folder)
