@@ -37,6 +37,7 @@ struct wp_tool_place {
     char release[3 * WP_ID_ROOM]; /* "": all; wp_tool_open makes an id of a reference */
     char rest[WP_KEY_ROOM];       /* a key or the start of keys, "" none */
     bool is_reference, has_timebox; /* of an aggregate: `rest` begins with its name */
+    char aggregate[WP_ID_ROOM];     /* of a reference */
     uint64_t timebox_s;
 };
 

@@ -28,6 +28,12 @@ struct importing {
     struct wp_error *err;
 };
 
+static const char *shard_of(const struct importing *i)
+{
+    const char *shard = i->tool->values[WP_TOOL_SHARD];
+    return shard ? shard : "import";
+}
+
 /* The release that it was recorded as is the one that it may be filed under. */
 static int choose_release(struct importing *i, const char *recorded)
 {
@@ -40,27 +46,41 @@ static int choose_release(struct importing *i, const char *recorded)
     return 0;
 }
 
-static int stop_at_first(void *context, const char *key, size_t size)
+/* What the target has of a capture's session. */
+struct known {
+    struct wp_txn *txn;
+    char release[WP_ID_ROOM], shard[WP_ID_ROOM]; /* "": nothing */
+    uint8_t session[16];
+    bool is_whole;
+};
+
+static int look_at(void *context, const char *text, size_t size)
 {
-    (void)context, (void)key, (void)size;
+    struct known *known = context;
+    struct wp_resume resume;
+    struct wp_key key;
+    (void)size;
+    if (wp_key_parse(&key, text, NULL))
+        return 0;
+    snprintf(known->shard, sizeof(known->shard), "%s", key.shard);
+    known->is_whole = !wp_txn_get_resume(known->txn, key.shard, key.session, &resume, NULL) && resume.ended;
     return 1;
 }
 
-/* 1: the target has the capture's session, in *release. */
-static int find_session(struct importing *i, struct wp_store *to, char release[WP_ID_ROOM])
+/* 1: it has something. */
+static int find_session(struct importing *i, struct wp_store *to, struct known *known)
 {
     char prefix[WP_KEY_ROOM], **releases = NULL;
     size_t count = 0;
     int rc = wp_store_releases(to, &releases, &count, i->err);
     snprintf(prefix, sizeof(prefix), "__state__/processed.%s.", i->origin.session);
     for (size_t at = 0; !rc && at < count; at++) {
-        struct wp_txn *txn = NULL;
-        rc = wp_txn_begin(&txn, to, releases[at], false, i->err);
+        rc = wp_txn_begin(&known->txn, to, releases[at], false, i->err);
         if (!rc)
-            rc = wp_txn_visit(txn, prefix, stop_at_first, NULL, i->err);
+            rc = wp_txn_visit(known->txn, prefix, look_at, known, i->err);
         if (rc == 1)
-            snprintf(release, WP_ID_ROOM, "%s", releases[at]);
-        wp_txn_abort(txn);
+            snprintf(known->release, sizeof(known->release), "%s", releases[at]);
+        wp_txn_abort(known->txn);
     }
     wp_strings_free(releases, count);
     return rc;
@@ -69,27 +89,26 @@ static int find_session(struct importing *i, struct wp_store *to, char release[W
 /* Nothing counts twice: neither again in the same release nor in another one. */
 static int check_session(struct importing *i)
 {
-    char release[WP_ID_ROOM] = "";
+    struct known known = {0};
     struct wp_store *to = NULL;
     struct stat st;
     if (stat(i->into, &st) && errno == ENOENT)
         return 0;
     int rc = wp_store_open(&to, i->into, false, i->err);
     if (!rc)
-        rc = find_session(i, to, release);
+        rc = find_session(i, to, &known);
     wp_store_close(to);
     if (rc != 1)
         return rc;
-    i->is_there = !strcmp(release, i->release);
-    if (i->is_there || i->tool->flags & WP_TOOL_FORCE)
+    bool is_same = !strcmp(known.release, i->release);
+    i->is_there = is_same && known.is_whole;
+    if (is_same && !known.is_whole && strcmp(known.shard, shard_of(i)))
+        return wp_error_set(i->err, -EEXIST, "a part of '%s' is in shard '%s' of release '%s': go on with --shard %s", i->from, known.shard,
+            known.release, known.shard);
+    if (is_same || i->tool->flags & WP_TOOL_FORCE)
         return 0;
-    return wp_error_set(i->err, -EEXIST, "'%s' is in release '%s' already: --force files it under '%s' too", i->from, release, i->release);
-}
-
-static const char *shard_of(const struct importing *i)
-{
-    const char *shard = i->tool->values[WP_TOOL_SHARD];
-    return shard ? shard : "import";
+    return wp_error_set(i->err, -EEXIST, "'%s' is in release '%s' already: --force files it under '%s' too", i->from, known.release,
+        i->release);
 }
 
 static int put(struct importing *i, struct wp_txn *txn, const char *shard, const char *key, const char *value)

@@ -3,6 +3,7 @@
 """wakepath-store import, and references where a release is asked for: store_import_test.py BIN."""
 import glob
 import os
+import shutil
 import subprocess
 import unittest
 
@@ -64,8 +65,15 @@ class ImportTest(StoreCase):
 
     def test_cut_capture(self):
         capture = self.capture("one", "v1")
+        whole = self.holder.name + "/whole.capture"
+        shutil.copy(capture, whole)
         os.truncate(capture, os.path.getsize(capture) * 2 // 3)
         self.assertIn("collector failed", self.take(1, capture).stderr)
+        self.says(0, "verify", self.root)
+        self.take(0, whole)
+        other = self.holder.name + "/other"
+        self.says(0, "import", whole, "--into", other, "--aggregate", "web=comm=web", "--aggregate", "db=comm=db")
+        self.assertEqual(self.total("v1", "web"), self.total("v1", "web", other))
 
     def test_root(self):
         other = self.holder.name + "/other"
