@@ -234,6 +234,9 @@ static void put_item(struct writer *writer, const struct wp_item *item)
     case WP_ITEM_OVER_TIME:
         wp_html_over_time(writer->out, item->timeline);
         break;
+    case WP_ITEM_LATENCY:
+        wp_html_latency(writer->out, item->latencies, item->number, item->text);
+        break;
     case WP_ITEM_GRAPH:
         wp_html_graph(writer->out, writer->page, item->graph, item->text);
         break;

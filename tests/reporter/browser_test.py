@@ -56,7 +56,7 @@ class Pages(unittest.TestCase):
     def test_every_page_draws_without_a_fault(self):
         for kind in self.sites:
             for page in ("index.html", "v1/index.html", "v1/main/index.html", "v1/main/processes.html",
-                         "v1/main/functions.html", "v1/main/functions-1.html", "v1/main/hosts.html", "v1/main/io.html", "v1/main/waits.html", "v1/main/unexplained.html", "v1/main/about.html"):
+                         "v1/main/functions.html", "v1/main/functions-1.html", "v1/main/hosts.html", "v1/main/io.html", "v1/main/waits.html", "v1/main/requests.html", "v1/main/unexplained.html", "v1/main/about.html"):
                 self.assertEqual(self.open(kind, page), "page")
             for page, view in (("flame", "flame"), ("chronology", "chronology"), ("running", "running")):
                 if kind == "fleet" and view != "flame":
