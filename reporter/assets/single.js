@@ -19,6 +19,7 @@
   wakepath.view.writeHash = function (state) {
     writeHash(Object.assign({page: shown}, state));
   };
+  wakepath.isSingle = true;
   wakepath.go = function (file, fragment) {
     window.location.hash = '#page=' + file.replace(/\.html$/, '') + (fragment ? '&' + fragment : '');
   };
