@@ -25,7 +25,7 @@
     this.fromHash();
     var self = this;
     window.addEventListener('hashchange', function () {
-      self.fromHash();
+      if (self.surface.stage.offsetParent) self.fromHash(); // in a single file another view may be in sight
     });
   }
 

@@ -83,6 +83,27 @@ class SingleFile(unittest.TestCase):
         self.assertRegex(browser.evaluate("location.hash"), "page=flame.*node=")
         self.assertEqual(browser.faults(), [])
 
+    def test_any_two_sides_in_one_file(self):
+        store, file = f"{self.folder}/sides", f"{self.folder}/compare.html"
+        for kind, release in (("service", "v1"), ("plain", "v2"), ("service-slower", "v3")):
+            subprocess.run([SAMPLE, kind, store, release], check=True)
+        done = subprocess.run([f"{BIN}/wakepath-reporter", "check", "--store", store, "--format", "html", "v1", "v3"],
+                              capture_output=True, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        with open(file, "wb") as out:
+            out.write(done.stdout)
+        browser = self.browser
+        self.assertTrue(browser.open("file://" + file))
+        self.assertEqual(browser.evaluate("document.querySelector('main > section:not([hidden]) h1').textContent"), "v3 against v1")
+        self.assertIn("longer", browser.evaluate("document.querySelector('main > section:not([hidden]) .findings').textContent"))
+        self.assertGreater(browser.evaluate("window.wakepath.flame.drawn"), 3)
+        self.assertTrue(browser.evaluate("window.wakepath.flame.differs"))
+        browser.evaluate("location.hash = '#page=flame'")
+        self.assertTrue(browser.wait("window.wakepath.flame.differs === false && window.wakepath.flame.drawn > 3"))
+        browser.evaluate("window.wakepath.flame.zoomTo(2)")
+        self.assertRegex(browser.evaluate("location.hash"), "page=flame.*node=")
+        self.assertEqual(browser.faults(), [])
+
     def test_the_policy_runs_no_script_but_ours(self):
         self.open("plain", "overview")
         self.browser.evaluate("var s = document.createElement('script'); s.textContent = 'window.ran = 1';"
