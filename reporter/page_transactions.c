@@ -115,7 +115,7 @@ void wp_page_transactions(struct wp_display *display, const struct wp_facts *fac
         wp_display_add(display, WP_ITEM_NOTICE, "The process of interest answered no request: nobody opened a TCP connection to it "
             "and got a reply on it within ten seconds while it was recorded. Whom it asked itself stands on the page of waits.");
     for (size_t i = 0; i < count && i < SERVICES; i++) {
-        wp_display_heading(display, wp_pool_clip(&display->pool, services[i].name, NAME_BYTES));
+        wp_display_heading(display, *services[i].name ? wp_pool_clip(&display->pool, services[i].name, NAME_BYTES) : "(no name)");
         add_numbers(display, &services[i]);
         wp_page_latency(display, &services[i]);
         add_sentence(display, &services[i]);

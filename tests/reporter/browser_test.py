@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 
+import accessible
 from browser import Browser
 
 BIN, SAMPLE = sys.argv[1], sys.argv[2]
@@ -100,6 +101,19 @@ class Pages(unittest.TestCase):
         self.assertEqual(browser.evaluate("window.wakepath.flame.model.total[0]"), 2340000000)
         self.open("plain", "v1/main/flame.html#category=blocking_io")
         self.assertIn("799 ms", browser.evaluate("document.querySelector('.found').textContent"))
+
+    def test_pages_are_accessible(self):
+        pages = ["index.html", "v1/index.html"] + ["v1/main/" + page + ".html" for page in (
+            "index", "flame", "chronology", "running", "waits", "requests", "processes", "functions", "functions-1", "hosts", "io",
+            "unexplained", "about")]
+        for dark in (False, True):
+            self.browser.call("Emulation.setEmulatedMedia",
+                              {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+            for kind in ("plain", "fleet"):
+                for page in pages:
+                    self.open(kind, page)
+                    self.assertEqual(self.browser.evaluate(accessible.SCRIPT), [], f"{kind} {page} {'dark' if dark else 'light'}")
+        self.browser.call("Emulation.setEmulatedMedia", {"features": []})
 
     def test_a_stretch_of_time_is_chosen(self):
         browser, times = self.browser, "window.wakepath.flame.times"
@@ -285,4 +299,4 @@ class Pages(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]], verbosity=2)
+    unittest.main(argv=[sys.argv[0]] + sys.argv[3:], verbosity=2)
