@@ -339,9 +339,11 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
         take_again(aggregate);
     if (is_final && until_ns > aggregate->timeline->now_ns)
         until_ns = aggregate->timeline->now_ns;
-    for (uint32_t i = 0; i < aggregate->base_count; i++)
-        aggregate->base[i].until_ns =
-            resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+    for (uint32_t i = 0; i < aggregate->base_count; i++) {
+        uint64_t from = aggregate->base[i].from_ns = aggregate->base[i].until_ns;
+        aggregate->base[i].until_ns = resolve_thread(aggregate, aggregate->base[i].thread, from, until_ns, is_final);
+    }
+    wp_transactions_file(aggregate);
     follow_all(aggregate);
     wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
     wp_exemplar_extend(&aggregate->exemplar, until_ns);
@@ -399,6 +401,7 @@ void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread)
         aggregate->base_room = room;
     }
     aggregate->base[aggregate->base_count].thread = thread;
+    aggregate->base[aggregate->base_count].from_ns = 0;
     aggregate->base[aggregate->base_count++].until_ns = 0;
 }
 
@@ -504,6 +507,7 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
     aggregate->hostname = strdup(fleet->hosts[home].hostname);
     aggregate->report = wp_report_create();
     if (!aggregate->hostname || !aggregate->report || wp_pathtree_init(&aggregate->tree) ||
+        wp_transactions_init(&aggregate->transactions) ||
         wp_explainer_init(&aggregate->explainer, fleet, home, &aggregate->tree) ||
         wp_exemplar_init(&aggregate->exemplar, fleet, home, &aggregate->tree, bit)) {
         wp_aggregate_fini(aggregate);
@@ -520,6 +524,7 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
 void wp_aggregate_fini(struct wp_aggregate *aggregate)
 {
     wp_exemplar_fini(&aggregate->exemplar);
+    wp_transactions_fini(&aggregate->transactions);
     wp_explainer_fini(&aggregate->explainer);
     wp_pathtree_fini(&aggregate->tree);
     wp_report_destroy(aggregate->report);

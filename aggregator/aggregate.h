@@ -9,6 +9,7 @@
 #include "aggregator/drop_spans.h"
 #include "aggregator/exemplar.h"
 #include "aggregator/explain.h"
+#include "aggregator/transactions.h"
 #include "storage/report.h"
 
 struct wp_process_row {
@@ -30,6 +31,7 @@ struct wp_aggregate {
     struct wp_pathtree tree;
     struct wp_explainer explainer;
     struct wp_exemplar exemplar;
+    struct wp_transactions transactions;
     struct wp_report *report;        /* since the last commit */
     char *hostname;
     int64_t real_offset_ns;          /* realtime - host time, one a session */
@@ -37,7 +39,7 @@ struct wp_aggregate {
     uint32_t report_node_room;
     struct wp_process_rows *processes; /* by host, owned */
     uint32_t process_hosts;
-    struct { uint32_t thread; uint64_t until_ns; } *base; /* accounted for up to here */
+    struct { uint32_t thread; uint64_t from_ns, until_ns; } *base; /* accounted for up to here; from_ns: and lately from here on */
     uint32_t base_count, base_room;
     uint32_t path_host, path_thread; /* whose path is being explained */
     struct wp_stretches waiting;     /* other paths still to follow */

@@ -4,12 +4,14 @@
 #include "reporter/escape.h"
 #include "reporter/humanize.h"
 #include "reporter/stack_text.h"
+#include "reporter/slow_requests.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define LEAST_REQUESTS 100u /* fewer have no slow twentieth to speak of */
 #define LEAST_SHARE 1000u /* a finding below a thousandth of the total says nothing */
 
 /* What a process did while it was on top of the pseudo-stack. */
@@ -227,6 +229,24 @@ static void find_unexplained(struct wp_facts *facts)
             wp_pool_printf(pool, "%s of the time (%s) is unexplained.", share, time));
 }
 
+/* What makes slow requests slow; it ranks by the time that all of them take longer. */
+static void find_slow(struct wp_facts *facts)
+{
+    struct wp_pool *pool = &facts->pool;
+    size_t count;
+    const struct wp_service_fact *service = wp_slow_requests_build(pool, facts, &count);
+    const struct wp_slow_row *row = count && service->row_count ? service->rows : NULL;
+    if (!row || service->count < LEAST_REQUESTS || service->slow_mean_ns <= service->usual_mean_ns || row->slow_ns <= row->usual_ns)
+        return;
+    uint64_t longer = service->slow_mean_ns - service->usual_mean_ns;
+    add(facts, "slow", longer * service->slow_count, WP_PAGE_TRANSACTIONS, NULL,
+        wp_pool_printf(pool, "The slowest %s of the requests on %s take %s instead of %s: for %s of the difference %s %s%s%s.",
+            wp_human_share(pool, service->slow_count, service->count), wp_pool_clip(pool, service->name, 60),
+            wp_human_duration(pool, service->slow_mean_ns), wp_human_duration(pool, service->usual_mean_ns),
+            wp_human_share(pool, row->slow_ns - row->usual_ns, longer), *row->who ? wp_pool_clip(pool, row->who, 80) : "the request",
+            wp_slow_requests_part(row->part), *row->what ? " in " : "", wp_pool_clip(pool, row->what, 60)));
+}
+
 static int compare(const void *left, const void *right)
 {
     const struct wp_finding *a = left, *b = right;
@@ -248,6 +268,7 @@ void wp_findings_build(struct wp_facts *facts)
         find_unexplained(facts); /* first: it must find room */
         find_processes(&walk);
         find_categories(&walk);
+        find_slow(facts);
         qsort(facts->findings, facts->finding_count, sizeof(*facts->findings), compare);
     } else {
         facts->pool.failed = true;

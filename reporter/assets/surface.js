@@ -34,6 +34,9 @@
     document.addEventListener('wakepath-theme', function () {
       self.paint();
     });
+    document.addEventListener('wakepath-print', function () {
+      self.paintNow(); // there is no next frame before the paper
+    });
     new ResizeObserver(function () {
       self.resize();
     }).observe(this.stage);
@@ -107,10 +110,12 @@
     var above = this.stage.getBoundingClientRect().top + window.scrollY;
     var most = Math.max(320, Math.round(window.innerHeight - above - 20));
     var height = Math.max(120, Math.min(this.contentHeight, most));
+    var atEnd = this.height && this.stage.scrollTop + this.height >= this.contentHeight - 1; // what stands on the ground stays in sight
     this.stage.style.height = height + 'px';
     var width = this.stage.clientWidth, ratio = window.devicePixelRatio || 1;
     if (!width) return;
     this.spacer.style.height = Math.max(0, this.contentHeight - height) + 'px';
+    if (atEnd) this.stage.scrollTop = this.contentHeight;
     if (this.width !== width || this.height !== height || this.ratio !== ratio) {
       this.width = width;
       this.height = height;
