@@ -48,6 +48,7 @@ install(FILES ${deploy}/systemd/wakepath-reporter.timer DESTINATION /lib/systemd
 install(FILES ${deploy}/cron/wakepath-reporter DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-reporter/examples
   RENAME wakepath-reporter.cron COMPONENT reporter)
 
+install(PROGRAMS ${deploy}/fleet/fleet.sh ${deploy}/fleet/host.sh DESTINATION /usr/lib/wakepath/fleet COMPONENT cli)
 install(PROGRAMS ${deploy}/slurm/job.sh DESTINATION /usr/lib/wakepath/slurm COMPONENT collector)
 install(PROGRAMS ${deploy}/slurm/report.sh DESTINATION /usr/lib/wakepath/slurm COMPONENT reporter)
 install(FILES ${deploy}/slurm/slurm-job.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-collector/examples COMPONENT collector)
