@@ -335,8 +335,10 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
     int rc = wp_programs_load(&s->programs, options, s->logger, err);
     if (rc)
         return rc;
-    if (wp_programs_unwinding(s->programs, &unwinding))
+    if (wp_programs_unwinding(s->programs, &unwinding)) {
+        unwinding.cache = options->unwind_cache;
         s->unwinder = wp_unwinder_create(&unwinding);
+    }
     if (wp_sideband_open(&s->sideband, &why))
         wp_log(s->logger, WP_LOG_WARN, "functions of processes that live shortly will have no names reason=\"%s\"", why.text);
     s->drops = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));
