@@ -267,6 +267,8 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
         event.c = wp_thread_table_rename(b->threads, fact->tid, fact->comm);
     if (wp_event_has_socket(&event))
         event.d = socket;
+    if (fact->file)
+        event.other = wp_delta_string(b->delta, fact->file);
     if ((event.kind >= WP_EVENT_BLOCK_INSERT && event.kind <= WP_EVENT_BLOCK_COMPLETE) ||
         (event.kind == WP_EVENT_WAKING && event.c == WP_CAUSE_BLOCK))
         tell_device(b, event.d);

@@ -17,9 +17,13 @@ void wp_budget_init(struct wp_budget *b, double limit_percent)
 
 void wp_budget_change(struct wp_budget *b, double limit_percent)
 {
-    double share = b->share_percent;
+    struct wp_budget before = *b;
     wp_budget_init(b, limit_percent);
-    b->share_percent = share;
+    b->share_percent = before.share_percent;
+    if (limit_percent > 0 && before.level) { /* taken back one by one, as far as it goes */
+        b->level = before.level;
+        b->credit_ns = 0;
+    }
 }
 
 /* How long one level is looked at before it is judged. Windows: a whole period. */
@@ -56,7 +60,7 @@ static bool judge(struct wp_budget *b, uint64_t now_ns)
     if (b->over_ns && now_ns - b->over_ns > CALM_NS)
         b->wait_ns = WAIT_NS;
     if (b->share_percent > b->limit_percent && b->credit_ns < 0) {
-        if (b->changed_ns && now_ns - b->changed_ns < b->wait_ns)
+        if (b->changed_ns && now_ns - b->changed_ns < CALM_NS)
             b->wait_ns = b->wait_ns < WAIT_MOST_NS ? b->wait_ns * 2 : WAIT_MOST_NS;
         b->changed_ns = 0; /* one mistake is counted once */
         b->level = less(b);

@@ -39,7 +39,7 @@ struct wp_budget {
 void wp_budget_init(struct wp_budget *budget, double limit_percent);
 /* cost_ns: CPU time so far, ever growing, of whatever beginning. As often as it likes; true when the level is another one. */
 bool wp_budget_look(struct wp_budget *budget, uint64_t now_ns, uint64_t cost_ns);
-/* Another limit from now on; all begins anew. */
+/* Another limit from now on. What was left out under the old one is taken back level by level; at once when there is none. */
 void wp_budget_change(struct wp_budget *budget, double limit_percent);
 /* Is that realtime one in which events are left out? Hosts of one fleet leave out the same times. */
 bool wp_budget_pauses(unsigned level, uint64_t real_ns);

@@ -15,7 +15,7 @@
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
     KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_NO_SECCOMP, KEY_PROBE,
-    KEY_LEFT_OUT, KEY_METRICS, KEY_OVERHEAD };
+    KEY_LEFT_OUT, KEY_METRICS, KEY_OVERHEAD, KEY_CACHE };
 
 #define DEFAULT_SPOOL "/var/spool/wakepath"
 #define OVERHEAD_LEAST 0.01
@@ -34,6 +34,8 @@ static const struct argp_option option_table[] = {
     {"spool", KEY_SPOOL, "DIR", 0, "keep there what no aggregator has acknowledged, or none for memory (default: " DEFAULT_SPOOL
         " for the live kernel and a tcp endpoint)", 0},
     {"spool-limit", KEY_SPOOL_LIMIT, "BYTES", 0, "of the spool, with K, M or G; the oldest goes when it is full (default 256M)", 0},
+    {"unwind-cache", KEY_CACHE, "DIR", 0, "keep there the unwind rows of objects, by build id, so that they are not read again after a restart; "
+        "or none (default none; the service's file names one)", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "write a capture; with or without --connect", 0},
     {"frequency", KEY_FREQUENCY, "HZ", 0, "samples a second and CPU, 0 for none (default 99)", 0},
     {"filter-pid", KEY_FILTER, "PID", 0, "stacks and samples only of this process and those it starts", 0},
@@ -245,6 +247,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (o->metrics && wp_health_check(o->metrics, &err))
             argp_error(state, "--metrics: %s", err.text);
         break;
+    case KEY_CACHE: o->bpf.unwind_cache = strcmp(argument, "none") ? argument : NULL; break;
     case KEY_OVERHEAD:
         if (wp_collector_options_overhead(argument, &o->overhead_percent, &err))
             argp_error(state, "%s", err.text);

@@ -30,6 +30,7 @@ struct wp_fact {
     uint32_t tid, other_tid;      /* raw; 0 is the idle task. EXEC: tid after it, other_tid the thread that called it */
     uint32_t pid, other_pid;      /* thread group, 0: unknown */
     const char *comm, *other_comm; /* "" or NULL when unknown; valid during the call */
+    const char *file;             /* BLOCK_INSERT, BLOCK_ISSUE: what it is for; NULL not known */
     const char *exe, *cmdline;    /* EXEC only; cmdline never leaves the host */
     uint64_t start_ns;            /* of other (FORK, EXEC) or of tid (STATE); 0 unknown */
     uint64_t cgroup_id;           /* of other (FORK) or tid (STATE, EXEC); 0 unknown */

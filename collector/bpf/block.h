@@ -2,7 +2,7 @@
 #ifndef WP_COLLECTOR_BPF_BLOCK_H
 #define WP_COLLECTOR_BPF_BLOCK_H
 /* Block requests. A request is named by a hash of its address, unique while it is in flight. */
-#include "sched.h"
+#include "file.h"
 
 static __always_inline __u64 request_key(struct request *rq)
 {
@@ -37,6 +37,7 @@ static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_
 {
     if (wp_is_paused)
         return 0;
+    __u64 file = kind == KIND_BLOCK_COMPLETE ? 0 : file_of(rq);
     struct wp_record *r = RESERVE(struct wp_record, kind);
     if (!r)
         return 0;
@@ -46,6 +47,7 @@ static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_
     r->b = request_key(rq);
     r->c = bytes;
     r->flags = block_flags(rq->cmd_flags) | extra_flags;
+    r->stack_key = file;
     submit(r);
     return 0;
 }

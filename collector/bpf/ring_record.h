@@ -22,10 +22,12 @@ typedef uint64_t wp_u64;
 #define WP_RECORD_SOCKET 32u      /* tail: struct wp_record_socket; d = its key. Comes before the first use of the key */
 #define WP_RECORD_FILE 33u        /* code of an unknown file: a = inode, d = device, pid,
                                    * b = address of the mapping, 0: the program itself */
-#define WP_RECORD_KINDS 34u
+#define WP_RECORD_PATH 34u        /* what a file is called: a = its key, d = its filesystem's device. Tail: struct wp_record_path.
+                                   * The stack_key of a block request is the key of the file that it is for, 0: not known */
+#define WP_RECORD_KINDS 35u
 
 #define WP_RECORD_COMM 16
-#define WP_RECORD_PATH 256
+#define WP_RECORD_EXE 256
 #define WP_RECORD_CMDLINE 1024
 #define WP_RECORD_KERNEL_DEPTH 64
 #define WP_RECORD_USER_DEPTH 127
@@ -53,7 +55,7 @@ struct wp_record_task {
 /* Tail of EXEC: the task, then these. */
 struct wp_record_exec {
     struct wp_record_task task;
-    char path[WP_RECORD_PATH];
+    char path[WP_RECORD_EXE];
     wp_u32 cmdline_size; /* 0 when it was not asked for */
     char cmdline[WP_RECORD_CMDLINE]; /* arguments, each with its NUL */
 };
@@ -64,6 +66,15 @@ struct wp_record_socket {
     wp_u16 reserved;
     wp_u8 local[16], remote[16];
     wp_u32 netns;
+};
+
+#define WP_RECORD_NAMES 10
+#define WP_RECORD_NAME 64
+
+/* From the file up; `count` full: there may be more above. None: memory of the device itself (a filesystem's own data). */
+struct wp_record_path {
+    wp_u32 count, reserved;
+    char names[WP_RECORD_NAMES][WP_RECORD_NAME]; /* cut to fit, each with its NUL */
 };
 
 /* Records that found the ring full: per CPU and kind, ever growing. */
