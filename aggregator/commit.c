@@ -167,9 +167,10 @@ static size_t clock_rows(const struct work *work, const struct wp_host_session *
 {
     const struct wp_fleet *fleet = session->fleet;
     uint64_t step_ns = work->options->timebox_s * 1000000000, from_ns = session->timeline.start_ns;
+    uint64_t to_ns = session->resolved_ns > from_ns ? session->resolved_ns : from_ns; /* epochs begin before the session does */
     size_t count = 0;
     rows[0] = (struct wp_clock_row){.hostname = session->hostname, .method = "anchor", .from_mono_ns = from_ns,
-        .to_mono_ns = session->resolved_ns, .offset_ns = session->real_offset_ns, .bound_ns = UINT64_MAX};
+        .to_mono_ns = to_ns, .offset_ns = session->real_offset_ns, .bound_ns = UINT64_MAX};
     if (session->is_ended || session->resolved_ns / step_ns != session->committed_ns / step_ns) {
         struct wp_clock_span spans[CLOCK_SPANS];
         from_ns = session->resolved_ns > from_ns + step_ns ? session->resolved_ns - step_ns : from_ns;

@@ -42,6 +42,7 @@ struct wp_slice {
     uint8_t cause;              /* enum wp_cause */
     uint8_t flags;              /* enum wp_slice_flag */
     bool is_cut;                /* its sleep or run went on when the recording paused: in_ns, end_ns are of then */
+    uint16_t taken;             /* by control paths of which aggregates (detached.h) */
 };
 
 struct wp_sample {
@@ -85,7 +86,7 @@ struct wp_thread {
         uint32_t waker, d;
         uint8_t cause, in_irq;
     } early;
-    bool is_dead, is_base;
+    bool is_dead;
 };
 
 struct wp_timeline_counts {

@@ -4,6 +4,8 @@
 /* The command line of wakepath-collector. */
 #include "collector/collector.h"
 
+#define WP_OVERHEAD_DEFAULT 1.0 /* percent of one CPU */
+
 struct wp_config;
 
 /* What may change while it runs; borrowed from the caller for the options' life. */
@@ -16,5 +18,7 @@ struct wp_collector_live {
  * argv and *config, the caller's to destroy. */
 void wp_collector_options_parse(struct wp_collector_options *options, const struct wp_collector_live *live,
     struct wp_config **config, int argc, char **argv);
+/* A value of --overhead-limit; 0 for none. -EINVAL. */
+int wp_collector_options_overhead(const char *text, double *percent, struct wp_error *err);
 
 #endif

@@ -4,6 +4,7 @@
 /* The ring buffer, the filters, and the heads of records. */
 #include "kernel_types.h"
 #include "ring_record.h"
+#include "work.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -21,7 +22,7 @@ const volatile __u64 wp_wake_bytes = 1 << 20; /* wake the reader when so much wa
 /* Grows by one at each end and each beginning of a window of the recording (WP_EVENT_WINDOW): odd between two of them. */
 volatile __u32 wp_window_number SEC(".data") = 0;
 
-static __always_inline bool is_paused(void)
+static __always_inline bool is_between_windows(void)
 {
     return wp_window_number & 1;
 }

@@ -141,7 +141,13 @@ class FleetTest(unittest.TestCase):
         report = fleet.report("web", "v7.1")
         self.blamed("filed under the release that the process says", report, ("[web]", "[api]@h2", "sleep:clock_nanosleep"),
                     50 * 0.00208, 0.1)
-        self.assertEqual(fleet.report("api")["release"], "unversioned")
+        served = fleet.report("api")
+        self.assertEqual(served["release"], "unversioned")
+        requests, = served["requests"] # of both clients; each slept 2 ms for
+        self.assertEqual((requests["service"], requests["count"]), ("tcp port 7000", 100))
+        self.assertGreater(requests["median_ns"], 2000000)
+        asleep = [part for part in requests["consists_of"] if part["part"] == "deliberate_sleep"]
+        self.assertGreater(sum(part["usual_ns"] for part in asleep), 2000000)
 
     def test_large_answers(self):
         fleet = self.fleet("h1", "h2", clocks=ABSURD)
