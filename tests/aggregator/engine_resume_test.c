@@ -166,7 +166,8 @@ static void tell(const struct wp_buffer *whole, const struct wp_buffer *killed)
                 (unsigned long long)processes[j].start_ns, (unsigned long long)processes[j].total_ns,
                 (unsigned long long)processes[j].running_ns);
         wp_report_spans(report, &count);
-        print_message(" spans %u coverage %f\n", count, wp_report_coverage(report));
+        print_message(" spans %u coverage %f detached %llu\n", count, wp_report_coverage(report),
+            (unsigned long long)wp_report_detached_ns(report));
         wp_report_destroy(report);
     }
 }

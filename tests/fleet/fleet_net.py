@@ -63,7 +63,8 @@ class Fleet:
         down, up = os.pipe()
         child = subprocess.Popen(
             [self.binaries + "/wakepath-collector", "--connect", endpoint or self.endpoint, "--netns", "/run/netns/" + self.space(host),
-             "--hostname", host, "--ready-fd", str(up), "--log-level", "warn", *options], pass_fds=[up], **process)
+             "--hostname", host, "--ready-fd", str(up), "--log-level", "warn",
+             "--overhead-limit", "none", *options], pass_fds=[up], **process)
         os.close(up)
         self.children.append(child)
         assert os.read(down, 6), "the collector of %s did not start" % host
