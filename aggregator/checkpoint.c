@@ -388,6 +388,7 @@ static int take_message(struct wp_host_session *session, const message_type *m)
         uint64_t closed_ns = session->aggregates[i]->skip_until_ns; /* epochs without news are not in the store yet */
         session->aggregates[i]->window_until_ns = closed_ns < m->resolved_ns ? closed_ns : m->resolved_ns;
         session->is_catching_up |= m->resolved_ns < session->aggregates[i]->skip_until_ns;
+        wp_aggregate_set_resumed(session->aggregates[i], m->resolved_ns);
     }
     return rc;
 }

@@ -46,7 +46,8 @@ static uint32_t disk_row(struct building *building, uint32_t node, const char *n
     struct wp_io_row key = {.what = wp_io_device(building->pool, name), .kind = wp_io_kind(name),
         .file = wp_pool_clip(building->pool, wp_io_file(name), 200)};
     key.process = wp_stack_plain_process(building->pool, wp_stack_process(building->facts, source));
-    key.function = wp_pool_clip(building->pool, wp_stack_top(building->facts, source), 120);
+    const char *top = wp_stack_top(building->facts, source);
+    key.function = top == name ? "" : wp_pool_clip(building->pool, top, 120); /* no function is known: no name made up */
     return row_of(building, true, &key);
 }
 

@@ -306,7 +306,7 @@ class WatchedTest(unittest.TestCase):
 
     def test_doctor(self):
         found = self.findings(0)
-        for subject in ("kernel", "privileges", "btf", "tracefs", "perf", "collector", "aggregator", "key", "allowlist",
+        for subject in ("kernel", "probe", "privileges", "btf", "tracefs", "perf", "collector", "aggregator", "key", "allowlist",
                         "store", "spool"):
             self.assertIn((subject, "good"), found)
         self.assertRegex(self.wakepath("doctor").stdout, r"(?m)^good   btf          /sys/kernel/btf/vmlinux is there$")
