@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The user stacks that the kernel side walks, held against gdb's of the same sleeping threads, address by address:
 zoo_test.py FACTS_DUMP [TEST...]."""
-import json, os, re, shutil, subprocess, sys, tempfile, threading, unittest
+import collections, json, os, re, shutil, subprocess, sys, tempfile, time, unittest
 
 DUMP, HERE = os.path.abspath(sys.argv[1]), os.path.dirname(os.path.abspath(__file__))
 CLOCK_NANOSLEEP, EPOLL_WAIT, EPOLL_PWAIT = 230, 232, 281
@@ -32,35 +32,46 @@ fn main() {
 """
 PYTHON = "import time\ndef f(n):\n    if n: return f(n - 1) + 1\n    while True: time.sleep(0.02)\nlist(map(f, [5]))"
 WAYS = ("plain", "sized", "realigned", "signalled", "sorted", "caught", "destroyed", "threaded")
+LAST = 20
 SHARE = 0.9  # of a thread's sleeps: it may be stopped for something else now and then
 GO = ('package main\nimport "syscall"\nfunc rest(n int) int {\n if n > 0 { return rest(n-1) + 1 }\n'
       ' for { t := syscall.Timespec{Nsec: 20000000}; syscall.Nanosleep(&t, nil) }\n}\nfunc main() { rest(5) }\n')
 NODE = "setInterval(() => { }, 20)"
 
 
-def watched(pids, seconds):
-    """{tid: {stack, innermost first: how often}} of the processes' sleeps, in the last quarter of the time: files are known then."""
-    dump = subprocess.Popen([DUMP, str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    lines, wanted = [], re.compile('"kind":"switch".*"pid":(%s),' % "|".join(map(str, pids)))
-    reader = threading.Thread(target=lambda: lines.extend(line for line in dump.stdout if wanted.search(line)))
-    reader.start()
-    said = dump.stderr.read()
-    reader.join()
-    assert dump.wait() == 0, said
-    dump.stdout.close()
-    dump.stderr.close()
-    stacks, found = {}, {}
-    switches = [fact for fact in map(json.loads, lines) if fact["stack_key"]]
-    for fact in switches:
+class Sleeps:
+    """What the source says of the processes' sleeps: of each thread its last ones, by their stacks, innermost first."""
+
+    def __init__(self, pids):
+        self.pids, self.stacks, self.last = set(pids), {}, {}
+
+    def take(self, line):
+        fact = json.loads(line)
         if "ips" in fact:
-            stacks[fact["stack_key"]] = tuple(fact["ips"])
-    late = switches[0]["t"] + (switches[-1]["t"] - switches[0]["t"]) * 3 // 4
-    for fact in switches:
-        stack = stacks.get(fact["stack_key"])
-        if stack and fact["t"] > late and fact["d"] - 1 in (CLOCK_NANOSLEEP, EPOLL_WAIT, EPOLL_PWAIT):
-            counts = found.setdefault(fact["tid"], {})
-            counts[stack] = counts.get(stack, 0) + 1
-    return found
+            self.stacks[fact["stack_key"]] = tuple(fact["ips"])
+        stack = self.stacks.get(fact["stack_key"])
+        if stack and fact["d"] - 1 in (CLOCK_NANOSLEEP, EPOLL_WAIT, EPOLL_PWAIT):
+            self.last.setdefault((fact["pid"], fact["tid"]), collections.deque(maxlen=LAST)).append(stack)
+
+    def are_enough(self):
+        """Each process has a thread that sleeps at one place, for long enough that the files on its stack are known."""
+        settled = {pid for (pid, _), last in self.last.items() if len(last) == LAST and len(set(last)) == 1 and len(last[0]) > 4}
+        return settled == self.pids
+
+
+def watched(pids, seconds=90):
+    """{tid: [stack]}: when all have settled, or at last."""
+    dump = subprocess.Popen([DUMP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    wanted = re.compile('"kind":"switch".*"pid":(%s),.*"stack_key":[1-9]' % "|".join(map(str, pids)))
+    sleeps, end = Sleeps(pids), time.monotonic() + seconds
+    for line in dump.stdout:
+        if wanted.search(line):
+            sleeps.take(line)
+            if not dump.stdin.closed and (sleeps.are_enough() or time.monotonic() > end):
+                dump.stdin.close()
+    dump.stdout.close()
+    assert dump.wait() == 0
+    return {tid: list(last) for (_, tid), last in sleeps.last.items() if len(last) == LAST}
 
 
 def asked(pid, folder):
@@ -111,14 +122,13 @@ class Zoo(unittest.TestCase):
     def compare(self, name, mine, theirs):
         compared = 0
         for tid, (wanted, names) in theirs.items():
-            stacks = mine.get(tid, {})
-            total = sum(stacks.values())
-            if total < 5:
+            stacks = mine.get(tid)
+            if not stacks:
                 continue
             # gdb may have stopped it elsewhere in the loop of the same function: the callers are the same
-            agree = sum(count for stack, count in stacks.items() if list(stack[2:]) == wanted[2:])
-            self.assertGreaterEqual(agree, SHARE * total, f"{name}\ngdb {[hex(pc) for pc in wanted]} {names}\nmine " +
-                                    "\n     ".join(f"{count}: {[hex(ip) for ip in stack]}" for stack, count in stacks.items()))
+            agree = sum(list(stack[2:]) == wanted[2:] for stack in stacks)
+            self.assertGreaterEqual(agree, SHARE * LAST, f"{name}\ngdb  {[hex(pc) for pc in wanted]} {names}\n" +
+                                    "\n".join(f"mine {[hex(ip) for ip in stack]}" for stack in set(stacks)))
             self.assertGreater(len(wanted), 4, names)
             compared += 1
         self.assertGreater(compared, 0, f"{name} {mine} {theirs}")
@@ -127,7 +137,7 @@ class Zoo(unittest.TestCase):
         animals = {name: subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
                    for name, command in self.animals().items()}
         try:
-            mine = watched([process.pid for process in animals.values()], 16) # node is large: its rows take a while
+            mine = watched([process.pid for process in animals.values()])
             theirs = {name: asked(process.pid, self.folder) for name, process in animals.items()}
         finally:
             for process in animals.values():
