@@ -204,6 +204,10 @@ static void compare(uint64_t seed, struct figures *figures)
         figures->asked += wp_shards_counts(many.shards.shards[i].shards)->answered;
         figures->unanswered += wp_shards_counts(many.shards.shards[i].shards)->unanswered;
     }
+    uint64_t total_ns = wp_report_total(one.sum), other_ns = wp_report_total(many.sum);
+    if ((total_ns > other_ns ? total_ns - other_ns : other_ns - total_ns) > total_ns / 100)
+        fail_msg("seed %llu: %llu ns of one aggregator, %llu of two", (unsigned long long)seed, (unsigned long long)total_ns,
+            (unsigned long long)other_ns);
     end(&one);
     end(&many);
     made_fleet_fini(&made);
