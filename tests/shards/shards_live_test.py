@@ -100,7 +100,7 @@ class ShardsTest(unittest.TestCase):
             aggregator.wait(timeout=60)
 
     def test_blame_crosses_shards(self):
-        fleet, shards = self.fleet((["h1", "h3"], ["h2"]))
+        fleet, shards = self.fleet((["h1", "h3"], ["h2"]), "--expect-hosts", "3")
         self.tier(fleet, "h3", "db", "--sleep", "3000") # back on the client's own shard
         self.tier(fleet, "h2", "api", "--sleep", "2000", "--next", fleet.address("h3") + ":7000")
         shards.record()
