@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/aggregate.h"
 
+#include "aggregator/detached.h"
 #include "aggregator/shards.h"
 
 #include <errno.h>
@@ -187,6 +188,8 @@ static void follow_all(struct wp_aggregate *aggregate)
                 i++;
             }
             wp_stretches_sort(aggregate->followed);
+            if (merged.host == aggregate->home)
+                wp_detached_followed(&aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
             follow(aggregate, &merged, aggregate->followed->count);
         }
         free(waiting.rows);
@@ -297,16 +300,54 @@ static void forget_base(struct wp_aggregate *aggregate, uint64_t horizon_ns)
     aggregate->base_count = kept;
 }
 
+/* What nobody has waited for half a history after it was done is not waited for. */
+static void count_detached(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    uint64_t half = aggregate->history_ns / 2, oldest_ns = until_ns > aggregate->history_ns ? until_ns - aggregate->history_ns : 0;
+    uint64_t to_ns = is_final ? until_ns : until_ns > half ? until_ns - half : 0;
+    if (to_ns <= aggregate->detached_ns)
+        return;
+    uint64_t ns = wp_detached_between(aggregate, aggregate->detached_ns, to_ns, oldest_ns);
+    aggregate->detached_ns = to_ns;
+    aggregate->has_news |= ns != 0;
+    if (ns)
+        wp_report_detached(aggregate->report, ns);
+}
+
+/* What was resolved before the restart is explained once more, for the marks that it leaves on slices; the rest is thrown away. */
+static void take_again(struct wp_aggregate *aggregate)
+{
+    uint64_t until_ns = aggregate->resumed_ns, half = aggregate->history_ns / 2;
+    struct wp_stretches again = {0}, *followed = aggregate->followed;
+    aggregate->followed = &again;
+    for (uint32_t i = 0; i < aggregate->base_count; i++)
+        resolve_thread(aggregate, aggregate->base[i].thread, until_ns > aggregate->history_ns ? until_ns - aggregate->history_ns : 0,
+            until_ns, false);
+    aggregate->explainer.is_other_path = true;
+    follow_all(aggregate);
+    aggregate->explainer.is_other_path = false;
+    aggregate->followed = followed;
+    free(again.rows);
+    wp_aggregate_skip_time(aggregate, aggregate->window_until_ns);
+    aggregate->detached_ns = until_ns > half ? until_ns - half : 0;
+    aggregate->resumed_ns = 0;
+}
+
 void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
+    if (aggregate->resumed_ns)
+        take_again(aggregate);
     if (is_final && until_ns > aggregate->timeline->now_ns)
         until_ns = aggregate->timeline->now_ns;
-    for (uint32_t i = 0; i < aggregate->base_count; i++)
-        aggregate->base[i].until_ns =
-            resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+    for (uint32_t i = 0; i < aggregate->base_count; i++) {
+        uint64_t from = aggregate->base[i].from_ns = aggregate->base[i].until_ns;
+        aggregate->base[i].until_ns = resolve_thread(aggregate, aggregate->base[i].thread, from, until_ns, is_final);
+    }
+    wp_transactions_file(aggregate);
     follow_all(aggregate);
     wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
     wp_exemplar_extend(&aggregate->exemplar, until_ns);
+    count_detached(aggregate, until_ns, is_final);
     if (until_ns > aggregate->history_ns)
         forget_followed(aggregate, until_ns - aggregate->history_ns);
     if (until_ns > 4 * aggregate->history_ns)
@@ -360,6 +401,7 @@ void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread)
         aggregate->base_room = room;
     }
     aggregate->base[aggregate->base_count].thread = thread;
+    aggregate->base[aggregate->base_count].from_ns = 0;
     aggregate->base[aggregate->base_count++].until_ns = 0;
 }
 
@@ -369,6 +411,11 @@ void wp_aggregate_set_base(struct wp_aggregate *aggregate, uint32_t thread, uint
     for (uint32_t i = 0; i < aggregate->base_count; i++)
         if (aggregate->base[i].thread == thread)
             aggregate->base[i].until_ns = until_ns;
+}
+
+void wp_aggregate_set_resumed(struct wp_aggregate *aggregate, uint64_t resolved_ns)
+{
+    aggregate->resumed_ns = resolved_ns;
 }
 
 /* --- deltas --- */
@@ -392,6 +439,24 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
     wp_aggregate_next_delta(aggregate);
 }
 
+/* Tells of what was left out in [from, until); how much of that time it was. */
+static uint64_t tell_left_out(struct wp_aggregate *aggregate, const struct wp_drop_spans *spans, const char *what,
+    uint64_t from_ns, uint64_t until_ns)
+{
+    uint64_t ns = spans ? wp_drop_spans_overlap(spans, from_ns, until_ns) : 0;
+    if (ns)
+        wp_report_limit(aggregate->report, what, wp_drop_spans_begun(spans, from_ns, until_ns), ns);
+    return ns;
+}
+
+static void close_window(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t until_ns)
+{
+    uint64_t window = until_ns - from_ns;
+    uint64_t paused = tell_left_out(aggregate, aggregate->paused, "overhead: no events", from_ns, until_ns);
+    tell_left_out(aggregate, aggregate->thinned, "overhead: fewer stacks", from_ns, until_ns);
+    wp_report_window(aggregate->report, window - paused, window);
+}
+
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
@@ -407,8 +472,7 @@ void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *dr
     if (!aggregate->window_until_ns)
         aggregate->window_until_ns = timeline->start_ns;
     if (until_ns > aggregate->window_until_ns) {
-        uint64_t window = until_ns - aggregate->window_until_ns;
-        wp_report_window(aggregate->report, window, window);
+        close_window(aggregate, aggregate->window_until_ns, until_ns);
         aggregate->window_until_ns = until_ns;
     }
     for (unsigned i = 0; i < WP_LIMITS; i++) {
@@ -443,6 +507,7 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
     aggregate->hostname = strdup(fleet->hosts[home].hostname);
     aggregate->report = wp_report_create();
     if (!aggregate->hostname || !aggregate->report || wp_pathtree_init(&aggregate->tree) ||
+        wp_transactions_init(&aggregate->transactions) ||
         wp_explainer_init(&aggregate->explainer, fleet, home, &aggregate->tree) ||
         wp_exemplar_init(&aggregate->exemplar, fleet, home, &aggregate->tree, bit)) {
         wp_aggregate_fini(aggregate);
@@ -459,6 +524,7 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
 void wp_aggregate_fini(struct wp_aggregate *aggregate)
 {
     wp_exemplar_fini(&aggregate->exemplar);
+    wp_transactions_fini(&aggregate->transactions);
     wp_explainer_fini(&aggregate->explainer);
     wp_pathtree_fini(&aggregate->tree);
     wp_report_destroy(aggregate->report);

@@ -6,8 +6,10 @@
  * the other paths that were waited for, and gathers all of it in a report (the delta since the last commit) and an
  * exemplar.
  */
+#include "aggregator/drop_spans.h"
 #include "aggregator/exemplar.h"
 #include "aggregator/explain.h"
+#include "aggregator/transactions.h"
 #include "storage/report.h"
 
 struct wp_process_row {
@@ -29,6 +31,7 @@ struct wp_aggregate {
     struct wp_pathtree tree;
     struct wp_explainer explainer;
     struct wp_exemplar exemplar;
+    struct wp_transactions transactions;
     struct wp_report *report;        /* since the last commit */
     char *hostname;
     int64_t real_offset_ns;          /* realtime - host time, one a session */
@@ -36,7 +39,7 @@ struct wp_aggregate {
     uint32_t report_node_room;
     struct wp_process_rows *processes; /* by host, owned */
     uint32_t process_hosts;
-    struct { uint32_t thread; uint64_t until_ns; } *base; /* accounted for up to here */
+    struct { uint32_t thread; uint64_t from_ns, until_ns; } *base; /* accounted for up to here; from_ns: and lately from here on */
     uint32_t base_count, base_room;
     uint32_t path_host, path_thread; /* whose path is being explained */
     struct wp_stretches waiting;     /* other paths still to follow */
@@ -44,6 +47,8 @@ struct wp_aggregate {
     bool is_rehearsal;               /* nothing is counted */
     struct wp_stretches *followed;   /* those of the recent past, on all hosts: never counted twice; the fleet's */
     uint64_t history_ns;
+    uint64_t detached_ns;            /* runs that ended up to there are known to be waited for or detached */
+    uint64_t resumed_ns;             /* a checkpoint said what is resolved up to there; which slices that took is still to be found; 0: no */
     uint64_t counted_events[WP_EVENT_KINDS]; /* what earlier deltas said */
     uint64_t counted_drops[WP_EVENT_KINDS];
     uint64_t window_until_ns;
@@ -52,6 +57,7 @@ struct wp_aggregate {
     uint64_t skip_until_ns, skip_seq; /* what is resolved up to here, counted up to that batch, is in the store; 0: nothing */
     uint64_t (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* how much of it drops touch */
     const void *uncertain_context;
+    const struct wp_drop_spans *paused, *thinned; /* what its collector left out on purpose; borrowed, NULL none */
 };
 
 /* Of host `home`; `number` is the aggregate's in the fleet. */
@@ -62,6 +68,8 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate);
 void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread);
 /* It has been accounted for up to there. */
 void wp_aggregate_set_base(struct wp_aggregate *aggregate, uint32_t thread, uint64_t until_ns);
+/* A checkpoint goes on from there, with all that was set before. */
+void wp_aggregate_set_resumed(struct wp_aggregate *aggregate, uint64_t resolved_ns);
 /* All that was counted so far, of events and drops, is in the store already. */
 void wp_aggregate_skip_counts(struct wp_aggregate *aggregate, const uint64_t *drops);
 /* All that was resolved so far, up to there, is in the store already. */

@@ -144,6 +144,41 @@ static void on_far_path(struct wp_explainer *x, const struct far *far, uint32_t 
     wp_explain_leave(x, &place);
 }
 
+/* Waits for whatever comes first of several: select, poll, epoll, io_uring. */
+static bool is_choosing(const struct wp_slice *slice)
+{
+    switch (slice->syscall - 1) { /* poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, io_uring_enter, epoll_pwait2 */
+    case 7: case 23: case 232: case 270: case 271: case 281: case 426: case 441:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * [from, to) of the request's reader, which was done with others by then. A sleep for several connections that a message of
+ * another one ended tells nothing of the request: it lay there, and what sent that message is not what it waited for.
+ */
+static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
+    const struct wp_receive *read, uint64_t from, uint64_t to)
+{
+    const struct wp_thread *reader = &far->timeline->threads[read->thread];
+    uint64_t ordinal = from < to ? wp_thread_find(reader, there(far, to) - 1) : reader->slice_end;
+    for (uint32_t seen = 0; ordinal != reader->slice_end && seen < x->options.width; seen++) {
+        const struct wp_slice *slice = wp_thread_slice(reader, ordinal);
+        uint64_t out = here(far, slice->out_ns), woken = slice->wake_ns ? here(far, slice->wake_ns) : out;
+        if (slice->cause == WP_CAUSE_MESSAGE && slice->cause_d != far->socket && is_choosing(slice) && woken > from && woken < to) {
+            on_far_thread(x, wait, far, node, read->thread, woken, to, read->others_ns != 0);
+            to = out > from ? out : from;
+            wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, to, woken, NULL);
+        }
+        if (out <= from)
+            break;
+        ordinal = ordinal == reader->first_slice ? reader->slice_end : ordinal - 1;
+    }
+    on_far_thread(x, wait, far, node, read->thread, from, to, read->others_ns != 0);
+}
+
 /*
  * The request was sent and not yet read: first it was on its way. Then, up to what its reader last did on another connection, the
  * reader was busy with others, however many sleeps part that from this; since then it was on its way to the request.
@@ -157,12 +192,12 @@ static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const s
         others = to;
     if (read->thread && others > from) {
         if (others < to)
-            on_far_thread(x, wait, far, node, read->thread, others, to, true);
+            on_reader(x, wait, far, node, read, others, to);
         arrived = arrived < from + slack(x, far) ? from : arrived < others ? arrived : others;
         on_far_path(x, far, node, read->thread, arrived, others);
         to = arrived;
     } else if (read->thread && from < to) { /* done with others since before: however it lost its CPU, it was on its way here */
-        on_far_thread(x, wait, far, node, read->thread, from, to, read->others_ns != 0);
+        on_reader(x, wait, far, node, read, from, to);
         return;
     }
     if (from < to)

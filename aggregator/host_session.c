@@ -31,6 +31,12 @@ static void take_drops(struct wp_host_session *session, const struct wp_batch *b
 {
     for (uint32_t i = 0; i < batch->drop_count; i++) {
         const struct wp_drop *drop = &batch->drops[i];
+        if (drop->reason == WP_DROP_STACKS) { /* no event is missing */
+            wp_drop_spans_add(&session->thinned_spans, drop->from_ns, drop->to_ns);
+            continue;
+        }
+        if (drop->reason == WP_DROP_PAUSED)
+            wp_drop_spans_add(&session->paused_spans, drop->from_ns, drop->to_ns);
         session->drops[drop->kind < WP_EVENT_KINDS ? drop->kind : 0] += drop->count;
         wp_drop_spans_add(&session->drop_spans, drop->from_ns, drop->to_ns);
     }
@@ -68,6 +74,8 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
         explain->width = session->options->width;
     aggregate->uncertain = dropped_in;
     aggregate->uncertain_context = session;
+    aggregate->paused = &session->paused_spans;
+    aggregate->thinned = &session->thinned_spans;
     session->aggregates[session->aggregate_count++] = aggregate;
     if (session->options->stored && session->options->stored(session->options->stored_context, session->id, release,
             &aggregate->skip_seq, &aggregate->skip_until_ns))
@@ -154,6 +162,8 @@ void wp_host_session_destroy(struct wp_host_session *session)
         free(session->services[i]);
     free(session->services);
     wp_drop_spans_fini(&session->drop_spans);
+    wp_drop_spans_fini(&session->paused_spans);
+    wp_drop_spans_fini(&session->thinned_spans);
     free(session->marks);
     free(session);
 }
@@ -173,6 +183,16 @@ static void skip_time(struct wp_host_session *session, uint64_t until_ns)
     session->is_catching_up = is_behind;
 }
 
+/* What reports have told of: those of every aggregate. */
+static void forget_left_out(struct wp_host_session *session, uint64_t horizon_ns)
+{
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        if (session->aggregates[i]->window_until_ns < horizon_ns)
+            return;
+    wp_drop_spans_forget(&session->paused_spans, horizon_ns);
+    wp_drop_spans_forget(&session->thinned_spans, horizon_ns);
+}
+
 static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bool is_final)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
@@ -184,6 +204,7 @@ static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
     if (needed_ns > session->options->history_ns) {
         wp_timeline_forget(&session->timeline, needed_ns - session->options->history_ns);
         wp_drop_spans_forget(&session->drop_spans, needed_ns - session->options->history_ns);
+        forget_left_out(session, needed_ns - session->options->history_ns);
     }
 }
 
@@ -264,7 +285,8 @@ static void mark_batch(struct wp_host_session *session, const struct wp_batch *b
     for (uint32_t i = 0; i < batch->event_count; i++)
         mark->events[batch->events[i].kind < WP_EVENT_KINDS ? batch->events[i].kind : 0]++;
     for (uint32_t i = 0; i < batch->drop_count; i++)
-        mark->drops[batch->drops[i].kind < WP_EVENT_KINDS ? batch->drops[i].kind : 0] += (uint32_t)batch->drops[i].count;
+        if (batch->drops[i].reason != WP_DROP_STACKS)
+            mark->drops[batch->drops[i].kind < WP_EVENT_KINDS ? batch->drops[i].kind : 0] += (uint32_t)batch->drops[i].count;
 }
 
 /* What the batch defined is kept until a checkpoint holds it. */

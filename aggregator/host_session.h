@@ -87,7 +87,9 @@ struct wp_host_session {
     uint64_t watermark_ns, resolved_ns, committed_ns;
     uint64_t drops[WP_EVENT_KINDS];
     uint64_t watched_events, watched_drops;   /* what vital_hosts.h has added up of them */
-    struct wp_drop_spans drop_spans;
+    struct wp_drop_spans drop_spans;   /* with the next ones */
+    struct wp_drop_spans paused_spans; /* nothing was recorded, on purpose */
+    struct wp_drop_spans thinned_spans; /* stacks were left out, on purpose */
     struct wp_batch_mark *marks;     /* ring by arrival, owned */
     uint32_t mark_count, mark_room;
     uint64_t acked_seq;
