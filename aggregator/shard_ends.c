@@ -61,6 +61,7 @@ struct wp_shard_ends {
     struct told_host *hosts;   /* by number in the fleet, owned */
     uint32_t host_room;
     uint64_t flushed_ns;
+    struct frame *frame;       /* owned, made at the first flush */
 };
 
 /* Recordings that are replayed come faster than any clock. */
@@ -235,6 +236,7 @@ void wp_shard_ends_destroy(struct wp_shard_ends *ends)
     free(ends->rows);
     free(ends->dirty);
     free(ends->hosts);
+    free(ends->frame);
     free(ends);
 }
 
@@ -476,14 +478,13 @@ void wp_shard_ends_flush(struct wp_shards *shards)
         is_heard |= shards->links[i].is_welcome;
     if (!is_heard || (!is_prompt(shards) && now_ns - ends->flushed_ns < interval_ns))
         return;
-    struct frame *frame = malloc(sizeof(*frame));
-    if (!frame)
+    if (!ends->frame && !(ends->frame = malloc(sizeof(*ends->frame))))
         return;
+    struct frame *frame = ends->frame;
     ends->flushed_ns = now_ns;
     begin(frame, shards);
     tell_hosts(shards, frame, true);
     tell_datagrams(shards, frame);
     if (tell_ends(shards, frame))
         tell_hosts(shards, frame, false);
-    free(frame);
 }
