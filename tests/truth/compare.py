@@ -158,7 +158,7 @@ def run(name, keep):
         written, store = os.path.join(folder, "truth.json"), os.path.join(folder, "store")
         report = ["--store", store, "--aggregate", "truth", "--format"]
         subprocess.run([f"{binaries}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", store,
-                        "--release", "r", "--aggregate", "truth=comm=client", "--", f"{binaries}/{program}", written, *rest],
+                        "--release", "r", "--aggregate", "truth=comm=client", "--", "chrt", "--rr", "1", f"{binaries}/{program}", written, *rest],
                        check=True, timeout=120, stdin=subprocess.DEVNULL, preexec_fn=go_before_others)
         folded = subprocess.run([f"{binaries}/wakepath-reporter", *report, "folded"], check=True, capture_output=True,
                                 text=True, timeout=60).stdout
