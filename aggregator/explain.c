@@ -4,6 +4,7 @@
 #include "aggregator/detached.h"
 #include "aggregator/explain_wait.h"
 #include "aggregator/names.h"
+#include "proto/shard_wire.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 int wp_explainer_init(struct wp_explainer *x, struct wp_fleet *fleet, uint32_t home, struct wp_pathtree *tree)
 {
     *x = (struct wp_explainer){.fleet = fleet, .home = home, .host = home, .timeline = fleet->hosts[home].timeline,
-        .tree = tree, .options = WP_EXPLAIN_DEFAULTS, .leaves = fleet->leaves};
+        .tree = tree, .options = WP_EXPLAIN_DEFAULTS, .leaves = fleet->leaves, .owner = home, .hops = WP_SHARD_HOPS};
     return 0;
 }
 
@@ -110,10 +111,20 @@ static struct wp_explain_names *names_here(struct wp_explainer *x)
 void wp_explain_name_process(const struct wp_explainer *x, uint32_t identity, char *name, size_t room)
 {
     wp_name_process(x->timeline, identity, name, room);
-    if (x->host == x->home)
+    if (x->host == x->home && !x->names_home)
         return;
     size_t length = strlen(name);
     snprintf(name + length, room - length, "@%s", x->fleet->hosts[x->host].hostname);
+}
+
+void wp_explain_name_home(struct wp_explainer *x, bool names_home)
+{
+    if (x->names_home == names_home)
+        return;
+    x->names_home = names_home;
+    wp_intmap_clear(&x->sites);
+    if (x->home < x->name_room && x->names[x->home].processes)
+        memset(x->names[x->home].processes, 0, x->names[x->home].process_room * sizeof(*x->names[x->home].processes));
 }
 
 uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32_t identity)

@@ -28,6 +28,10 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
 /* It was ended by a message (explain_message.c). */
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from_ns, uint64_t to_ns);
 
+/* It was ended by a message from a host of another shard (explain_shard.c); `label` is the other end's. */
+struct wp_shard_wait;
+void wp_wait_on_shard(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_shard_wait *asked, const char *label);
+
 /* [from, to) of the thread's time as a layer on `parent`. */
 void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
 /* [from, to), which lies in the sleep of this slice; `node` is the thread's process node. */

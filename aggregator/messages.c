@@ -33,6 +33,7 @@ void wp_messages_fini(struct wp_messages *messages)
     free(messages->last);
     free(messages->datagram_ring);
     free(messages->datagram_before);
+    free(messages->replies);
     wp_intmap_fini(&messages->by_address);
     wp_intmap_fini(&messages->datagrams);
     *messages = (struct wp_messages){0};
@@ -237,6 +238,51 @@ static uint64_t arrival_of(const struct wp_socket *socket, uint32_t end)
     return 0;
 }
 
+/* Others opened it: they ask, and this end answers. Of a connection that is older than the recording the smaller port. */
+static bool is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id)
+{
+    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
+    if (socket->connecting.time_ns)
+        return false;
+    return socket->opened_ns || (entry && entry->local_port < entry->remote_port);
+}
+
+static struct wp_reply *new_reply(struct wp_messages *messages)
+{
+    if (messages->reply_first > messages->reply_room / 2) {
+        messages->reply_end -= messages->reply_first;
+        memmove(messages->replies, messages->replies + messages->reply_first, messages->reply_end * sizeof(*messages->replies));
+        messages->reply_first = 0;
+    }
+    if (messages->reply_end == messages->reply_room) {
+        uint32_t room = messages->reply_room ? messages->reply_room * 2 : 64;
+        struct wp_reply *replies = room <= RING_LIMIT ? realloc(messages->replies, room * sizeof(*replies)) : NULL;
+        if (!replies)
+            return NULL;
+        messages->replies = replies;
+        messages->reply_room = room;
+    }
+    return &messages->replies[messages->reply_end++];
+}
+
+/* Is this send, not yet among the socket's, the first one after a read? */
+static void note_reply(struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+{
+    uint64_t i = socket->receive_ring.end, first = i;
+    uint64_t before = socket->send_ring.end > socket->send_ring.first ? send_at(socket, socket->send_ring.end - 1)->time_ns : 0;
+    if (!thread || !event->c || event->flags & WP_SOCK_SYN || !is_served(messages, socket, event->d))
+        return;
+    for (; i > socket->receive_ring.first && receive_at(socket, i - 1)->time_ns > before; i--)
+        first = i - 1;
+    if (first == socket->receive_ring.end)
+        return;
+    const struct wp_receive *read = receive_at(socket, first);
+    struct wp_reply *reply = new_reply(messages);
+    bool has_arrived = read->arrived_ns && read->arrived_ns <= read->time_ns && read->arrived_ns > before;
+    if (reply)
+        *reply = (struct wp_reply){event->time_ns, read->time_ns, has_arrived ? read->arrived_ns : read->time_ns, event->d, thread};
+}
+
 static void add_receive(struct wp_socket *socket, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
 {
     void *entries = socket->receives;
@@ -274,6 +320,7 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
     if (event->kind == WP_EVENT_SOCK_SEND) {
         if (event->flags & WP_SOCK_SYN)
             socket->connecting = (struct wp_send){event->time_ns, (uint32_t)event->a, 1, thread};
+        note_reply(messages, socket, event, thread);
         add_send(socket, event, thread);
     } else if (event->kind == WP_EVENT_SOCK_RECV) {
         add_receive(socket, event, thread, others_ns);
@@ -292,6 +339,8 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
 
 void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns)
 {
+    while (messages->reply_first < messages->reply_end && messages->replies[messages->reply_first].time_ns < horizon_ns)
+        messages->reply_first++;
     for (uint32_t id; (id = messages->first_closed);) {
         struct wp_socket *socket = &messages->sockets[id];
         if (socket->closing.time_ns >= horizon_ns)

@@ -51,6 +51,44 @@ static void describe_edges(const struct wp_report *report, struct wp_buffer *out
     free(lines);
 }
 
+static void put_us(struct wp_buffer *out, uint64_t ns, bool is_exact);
+
+/* "transactions SERVICE N US" and "in WHO WHAT PART US" of them, all latencies together, sorted. */
+static void describe_transactions(const struct wp_report *report, struct wp_buffer *out, bool is_exact)
+{
+    uint32_t count, used = 0;
+    const struct wp_transaction *rows = wp_report_transactions(report, &count);
+    char **lines = calloc(count + 1, sizeof(*lines));
+    for (uint32_t i = 0; i < count; i++) {
+        struct wp_buffer line = {0};
+        uint64_t ns = 0, number = 0;
+        bool is_first = true;
+        for (uint32_t j = 0; j < count; j++)
+            if (rows[j].service == rows[i].service && rows[j].who == rows[i].who && rows[j].what == rows[i].what &&
+                rows[j].part == rows[i].part) {
+                is_first &= j >= i;
+                ns += rows[j].ns;
+                number += rows[j].count;
+            }
+        if (!is_first)
+            continue;
+        wp_buffer_printf(&line, "transactions %s ", wp_report_text(report, rows[i].service));
+        if (rows[i].part == WP_PART_WHOLE)
+            wp_buffer_printf(&line, "%llu ", (unsigned long long)number);
+        else
+            wp_buffer_printf(&line, "in %s,%s,%s ", wp_report_text(report, rows[i].who), wp_report_text(report, rows[i].what),
+                rows[i].part == WP_PART_UNREAD ? "unread" : wp_category_key((enum wp_category)rows[i].part));
+        put_us(&line, ns, is_exact);
+        lines[used++] = (char *)line.data;
+    }
+    qsort(lines, used, sizeof(*lines), compare_lines);
+    for (uint32_t i = 0; i < used; i++) {
+        wp_buffer_printf(out, "%s\n", lines[i]);
+        free(lines[i]);
+    }
+    free(lines);
+}
+
 /* Of several hosts to the microsecond: that much the clocks' model rounds. */
 static void put_us(struct wp_buffer *out, uint64_t ns, bool is_exact)
 {
@@ -70,8 +108,8 @@ static void describe_limits(const struct wp_report *report, struct wp_buffer *ou
             (double)limits[i].ns / 1000);
 }
 
-/* "total N", "wall N", "uncertain N" and "detached N" when there is some, then "STACK CATEGORY US" sorted, then the edges; times in
- * microseconds. */
+/* "total N", "wall N", "uncertain N" and "detached N" when there is some, then "STACK CATEGORY US" sorted, then the edges and the
+ * transactions; times in microseconds. */
 static char *describe(const struct wp_report *report, bool is_exact)
 {
     uint32_t count, used = 0;
@@ -104,6 +142,7 @@ static char *describe(const struct wp_report *report, bool is_exact)
     }
     free(lines);
     describe_edges(report, &out);
+    describe_transactions(report, &out, is_exact);
     return (char *)out.data;
 }
 

@@ -41,6 +41,7 @@ static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
     print_text("other_comm", f->other_comm);
     print_text("exe", f->exe);
     print_text("cmdline", f->cmdline);
+    print_text("file", f->file);
     puts("}");
     return 0;
 }

@@ -219,8 +219,8 @@ class Facts(unittest.TestCase):
             end = time.monotonic_ns()
             os.close(fd)
             os.unlink(path)
-            return tid, begin, end
-        (tid, begin, end), facts = record(work)
+            return tid, begin, end, os.path.realpath(path)
+        (tid, begin, end, path), facts = record(work)
         issued = {f["b"]: f for f in of(facts, "block_issue", tid=tid) if begin <= f["t"] <= end}
         woken = [f for f in of(facts, "waking", other_tid=tid, c=BLOCK) if begin <= f["t"] <= end]
         self.assertGreaterEqual(len(woken), 1)
@@ -228,6 +228,9 @@ class Facts(unittest.TestCase):
             self.assertIn(waking["a"], issued, "the request that woke is one that the thread issued")
             self.assertEqual(waking["d"], issued[waking["a"]]["d"])
         self.assertEqual(sum(f["c"] for f in issued.values()) if len(issued) == 8 else 8 << 16, 8 << 16)
+        self.assertEqual({f.get("file") for f in issued.values()}, {path}, "direct reads have their file")
+        written = [f for f in of(facts, "block_issue") if f["t"] < begin and f.get("file") == path]
+        self.assertGreaterEqual(sum(f["c"] for f in written), 1 << 20, "so has what came from the page cache")
         done = [f["b"] for f in of(facts, "block_complete") if begin <= f["t"]]
         self.assertTrue(set(issued) <= set(done))
 

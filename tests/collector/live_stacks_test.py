@@ -6,16 +6,16 @@ import os, re, subprocess, sys, tempfile, unittest
 BIN, FIXTURE = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 
 
-def record(*command):
-    """The folded stacks of the command's deliberate sleep: [(frames, ns)]."""
+def record(*command, aggregate="comm=stacks_fixture", end="sleep:clock_nanosleep"):
+    """The folded stacks that end so (of the command's deliberate sleep): [(frames, ns)]."""
     with tempfile.TemporaryDirectory() as folder:
         store = os.path.join(folder, "store")
         subprocess.run([f"{BIN}/wakepath", "record", "--quiet", "--out", f"{folder}/site", "--store", store, "--release", "r",
-                        "--aggregate", "main=comm=stacks_fixture", "--", *command], check=True, stdout=subprocess.DEVNULL)
+                        "--aggregate", f"main={aggregate}", "--", *command], check=True, stdout=subprocess.DEVNULL)
         text = subprocess.run([f"{BIN}/wakepath-reporter", "--store", store, "--release", "r", "--aggregate", "main", "--format",
                                "folded"], check=True, capture_output=True, text=True).stdout
     rows = [line.rpartition(" ") for line in text.splitlines()]
-    return [(stack.split(";"), int(ns)) for stack, _, ns in rows if stack.endswith("sleep:clock_nanosleep")]
+    return [(stack.split(";"), int(ns)) for stack, _, ns in rows if re.search(end + "$", stack)]
 
 
 def share(rows, pattern):
@@ -53,6 +53,16 @@ class Stacks(unittest.TestCase):
             self.assertGreater(sum(ns for _, ns in rows), n * 1_900_000, "every one of them was seen")
             return rows
         self.in_time(run, 120, lambda rows: share(rows, r"_start;.*;main;middle;inner;") > 0.75)
+
+
+class Files(unittest.TestCase):
+    def test_what_is_written(self):
+        with tempfile.TemporaryDirectory(dir=os.path.dirname(FIXTURE)) as folder:
+            file = os.path.join(os.path.realpath(folder), "written by dd")
+            rows = record("dd", "if=/dev/zero", f"of={file}", "bs=1M", "count=24", "conv=fsync", aggregate="comm=dd",
+                          end=r"io:\S+ write [^;]*")
+        named = re.sub(r"[0-9]{4,}", "N", file)
+        self.assertIn(named, {frames[-1].split(" write ", 1)[1] for frames, _ in rows}, rows)
 
 
 if __name__ == "__main__":
