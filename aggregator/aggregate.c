@@ -318,6 +318,7 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
     }
     aggregate->window_until_ns = until_ns;
     wp_exemplar_clear(&aggregate->exemplar);
+    wp_aggregate_drop_sealed(aggregate);
     wp_aggregate_next_delta(aggregate);
 }
 
@@ -387,6 +388,7 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
 
 void wp_aggregate_fini(struct wp_aggregate *aggregate)
 {
+    wp_aggregate_drop_sealed(aggregate);
     wp_exemplar_fini(&aggregate->exemplar);
     wp_explainer_fini(&aggregate->explainer);
     wp_pathtree_fini(&aggregate->tree);

@@ -11,6 +11,7 @@
 #define TRIES 40 /* the map doubles each time */
 #define CHUNK 1024u
 #define CLOCK_SPANS 64u
+#define EXEMPLAR_NS 30000000000u /* of the host, between two states of one exemplar */
 
 struct work {
     struct wp_host_session *session;
@@ -21,25 +22,43 @@ struct work {
     uint64_t genealogy_done, sourcemap_done;
 };
 
-static uint64_t timebox_of(const struct work *work)
+static int put_deltas(struct work *work, const struct wp_aggregate *aggregate, struct wp_error *err)
 {
-    const struct wp_host_session *session = work->session;
-    uint64_t at_ns = session->committed_ns > session->timeline.start_ns ? session->committed_ns : session->timeline.start_ns;
-    uint64_t real_s = (at_ns + (uint64_t)session->real_offset_ns) / 1000000000;
-    return real_s / work->options->timebox_s * work->options->timebox_s;
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < aggregate->sealed_count; i++)
+        rc = wp_txn_add_report(work->txn, aggregate->name, aggregate->sealed[i].timebox_s, work->options->shard,
+            aggregate->sealed[i].report, err);
+    return rc ? rc : wp_txn_add_report(work->txn, aggregate->name, wp_host_session_timebox(work->session, work->options->timebox_s),
+        work->options->shard, aggregate->report, err);
+}
+
+/* Of a live session too: now and then, while it changes. */
+static bool wants_exemplar(const struct wp_host_session *session, const struct wp_aggregate *aggregate)
+{
+    uint32_t pieces = aggregate->exemplar.trace->piece_count;
+    return pieces && (session->is_ended || (pieces != aggregate->exemplar_pieces &&
+        (!aggregate->exemplar_ns || session->resolved_ns > aggregate->exemplar_ns + EXEMPLAR_NS)));
+}
+
+/* Under the timebox in which it begins, where a longer state of it replaces it. */
+static int put_exemplar(struct work *work, const struct wp_aggregate *aggregate, struct wp_error *err)
+{
+    uint64_t length_s = work->options->timebox_s;
+    uint64_t real_s = (aggregate->exemplar.origin_ns + (uint64_t)work->session->real_offset_ns) / 1000000000;
+    return wants_exemplar(work->session, aggregate) ? wp_txn_put_trace(work->txn, aggregate->name, real_s / length_s * length_s,
+        work->options->shard, aggregate->exemplar.trace, err) : 0;
 }
 
 static int put_reports(struct work *work, struct wp_error *err)
 {
     struct wp_host_session *session = work->session;
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
-        struct wp_aggregate *aggregate = session->aggregates[i];
+        const struct wp_aggregate *aggregate = session->aggregates[i];
         if (!work->has_news || strcmp(aggregate->release, work->release))
             continue;
-        int rc = wp_txn_add_report(work->txn, aggregate->name, timebox_of(work), work->options->shard, aggregate->report, err);
-        if (!rc && session->is_ended && aggregate->exemplar.trace->piece_count)
-            rc = wp_txn_put_trace(work->txn, aggregate->name, timebox_of(work), work->options->shard,
-                aggregate->exemplar.trace, err);
+        int rc = put_deltas(work, aggregate, err);
+        if (!rc)
+            rc = put_exemplar(work, aggregate, err);
         if (rc)
             return wp_error_wrap(err, rc, "aggregate '%s'", aggregate->name);
     }
@@ -189,12 +208,22 @@ static bool is_seen(const struct wp_host_session *session, uint32_t index)
     return !strcmp(session->release, session->aggregates[index]->release);
 }
 
+static void begin_delta(const struct wp_host_session *session, struct wp_aggregate *aggregate)
+{
+    if (wants_exemplar(session, aggregate)) {
+        aggregate->exemplar_ns = session->resolved_ns;
+        aggregate->exemplar_pieces = aggregate->exemplar.trace->piece_count;
+    }
+    wp_aggregate_drop_sealed(aggregate);
+    wp_aggregate_next_delta(aggregate);
+}
+
 /* One that was written must not be written again, whatever becomes of the others. */
 static void begin_deltas(struct wp_host_session *session, const char *release)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         if (!strcmp(session->aggregates[i]->release, release))
-            wp_aggregate_next_delta(session->aggregates[i]);
+            begin_delta(session, session->aggregates[i]);
 }
 
 int wp_commit_session(struct wp_store *store, struct wp_host_session *session, const struct wp_commit_options *options,
@@ -202,7 +231,7 @@ int wp_commit_session(struct wp_store *store, struct wp_host_session *session, c
 {
     struct work work = {.session = session, .options = options, .release = session->release, .has_news = session->is_ended};
     for (uint32_t i = 0; i < session->aggregate_count; i++)
-        work.has_news |= session->aggregates[i]->has_news;
+        work.has_news |= session->aggregates[i]->has_news || session->aggregates[i]->sealed_count;
     if (work.has_news) {
         session->counted_seq = session->last_seq;
         session->closed_ns = session->resolved_ns;
@@ -228,6 +257,6 @@ int wp_commit_session(struct wp_store *store, struct wp_host_session *session, c
         begin_deltas(session, work.release);
     session->genealogy_done = work.genealogy_done;
     session->sourcemap_done = work.sourcemap_done;
-    session->committed_ns = session->resolved_ns;
+    session->committed_ns = session->delta_ns = session->resolved_ns;
     return 0;
 }
