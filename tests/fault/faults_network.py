@@ -174,9 +174,10 @@ def partition(rig, chance):
     return int(was_going_on)
 
 
+# What spoils CURVE's stream ends the connection for up to a minute, each time.
+LONG = [("bits of a CURVE stream flipped", spoilt(FlipBytes, 0.02, True)), ("pieces of a CURVE stream lost", spoilt(CutBytes, 0.02, True))]
 FAULTS = [("connections reset", resets), ("10 s outage", outage), ("partition between two namespaces", partition),
           ("messages with a flipped bit", spoilt(Flip, 0.02)), ("messages cut short", spoilt(Cut, 0.02)),
           ("messages that come twice", spoilt(Twice, 0.02)), ("messages out of order", spoilt(Swap, 0.02)),
           ("messages lost", spoilt(Lose, 0.02)), ("bits of the stream flipped", spoilt(FlipBytes, 0.02)),
-          ("bits of a CURVE stream flipped", spoilt(FlipBytes, 0.02, True)), ("pieces of the stream lost", spoilt(CutBytes, 0.02)),
-          ("pieces of a CURVE stream lost", spoilt(CutBytes, 0.02, True))]
+          ("pieces of the stream lost", spoilt(CutBytes, 0.02))]
