@@ -7,14 +7,14 @@
 
 static const struct argp_option option_table[] = {
     {"aggregate", 'a', "NAME", 0, "This aggregate on both sides (main, else the largest)", 0},
-    {"format", 'f', "FORMAT", 0, "text, json or junit (text)", 0},
+    {"format", 'f', "FORMAT", 0, "text, json, junit, or html: one file of pages with the comparison first (text)", 0},
     {0},
 };
 
 static int format_parse(const char *name)
 {
-    static const char *const names[] = {"text", "json", "junit"};
-    for (int i = 0; i < 3; i++)
+    static const char *const names[] = {"text", "json", "junit", "html"};
+    for (int i = 0; i < 4; i++)
         if (!strcmp(name, names[i]))
             return i;
     return -1;
@@ -46,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case 'f':
         if ((found = format_parse(arg)) < 0)
-            argp_error(state, "'%s' is not a format: text, json or junit", arg);
+            argp_error(state, "'%s' is not a format: text, json, junit or html", arg);
         options->format = (enum wp_check_format)found;
         break;
     case ARGP_KEY_ARG:

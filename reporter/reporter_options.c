@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_SINGLE };
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_SINGLE, KEY_PARTS };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
@@ -25,6 +25,7 @@ static const struct argp_option option_table[] = {
     {"since", KEY_SINCE, "TIME", 0, "From this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 0},
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
     {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail when another reporter is writing the same site; else wait for it", 0},
+    {"parts", KEY_PARTS, "DIR", 0, "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
     {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
     {0},
 };
@@ -94,6 +95,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_NO_WAIT:
         options->no_wait = true;
+        break;
+    case KEY_PARTS:
+        options->parts = arg;
         break;
     case 'q':
         options->quiet = true;

@@ -23,7 +23,7 @@ extern const struct argp wp_common_argp;
 
 struct wp_reporter_options {
     struct wp_common_options common;
-    const char *out, *release, *aggregate;  /* borrowed from argv; NULL not given */
+    const char *out, *release, *aggregate, *parts;  /* borrowed from argv; NULL not given */
     enum wp_format format;
     const struct wp_sheet *sheet;           /* NULL: all tables */
     bool format_given, is_single, quiet, no_wait;
