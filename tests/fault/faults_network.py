@@ -88,9 +88,10 @@ def spoilt(kind, rate, has_keys=False):
     def fault(rig, chance):
         # What spoils a length in the stream makes one end wait for what never comes, until it connects anew after 20 s.
         spoil = kind(chance, STRIKES if kind.reads_messages else 1, rate)
-        proxy, collector = behind_proxy(rig, spoil, has_keys)
+        proxy, collector = behind_proxy(rig, spoil, has_keys, "none" if kind.reads_messages else rig.spool)
         try:
-            rig.ends(collector)
+            if "stay in the spool" in rig.ends(collector):  # both ends took too long to notice: the next one delivers
+                rig.ends(rig.start(*collector.args))
         finally:
             proxy.close()
         return spoil.struck
