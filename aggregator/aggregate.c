@@ -462,6 +462,7 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
     aggregate->window_until_ns = aggregate->paused_until_ns = until_ns;
     aggregate->paused_ns = 0;
     wp_exemplar_clear(&aggregate->exemplar);
+    wp_aggregate_drop_sealed(aggregate);
     wp_aggregate_next_delta(aggregate);
 }
 
@@ -553,6 +554,7 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
 {
     if (aggregate->has_exemplar)
         --*exemplars_of(aggregate);
+    wp_aggregate_drop_sealed(aggregate);
     wp_exemplar_fini(&aggregate->exemplar);
     wp_transactions_fini(&aggregate->transactions);
     wp_explainer_fini(&aggregate->explainer);

@@ -22,6 +22,11 @@ struct wp_process_rows {     /* of one host */
     uint32_t room, generation;
 };
 
+struct wp_sealed {           /* the delta of a timebox that is over */
+    uint64_t timebox_s;
+    struct wp_report *report; /* owned */
+};
+
 struct wp_aggregate {
     char name[129], release[129];
     uint64_t bit;
@@ -33,7 +38,11 @@ struct wp_aggregate {
     struct wp_exemplar exemplar;
     bool has_exemplar;               /* one of the few of this aggregate that keep one */
     struct wp_transactions transactions;
-    struct wp_report *report;        /* since the last commit */
+    struct wp_report *report;        /* since the last commit, or the last timebox */
+    struct wp_sealed *sealed;        /* since the last commit; owned */
+    uint32_t sealed_count;
+    uint64_t exemplar_ns;            /* host time up to which the exemplar was stored last, 0 never */
+    uint32_t exemplar_pieces;        /* it had then */
     char *hostname;
     int64_t real_offset_ns;          /* realtime - host time, one a session */
     uint32_t *report_nodes;          /* tree node -> report node, 0: not in this delta */
@@ -87,6 +96,10 @@ int wp_aggregate_ask(struct wp_aggregate *aggregate, const struct wp_stretch *st
 void wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns);
 /* Puts events, drops (by kind), window and limits since the last delta into the report. */
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns);
+/* What there is of the delta belongs to that timebox, and what follows to another one: begins anew. -ENOMEM: nothing is done. */
+int wp_aggregate_seal(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns, uint64_t timebox_s);
+/* They are in the store. */
+void wp_aggregate_drop_sealed(struct wp_aggregate *aggregate);
 /* After the commit: an empty delta. */
 void wp_aggregate_next_delta(struct wp_aggregate *aggregate);
 

@@ -11,6 +11,7 @@
 #define TRIES 40 /* the map doubles each time */
 #define CHUNK 1024u
 #define CLOCK_SPANS 64u
+#define EXEMPLAR_NS 30000000000u /* of the host, between two states of one exemplar */
 #define METADATA_S 10u /* what is said of a host is written so often, and at its session's begin and end */
 
 /* One transaction: of one release, what those sessions have for it. */
@@ -35,19 +36,12 @@ struct deltas {
     size_t count;
 };
 
-static uint64_t timebox_of(const struct wp_commit_options *options, const struct wp_host_session *session)
-{
-    uint64_t at_ns = session->committed_ns > session->timeline.start_ns ? session->committed_ns : session->timeline.start_ns;
-    uint64_t real_s = (at_ns + (uint64_t)session->real_offset_ns) / 1000000000;
-    return real_s / options->timebox_s * options->timebox_s;
-}
-
 /* True when its deltas are closed, of all its aggregates: events are counted up to one batch for all. */
 static bool has_news(const struct wp_host_session *session)
 {
     bool has_news = session->is_ended;
     for (uint32_t i = 0; i < session->aggregate_count; i++)
-        has_news |= session->aggregates[i]->has_news;
+        has_news |= session->aggregates[i]->has_news || session->aggregates[i]->sealed_count;
     return has_news;
 }
 
@@ -75,16 +69,43 @@ static int add_delta(struct deltas *deltas, const char *aggregate, uint64_t time
     return 0;
 }
 
+static int add_deltas(const struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate,
+    struct deltas *deltas, struct wp_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < aggregate->sealed_count; i++)
+        rc = add_delta(deltas, aggregate->name, aggregate->sealed[i].timebox_s, aggregate->sealed[i].report, err);
+    return rc ? rc : add_delta(deltas, aggregate->name, wp_host_session_timebox(session, work->options->timebox_s),
+        aggregate->report, err);
+}
+
+/* Of a live session too: now and then, while it changes. */
+static bool wants_exemplar(const struct wp_host_session *session, const struct wp_aggregate *aggregate)
+{
+    uint32_t pieces = aggregate->exemplar.trace->piece_count;
+    return pieces && (session->is_ended || (pieces != aggregate->exemplar_pieces &&
+        (!aggregate->exemplar_ns || session->resolved_ns > aggregate->exemplar_ns + EXEMPLAR_NS)));
+}
+
+/* Under the timebox in which it begins, where a longer state of it replaces it. */
+static int put_exemplar(const struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate,
+    struct wp_error *err)
+{
+    uint64_t length_s = work->options->timebox_s;
+    uint64_t real_s = (aggregate->exemplar.origin_ns + (uint64_t)session->real_offset_ns) / 1000000000;
+    return wants_exemplar(session, aggregate) ? wp_txn_put_trace(work->txn, aggregate->name, real_s / length_s * length_s,
+        work->options->shard, aggregate->exemplar.trace, err) : 0;
+}
+
 static int gather(const struct work *work, const struct wp_host_session *session, struct deltas *deltas, struct wp_error *err)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
-        struct wp_aggregate *aggregate = session->aggregates[i];
-        uint64_t timebox_s = timebox_of(work->options, session);
+        const struct wp_aggregate *aggregate = session->aggregates[i];
         if (!session->has_deltas || strcmp(aggregate->release, work->release))
             continue;
-        int rc = add_delta(deltas, aggregate->name, timebox_s, aggregate->report, err);
-        if (!rc && session->is_ended && aggregate->exemplar.trace->piece_count)
-            rc = wp_txn_put_trace(work->txn, aggregate->name, timebox_s, work->options->shard, aggregate->exemplar.trace, err);
+        int rc = add_deltas(work, session, aggregate, deltas, err);
+        if (!rc)
+            rc = put_exemplar(work, session, aggregate, err);
         if (rc)
             return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for a report") : wp_error_wrap(err, rc, "aggregate '%s'", aggregate->name);
     }
@@ -263,12 +284,22 @@ static int write_all(struct work *work, struct wp_error *err)
     return rc;
 }
 
+static void begin_delta(const struct wp_host_session *session, struct wp_aggregate *aggregate)
+{
+    if (wants_exemplar(session, aggregate)) {
+        aggregate->exemplar_ns = session->resolved_ns;
+        aggregate->exemplar_pieces = aggregate->exemplar.trace->piece_count;
+    }
+    wp_aggregate_drop_sealed(aggregate);
+    wp_aggregate_next_delta(aggregate);
+}
+
 /* Deltas that were written must not be written again, whatever becomes of the others. */
 static void begin_deltas(struct wp_host_session *session, const char *release)
 {
     for (uint32_t i = 0; session->has_deltas && i < session->aggregate_count; i++)
         if (!strcmp(session->aggregates[i]->release, release))
-            wp_aggregate_next_delta(session->aggregates[i]);
+            begin_delta(session, session->aggregates[i]);
 }
 
 static int commit_release(struct wp_store *store, struct work *work, struct wp_error *err)
@@ -313,7 +344,7 @@ static void finish(struct work *work)
         struct wp_host_session *session = work->sessions[i];
         session->genealogy_done = wp_dictionary_thread_count(session->dictionary);
         session->sourcemap_done = wp_dictionary_frame_count(session->dictionary);
-        session->committed_ns = session->resolved_ns;
+        session->committed_ns = session->delta_ns = session->resolved_ns;
         if (wants_metadata(work, session))
             session->metadata_s = work->options->real_now_s;
     }

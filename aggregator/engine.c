@@ -91,6 +91,7 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
         return rc;
     }
     engine->options.session.fleet = engine->fleet;
+    engine->options.session.timebox_s = options->timebox_s;
     engine->options.session.is_resumable = options->resume;
     engine->options.session.stored = is_stored;
     engine->options.session.stored_context = engine;

@@ -65,6 +65,8 @@ int wp_txn_visit(struct wp_txn *txn, const char *prefix, int (*visit)(void *cont
     void *context, struct wp_error *err);
 
 /* --- what the aggregator writes in an epoch --- */
+/* Deltas of a value that make its next one sum them up: a session that never ends does not pile them up. */
+#define WP_DELTAS 64u
 /* "<aggregate>/report.<timebox>.<shard>.~<delta>", delta = the next free number of that report, ten digits. */
 int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
     const struct wp_report *report, struct wp_error *err);
