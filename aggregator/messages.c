@@ -19,9 +19,7 @@
 int wp_messages_init(struct wp_messages *messages, const struct wp_dictionary *dictionary)
 {
     *messages = (struct wp_messages){.dictionary = dictionary};
-    messages->datagram_ring = calloc(DATAGRAMS, sizeof(*messages->datagram_ring));
-    messages->datagram_before = calloc(DATAGRAMS, sizeof(*messages->datagram_before));
-    return messages->datagram_ring && messages->datagram_before ? 0 : -ENOMEM;
+    return 0;
 }
 
 void wp_messages_fini(struct wp_messages *messages)
@@ -176,8 +174,27 @@ static void add_send(struct wp_socket *socket, const struct wp_event *event, uin
             (struct wp_send){event->time_ns, (uint32_t)event->a, event->c, thread};
 }
 
+/* Most hosts send few datagrams or none: the ring is made at the first one and doubles until it is full, before it goes round. */
+static bool make_datagram_room(struct wp_messages *messages)
+{
+    if (messages->datagram_count < messages->datagram_room || messages->datagram_room == DATAGRAMS)
+        return true;
+    uint32_t room = messages->datagram_room ? messages->datagram_room * 2 : 64;
+    struct wp_send *ring = realloc(messages->datagram_ring, room * sizeof(*ring));
+    if (ring)
+        messages->datagram_ring = ring;
+    uint64_t *before = realloc(messages->datagram_before, room * sizeof(*before));
+    if (before)
+        messages->datagram_before = before;
+    if (ring && before)
+        messages->datagram_room = room;
+    return ring && before;
+}
+
 static void add_datagram(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
 {
+    if (!make_datagram_room(messages))
+        return;
     if (messages->datagrams.count > DATAGRAMS)
         wp_intmap_clear(&messages->datagrams);
     uint64_t n = messages->datagram_count, key = event->a & ~WP_DATAGRAM_ELSEWHERE;

@@ -57,8 +57,14 @@ int wp_doctor_run(int argc, char **argv, FILE *out, struct wp_error *err)
             "wakepath-aggregator, wakepath-reporter",
             "%s", err->text);
         *err = (struct wp_error){0};
+    } else if (collector.is_missing || aggregator.is_missing) {
+        wp_findings_add(&findings, WP_FINDING_NOTE, "programs",
+            "install wakepath-collector, wakepath-aggregator and wakepath-reporter, to record by hand here",
+            "not all parts are installed: wakepath record cannot work");
     }
     wp_doctor_host(&findings, collector.is_set_up);
+    if (!collector.is_missing)
+        wp_doctor_probe(&findings);
     look_at_daemons(&findings, &collector, &aggregator);
     wp_installed_fini(&collector);
     wp_installed_fini(&aggregator);

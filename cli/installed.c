@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/installed.h"
 
+#include "cli/answer.h"
 #include "cli/program.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#define TEXT_BYTES ((size_t)1 << 20)
 
 static void find_file(struct wp_installed *installed, const char *name)
 {
@@ -29,49 +25,20 @@ static void find_file(struct wp_installed *installed, const char *name)
         snprintf(installed->file, sizeof(installed->file), "%s", named);
 }
 
-static void read_all(int fd, struct wp_buffer *text)
-{
-    char part[4096];
-    ssize_t got;
-    while ((got = read(fd, part, sizeof(part))) > 0)
-        if (text->size < TEXT_BYTES)
-            wp_buffer_append(text, part, (size_t)got);
-    wp_buffer_puts(text, "");
-}
-
-static int run(const char *path, char *const argv[], struct wp_buffer *text)
-{
-    posix_spawn_file_actions_t actions;
-    int pipes[2], status = 0;
-    pid_t pid;
-    if (pipe2(pipes, O_CLOEXEC))
-        return -errno;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, pipes[1], 1);
-    posix_spawn_file_actions_adddup2(&actions, pipes[1], 2);
-    int rc = -posix_spawn(&pid, path, &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(pipes[1]);
-    if (!rc)
-        read_all(pipes[0], text);
-    close(pipes[0]);
-    while (!rc && waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            rc = -errno;
-    return rc ? rc : WIFEXITED(status) ? WEXITSTATUS(status) : 255;
-}
-
 int wp_installed_read(struct wp_installed *installed, const char *name, struct wp_error *err)
 {
     char program[64], path[PATH_MAX], print[] = "--print-config";
     *installed = (struct wp_installed){.is_set_up = false};
     find_file(installed, name);
     snprintf(program, sizeof(program), "wakepath-%s", name);
-    int rc = wp_program_sibling(program, path, sizeof(path), err);
-    if (rc || !installed->is_set_up)
+    int rc = wp_program_sibling(program, path, sizeof(path), installed->is_set_up ? err : NULL);
+    installed->is_missing = rc != 0;
+    if (!installed->is_set_up)
+        return 0; /* a host needs what its settings say, no more */
+    if (!rc)
+        rc = wp_answer_read(path, (char *[]){program, print, NULL}, &installed->text);
+    else
         return rc;
-    rc = run(path, (char *[]){program, print, NULL}, &installed->text);
     if (rc < 0)
         return wp_error_errno(err, rc, "cannot run '%s'", path);
     installed->is_sound = !rc && !installed->text.failed;

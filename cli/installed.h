@@ -11,12 +11,13 @@
 
 struct wp_installed {
     bool is_set_up;       /* there is a file of settings, or a variable that names one */
+    bool is_missing;      /* the program is not there */
     bool is_sound;        /* and the daemon takes it */
     char file[256];
     struct wp_buffer text; /* what it printed; of a refusal, its complaint */
 };
 
-/* `name`: "collector" or "aggregator". -ENOENT: the program is not there. */
+/* `name`: "collector" or "aggregator". -ENOENT: it is set up and the program is not there. */
 int wp_installed_read(struct wp_installed *installed, const char *name, struct wp_error *err);
 void wp_installed_fini(struct wp_installed *installed);
 /* The index-th value of a key, "true" of a switch that is on; false: it has no more. */

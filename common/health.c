@@ -158,12 +158,13 @@ static enum MHD_Result answer_metrics(struct wp_health *health, struct MHD_Conne
     return answer(connection, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", (char *)text.data, text.size);
 }
 
-static enum MHD_Result answer_health(struct wp_health *health, struct MHD_Connection *connection)
+/* Of life only whether the loop goes round is asked: who restarts it cannot mend the rest. */
+static enum MHD_Result answer_health(struct wp_health *health, struct MHD_Connection *connection, bool is_of_life)
 {
     char trouble[sizeof(health->trouble)];
     pthread_mutex_lock(&health->lock);
     uint64_t age_ns = now_ns() - health->published_ns;
-    bool is_stale = age_ns > STALE_NS, is_well = health->is_well && !is_stale;
+    bool is_stale = age_ns > STALE_NS, is_well = (health->is_well || is_of_life) && !is_stale;
     if (is_stale)
         snprintf(trouble, sizeof(trouble), "the daemon's loop has stood still for %llu s",
             (unsigned long long)(age_ns / 1000000000));
@@ -182,8 +183,10 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     if (!strcmp(url, "/metrics"))
         return answer_metrics(context, connection);
     if (!strcmp(url, "/healthz"))
-        return answer_health(context, connection);
-    return say(connection, MHD_HTTP_NOT_FOUND, "there are /metrics and /healthz");
+        return answer_health(context, connection, false);
+    if (!strcmp(url, "/livez"))
+        return answer_health(context, connection, true);
+    return say(connection, MHD_HTTP_NOT_FOUND, "there are /metrics, /healthz and /livez");
 }
 
 /* --- life --- */

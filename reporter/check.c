@@ -66,7 +66,9 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
     int rc = wp_stores_open(&stores, options->common.stores, options->common.store_count, err);
     if (rc)
         return rc;
-    if (!*side[WP_BEFORE].release)
+    for (int i = 0; i < 2 && !rc; i++)
+        rc = wp_side_find(&side[i], &stores, err);
+    if (!rc && !*side[WP_BEFORE].release)
         rc = find_sides(&stores, options, side, err);
     for (int i = 0; i < 2 && !rc; i++)
         rc = wp_side_read(&facts[i], &stores, &side[i], options->aggregate, err);

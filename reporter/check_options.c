@@ -67,7 +67,7 @@ void wp_check_options_parse(struct wp_check_options *options, int argc, char **a
     static const struct argp_child children[] = {{&wp_common_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {option_table, parse, "[[OLD] NEW]",
         "Compares two releases and says whether the newer one takes longer.\v"
-        "OLD and NEW: RELEASE[:AGGREGATE][@SINCE..UNTIL][/HOST]. Without OLD it is the release that NEW stands on: with --git "
+        "OLD and NEW: RELEASE[~N][:AGGREGATE][@TIMEBOX|@SINCE..UNTIL][/HOST]. Without OLD it is the release that NEW stands on: with --git "
         "the nearest measured ancestor, else the one measured before it. Without NEW it is the newest.\n"
         "Exit status: 0 nothing got worse, 2 something did, 1 failure, 64 usage.",
         children, NULL, NULL};

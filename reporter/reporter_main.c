@@ -23,7 +23,7 @@ static int write_site(const struct wp_reporter_options *options, const struct wp
 {
     struct wp_site_options site = {.stores = options->common.stores, .store_count = options->common.store_count,
         .order = options->common.order, .compare = options->common.compare, .out = options->out, .release = options->release,
-        .aggregate = options->aggregate, .selection = options->selection, .wait = !options->no_wait};
+        .aggregate = options->aggregate, .selection = options->selection, .parts = options->parts, .wait = !options->no_wait};
     struct wp_site_result result;
     int rc = wp_site_write(&site, &result, err);
     if (rc)
@@ -54,7 +54,10 @@ static int report(const struct wp_logger *logger, int argc, char **argv, struct 
 {
     struct wp_reporter_options options;
     wp_reporter_options_parse(&options, argc, argv);
-    int rc = options.prints ? print_report(&options, err) : write_site(&options, logger, err);
+    int rc = wp_named_resolve(&(struct wp_named){&options.release, &options.aggregate, &options.selection}, &options.named,
+        options.common.stores, options.common.store_count, err);
+    if (!rc)
+        rc = options.prints ? print_report(&options, err) : write_site(&options, logger, err);
     wp_config_destroy(options.config);
     return rc;
 }

@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_SINGLE };
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_SINGLE, KEY_PARTS };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
-    {"release", 'r', "ID", 0, "Only this release", 0},
+    {"release", 'r', "ID", 0, "Only this release: an id, or a reference as REV~2 or REV:AGGREGATE@TIMEBOX", 0},
     {"aggregate", 'a', "NAME", 0, "Only this aggregate (when printing: main, else the largest)", 0},
     {"format", 'f', "FORMAT", 0,
         "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, csv or ndjson (html: the site)", 0},
@@ -25,6 +25,7 @@ static const struct argp_option option_table[] = {
     {"since", KEY_SINCE, "TIME", 0, "From this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 0},
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
     {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail when another reporter is writing the same site; else wait for it", 0},
+    {"parts", KEY_PARTS, "DIR", 0, "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
     {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
     {0},
 };
@@ -65,7 +66,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         options->out = arg;
         break;
     case 'r':
-        parse_id(state, "release", arg, &options->release);
+        if (!wp_named_valid(arg))
+            argp_error(state, "'%s' is not a valid release: letters, digits and ._+- (1 to 128 of them), or a reference", arg);
+        options->release = arg;
         break;
     case 'a':
         parse_id(state, "aggregate", arg, &options->aggregate);
@@ -92,6 +95,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_NO_WAIT:
         options->no_wait = true;
+        break;
+    case KEY_PARTS:
+        options->parts = arg;
         break;
     case 'q':
         options->quiet = true;

@@ -2,6 +2,7 @@
 #ifndef WP_REPORTER_REPORTER_OPTIONS_H
 #define WP_REPORTER_REPORTER_OPTIONS_H
 /* The command line of wakepath-reporter. */
+#include "reporter/named.h"
 #include "reporter/print.h"
 #include "reporter/site.h"
 
@@ -22,12 +23,13 @@ extern const struct argp wp_common_argp;
 
 struct wp_reporter_options {
     struct wp_common_options common;
-    const char *out, *release, *aggregate;  /* borrowed from argv; NULL not given */
+    const char *out, *release, *aggregate, *parts;  /* borrowed from argv; NULL not given */
     enum wp_format format;
     const struct wp_sheet *sheet;           /* NULL: all tables */
     bool format_given, is_single, quiet, no_wait;
     bool prints;                            /* one report, not the site */
     struct wp_selection selection;
+    struct wp_reference named;              /* what release and aggregate point into when a reference was given */
     struct wp_config *config;                       /* owned by main; strings point into it */
 };
 

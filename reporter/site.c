@@ -6,6 +6,7 @@
 #include "reporter/format_html.h"
 #include "reporter/format_json.h"
 #include "reporter/page.h"
+#include "reporter/site_parts.h"
 #include "reporter/site_reuse.h"
 #include "reporter/time_data.h"
 #include "reporter/view_data.h"
@@ -209,7 +210,21 @@ static int write_release(struct site *site, struct wp_release_summary *release, 
     return rc;
 }
 
-/* The pages of a release that did not change, and what the index says of it. -ENOENT: it must be built. */
+/* What the index says of a release whose pages are in the tree. -ENOENT: it must be built. */
+static int restore_release(struct site *site, struct wp_release_summary *release, const struct wp_state_row *row)
+{
+    int rc = wp_site_state_restore(row, &site->summary, release);
+    if (rc == -EBADMSG) { /* somebody else wrote that file: as if it were not there */
+        site->summary.aggregate_count -= release->aggregate_count;
+        release->first = release->last = NULL;
+        release->aggregate_count = 0;
+        return -ENOENT;
+    }
+    site->damaged += rc ? 0 : row->damaged;
+    return rc;
+}
+
+/* The pages of a release that did not change. -ENOENT: it must be built. */
 static int keep_release(struct site *site, struct wp_release_summary *release, const struct wp_state_row *row, struct wp_error *err)
 {
     struct wp_buffer folder = {0};
@@ -218,15 +233,19 @@ static int keep_release(struct site *site, struct wp_release_summary *release, c
     wp_query_folder(&folder, release->id);
     int rc = folder.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_tree_keep(&site->tree, (const char *)folder.data, err);
     wp_buffer_fini(&folder);
-    if (!rc)
-        rc = wp_site_state_restore(row, &site->summary, release);
-    if (rc == -EBADMSG) { /* somebody else wrote that file: as if it were not there */
-        site->summary.aggregate_count -= release->aggregate_count;
-        release->first = release->last = NULL;
-        release->aggregate_count = 0;
+    return rc ? rc : restore_release(site, release, row);
+}
+
+/* The pages of a release that another run made as its part of this site. -ENOENT: it must be built. */
+static int take_part(struct site *site, struct wp_release_summary *release, const char *inputs, struct wp_error *err)
+{
+    struct wp_site_part part;
+    if (!site->options->parts || site->order.count == 1)
         return -ENOENT;
-    }
-    site->damaged += rc ? 0 : row->damaged;
+    int rc = wp_site_part_take(&part, site->options, &site->reuse, &site->tree, release->id, release->baseline, inputs, err);
+    if (!rc)
+        rc = part.row ? restore_release(site, release, part.row) : -ENOENT;
+    wp_site_part_fini(&part);
     return rc;
 }
 
@@ -243,6 +262,8 @@ static int read_release(struct site *site, const struct wp_release_row *row, str
     release->is_dirty = row->is_dirty;
     release->baseline = baseline ? wp_pool_text(&site->summary.pool, baseline) : NULL;
     int rc = keep_release(site, release, before, err);
+    if (rc == -ENOENT)
+        rc = take_part(site, release, inputs, err);
     if (rc == -ENOENT)
         rc = build_release(site, row, release, err);
     if (!rc)

@@ -15,6 +15,7 @@ struct wp_site_options {
     struct wp_selection selection;
     struct wp_order_options order;    /* how releases stand and what each is compared with */
     struct wp_compare_options compare;
+    const char *parts;                /* folder of sites of one release each (site_parts.h); NULL: none */
     bool wait;                        /* for another writer of the same site; else -EBUSY */
 };
 

@@ -23,13 +23,13 @@ static uint64_t mix_text(uint64_t hash, const char *text)
     return mix(hash, text ? text : "\1", text ? strlen(text) + 1 : 1);
 }
 
-/* Of the program and all that was asked of it. Another build may write other pages: its file says which one it is. */
-static uint64_t make_key(const struct wp_site_options *options)
+/* Of the program and all that was asked of it. Another build may write other pages: its file says which one it is, on every
+ * machine that has the same package. */
+uint64_t wp_site_reuse_key(const struct wp_site_options *options)
 {
     struct stat st;
     uint64_t hash = 14695981039346656037u;
     if (!stat("/proc/self/exe", &st)) {
-        hash = mix(hash, &st.st_ino, sizeof(st.st_ino));
         hash = mix(hash, &st.st_size, sizeof(st.st_size));
         hash = mix(hash, &st.st_mtim, sizeof(st.st_mtim));
     }
@@ -48,7 +48,7 @@ int wp_site_reuse_begin(struct wp_site_reuse *reuse, const struct wp_site_option
 {
     struct timespec now;
     memset(reuse, 0, sizeof(*reuse));
-    reuse->key = make_key(options);
+    reuse->key = wp_site_reuse_key(options);
     clock_gettime(CLOCK_REALTIME, &now);
     reuse->began_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
     reuse->stores = stores;

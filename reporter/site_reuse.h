@@ -14,6 +14,8 @@ struct wp_site_reuse {
     uint64_t key, began_ns;
 };
 
+/* What a state must have in its head to be of this version of the program and of these options. */
+uint64_t wp_site_reuse_key(const struct wp_site_options *options);
 /* Reads what the site in the tree was made from. */
 int wp_site_reuse_begin(struct wp_site_reuse *reuse, const struct wp_site_options *options, const struct wp_stores *stores,
     const struct wp_site_tree *tree, struct wp_error *err);

@@ -251,8 +251,8 @@ const char *wp_site_inputs(struct wp_pool *pool, const struct wp_stores *stores,
         uint64_t changed = (uint64_t)st.st_ctim.tv_sec * 1000000000u + (uint64_t)st.st_ctim.tv_nsec;
         modified = changed > modified ? changed : modified;
         *changed_ns = modified > *changed_ns ? modified : *changed_ns;
-        parts[count++] = wp_pool_printf(pool, "%ju.%ju.%jd.%" PRIu64, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino,
-            (intmax_t)st.st_size, modified);
+        parts[count++] = wp_pool_printf(pool, "%ju.%jd.%" PRIu64, (uintmax_t)st.st_ino, (intmax_t)st.st_size,
+            modified); /* not the device: each machine numbers its mounts as it likes */
     }
     qsort(parts, count, sizeof(*parts), compare_texts); /* whichever way the stores were given */
     for (size_t i = 0; i < count; i++)
@@ -260,9 +260,14 @@ const char *wp_site_inputs(struct wp_pool *pool, const struct wp_stores *stores,
     return text;
 }
 
+bool wp_site_state_is_settled(const struct wp_site_state *state, uint64_t changed_ns)
+{
+    return changed_ns + SETTLED_NS < state->began_ns;
+}
+
 bool wp_site_state_is_same(const struct wp_site_state *state, const struct wp_state_row *row, const char *inputs, uint64_t changed_ns)
 {
-    return row && *inputs && !strcmp(row->inputs, inputs) && changed_ns + SETTLED_NS < state->began_ns;
+    return row && *inputs && !strcmp(row->inputs, inputs) && wp_site_state_is_settled(state, changed_ns);
 }
 
 static int read_aggregate(struct wp_aggregate_summary *row, char *text)

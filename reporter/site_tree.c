@@ -198,6 +198,42 @@ int wp_tree_keep(struct wp_site_tree *tree, const char *folder, struct wp_error 
     return kept ? 0 : -ENOENT;
 }
 
+/* One file of another site: -ENOENT when it is gone. */
+static int take_file(struct wp_site_tree *tree, const char *from, const char *name, int length, struct wp_error *err)
+{
+    char path[PATH_MAX], own[PATH_MAX];
+    struct wp_buffer content = {0};
+    if ((size_t)snprintf(path, sizeof(path), "%s/%.*s", from, length, name) >= sizeof(path))
+        return wp_error_set(err, -ENAMETOOLONG, "'%s' is too long a name", from);
+    snprintf(own, sizeof(own), "%.*s", length, name);
+    int rc = strstr(own, "/../") ? -ENOENT : wp_file_read(path, FILE_LIMIT, &content, err);
+    if (!rc)
+        rc = wp_tree_write(tree, own, content.data, content.size, err);
+    wp_buffer_fini(&content);
+    return rc;
+}
+
+int wp_tree_take(struct wp_site_tree *tree, const char *from, const char *folder, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    struct wp_buffer list = {0};
+    size_t size = strlen(folder), taken = 0, mark = tree->manifest.size;
+    if ((size_t)snprintf(path, sizeof(path), "%s/" WP_SITE_MANIFEST, from) >= sizeof(path))
+        return wp_error_set(err, -ENAMETOOLONG, "'%s' is too long a name", from);
+    int rc = wp_file_read(path, FILE_LIMIT, &list, err);
+    for (const char *at = rc || !list.data ? "" : (const char *)list.data, *end; !rc && (end = strchr(at, '\n')); at = end + 1)
+        if (!strncmp(at, folder, size) && at[size] == '/') {
+            rc = take_file(tree, from, at, (int)(end - at), err);
+            taken++;
+        }
+    wp_buffer_fini(&list);
+    if (rc == -ENOENT && tree->manifest.size > mark) {
+        tree->manifest.size = mark; /* it is written anew */
+        tree->manifest.data[mark] = 0;
+    }
+    return rc ? rc : taken ? 0 : -ENOENT;
+}
+
 bool wp_tree_is_whole(const struct wp_site_tree *tree, size_t *count)
 {
     char path[PATH_MAX];

@@ -30,6 +30,8 @@ int wp_tree_write(struct wp_site_tree *tree, const char *path, const void *bytes
 /* Takes the published files below `folder` into the new tree as they are. -ENOENT: there are none, or one is gone; the tree
  * then may hold some of them, which wp_tree_write replaces. */
 int wp_tree_keep(struct wp_site_tree *tree, const char *folder, struct wp_error *err);
+/* Takes the files below `folder` of another published site, `from`, by their bytes. -ENOENT as above. */
+int wp_tree_take(struct wp_site_tree *tree, const char *from, const char *folder, struct wp_error *err);
 /* Whether every file of the published site is there; *count how many. */
 bool wp_tree_is_whole(const struct wp_site_tree *tree, size_t *count);
 /* Publishes and ends the tree, whatever it returns. -EEXIST: a file of somebody else's has the name of one of ours. */

@@ -48,8 +48,15 @@ install(FILES ${deploy}/systemd/wakepath-reporter.timer DESTINATION /lib/systemd
 install(FILES ${deploy}/cron/wakepath-reporter DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-reporter/examples
   RENAME wakepath-reporter.cron COMPONENT reporter)
 
+install(PROGRAMS ${deploy}/kubernetes/image/entry.sh DESTINATION /usr/lib/wakepath/kubernetes COMPONENT cli)
+install(PROGRAMS ${deploy}/fleet/fleet.sh ${deploy}/fleet/host.sh DESTINATION /usr/lib/wakepath/fleet COMPONENT cli)
+install(PROGRAMS ${deploy}/slurm/job.sh DESTINATION /usr/lib/wakepath/slurm COMPONENT collector)
+install(PROGRAMS ${deploy}/slurm/report.sh DESTINATION /usr/lib/wakepath/slurm COMPONENT reporter)
+install(FILES ${deploy}/slurm/slurm-job.conf DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-collector/examples COMPONENT collector)
+
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-doc COMPONENT doc
   FILES_MATCHING PATTERN "*.md" PATTERN "man" EXCLUDE)
+install(DIRECTORY ${deploy}/kubernetes DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-doc COMPONENT doc USE_SOURCE_PERMISSIONS)
 install(DIRECTORY ${deploy}/monitoring DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-doc COMPONENT doc)
 foreach(name collector aggregator reporter cli doc)
   install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-${name} RENAME copyright

@@ -98,8 +98,18 @@ static void put_us(struct wp_buffer *out, uint64_t ns, bool is_exact)
         wp_buffer_printf(out, "%llu", (unsigned long long)(ns + 500) / 1000);
 }
 
-/* "total N", "wall N", "unsure N" when there is some, then "STACK CATEGORY US" sorted, then the edges and the transactions; times in
- * microseconds. */
+/* "limit NAME COUNT US": a bound bit so often, and touched so much. */
+static void describe_limits(const struct wp_report *report, struct wp_buffer *out)
+{
+    uint32_t count;
+    const struct wp_limit_count *limits = wp_report_limits(report, &count);
+    for (uint32_t i = 0; i < count; i++)
+        wp_buffer_printf(out, "limit %s %llu %g\n", wp_report_text(report, limits[i].name), (unsigned long long)limits[i].count,
+            (double)limits[i].ns / 1000);
+}
+
+/* "total N", "wall N", "uncertain N" and "detached N" when there is some, then "STACK CATEGORY US" sorted, then the edges and the
+ * transactions; times in microseconds. */
 static char *describe(const struct wp_report *report, bool is_exact)
 {
     uint32_t count, used = 0;
@@ -123,6 +133,9 @@ static char *describe(const struct wp_report *report, bool is_exact)
         wp_buffer_printf(&out, "CATEGORIES SUM TO %g\n", (double)sum / 1000);
     if (wp_report_uncertain_ns(report))
         wp_buffer_printf(&out, "uncertain %g\n", (double)wp_report_uncertain_ns(report) / 1000);
+    if (wp_report_detached_ns(report))
+        wp_buffer_printf(&out, "detached %g\n", (double)wp_report_detached_ns(report) / 1000);
+    describe_limits(report, &out);
     for (uint32_t i = 0; i < used; i++) {
         wp_buffer_printf(&out, "%s\n", lines[i]);
         free(lines[i]);
@@ -146,7 +159,8 @@ static int set_up(struct stage *stage, const struct scenario *scenario, struct w
 {
     *stage = (struct stage){.rule = {.name = "main"}};
     stage->options = (struct wp_host_session_options){.rules = &stage->rule, .rule_count = 1, .epoch_ns = 1000000000,
-        .lateness_ns = 2000000000, .history_ns = 10000000000};
+        .lateness_ns = 2000000000, .history_ns = scenario->history_ns ? scenario->history_ns : 10000000000,
+        .fit_ns = scenario->fit_ns, .depth = scenario->depth, .width = scenario->width};
     int rc = wp_fleet_create(&stage->fleet);
     if (rc)
         return wp_error_set(err, rc, "out of memory");
@@ -206,10 +220,12 @@ static char *run(struct scenario *scenario, struct wp_error *err)
         wp_host_session_close(stage.sessions[i]);
     if (!rc) {
         wp_host_session_resolve(stage.sessions[0]); /* it may have waited for those that were closed after it */
+        struct wp_aggregate *aggregate = stage.sessions[0]->aggregates[0];
+        wp_aggregate_close_delta(aggregate, stage.sessions[0]->drops, stage.sessions[0]->resolved_ns);
         if (!stage.sessions[0]->is_ended)
             wp_error_set(err, -EBUSY, "the first host still waits for others");
         else
-            text = describe(stage.sessions[0]->aggregates[0]->report, scenario->host_count == 1);
+            text = describe(aggregate->report, scenario->host_count == 1);
     }
     tear_down(&stage);
     return text;

@@ -151,6 +151,8 @@ static void tells_what_was_published(void **state)
     wp_health_publish(s.health, &text, "the disk\n is full");
     ask(&s, "GET /healthz HTTP/1.0\r\n\r\n", answer, sizeof(answer));
     assert_non_null(strstr(answer, "\r\n\r\nthe disk? is full\n"));
+    ask(&s, "GET /livez HTTP/1.0\r\n\r\n", answer, sizeof(answer)); /* a restart empties no disk */
+    assert_non_null(strstr(answer, " 200 "));
     wp_buffer_fini(&text);
     wp_health_close(s.health);
 }

@@ -269,6 +269,7 @@ static void disks_and_connections(void **state)
     struct wp_error err = {0};
     struct wp_report *report = wp_report_create();
     wp_report_add(report, sample_node(report, "[a];f@x;sleep:read;io:vda read"), WP_BLOCKING_IO, 1000, 4);
+    wp_report_add(report, sample_node(report, "[a];f@x;sleep:read;io:vda read /data/my read.db"), WP_BLOCKING_IO, 3, 1);
     wp_report_add(report, sample_node(report, "[a];f@x;sleep:read;io:vda read;io:queue"), WP_IO_QUEUE, 200, 3);
     wp_report_add(report, sample_node(report, "[a];g@x;sleep:read;io:8:16 write"), WP_BLOCKING_IO, 30, 1);
     wp_report_add(report, sample_node(report, "[a];f@x;sleep:recv;tcp:1.2.3.4:80"), WP_REMOTE_NOT_TRACED, 500, 2);
@@ -277,7 +278,7 @@ static void disks_and_connections(void **state)
         WP_BLOCKING_IO, 7000, 6);
     assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
     wp_io_facts_build(&io, &facts.pool, &facts);
-    assert_int_equal(io.disk_count, 3);
+    assert_int_equal(io.disk_count, 4);
     assert_string_equal(io.disks[0].process, "b"); /* who waits is the one below it, not the one far below */
     assert_string_equal(io.disks[0].function, "h");
     assert_string_equal(io.disks[1].what, "vda");
@@ -286,7 +287,12 @@ static void disks_and_connections(void **state)
     assert_int_equal(io.disks[1].device_ns, 1000);
     assert_int_equal(io.disks[1].queue_ns, 200);
     assert_int_equal(io.disks[1].count, 4);
+    assert_string_equal(io.disks[1].file, "");
     assert_string_equal(io.disks[2].what, "8:16");
+    assert_string_equal(io.disks[3].what, "vda");
+    assert_string_equal(io.disks[3].kind, "read");
+    assert_string_equal(io.disks[3].file, "/data/my read.db");
+    assert_int_equal(io.disks[3].total_ns, 3);
     assert_int_equal(io.connection_count, 2);
     assert_string_equal(io.connections[0].what, "tcp:5.6.7.8:80");
     assert_int_equal(io.connections[0].total_ns, 7050);

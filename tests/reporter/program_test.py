@@ -154,6 +154,33 @@ class Program(unittest.TestCase):
         self.assertFalse(os.path.exists(out + "/v2"))
         self.built(out, "--threshold", "50")
 
+    def test_parts_make_the_site_of_one_run(self):
+        parts, page = self.folder + "/parts", "main/flame.html"
+        for release in ("v2", "v3"):
+            self.put("service", release)
+        self.settle()
+        for release in ("v1", "v2", "v3"):
+            run = reporter("--store", self.store, "--release", release, "--out", f"{parts}/{release}", "--quiet")
+            self.assertEqual(run.returncode, 0, run.stderr)
+        self.built(self.folder + "/joined", "--parts", parts)
+        with open(f"{parts}/v2/v2/{page}", "a", encoding="utf-8") as file:
+            file.write("<!-- made elsewhere -->")
+
+        def joined(name, *flags):  # whether that page is the part's
+            out = self.folder + "/" + name
+            run = reporter("--store", self.store, "--out", out, "--quiet", "--parts", parts, *flags)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            with open(f"{out}/v2/{page}", encoding="utf-8") as file:
+                return file.read().endswith("<!-- made elsewhere -->")
+        self.assertTrue(joined("taken"))
+        self.assertFalse(joined("otherwise", "--threshold", "50"))
+        for other in ("v1", "v3"):  # with one of them v2 is compared
+            self.put("service-equal", other)
+        self.assertFalse(joined("stale"))
+        os.unlink(f"{parts}/v3/v3/{page}")
+        shutil.rmtree(f"{parts}/v1")
+        self.built(self.folder + "/holes", "--parts", parts)
+
     def test_a_state_that_is_none_is_not_believed(self):
         out = self.folder + "/site"
         self.put("plain", "v2")

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""deploy/fleet on three hosts with a systemd and an sshd each: fleet_script_test.py BUILD CPACK SOURCE."""
+import os, re, subprocess, sys, unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from machines import Machines, make_packages, wait_for
+
+BUILD, CPACK, SOURCE = sys.argv[1:4]
+
+
+class FleetScriptTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.machines = Machines("aggr", "web", "db")
+        cls.addClassCleanup(cls.machines.close)
+        cls.packages = make_packages(BUILD, CPACK, cls.machines.folder + "/packages")
+        cls.hosts = cls.machines.folder + "/hosts"
+
+    def fleet(self, lines, *flags):
+        """Status and the changes that it tells, a set of (host, what)."""
+        with open(self.hosts, "w", encoding="utf-8") as file:
+            file.write("# a list\naggregator aggr tcp://aggr:7447\n" + "\n".join(lines) + "\n")
+        done = subprocess.run(["ip", "netns", "exec", self.machines.space, SOURCE + "/deploy/fleet/fleet.sh", "--ssh", "-F", "--ssh",
+                               self.machines.ssh_config(), "--packages", self.packages, *flags, self.hosts],
+                              capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False, timeout=400)
+        self.said = done.stdout + done.stderr
+        changes = re.findall(r"^(\S+): (?:would|changed:) (.*)$", done.stdout, re.M)
+        self.assertEqual(len(changes), len(set(changes)), self.said)
+        return done.returncode, set(changes)
+
+    def collectors(self, *names):
+        """They are all known to the aggregator."""
+        def known():
+            status = self.machines["aggr"].ssh("wakepath status", check=False) or ""
+            return {line.split()[0] for line in status.splitlines() if line.startswith("    ")} >= {"host", *names}
+        wait_for("sessions of " + " ".join(names), known, tell=lambda: self.machines["aggr"].ssh("journalctl --no-pager -n 50"))
+
+    def test_fleet(self):
+        both = ["collector web zone=a role=web", "collector db"]
+        status, would = self.fleet(both, "--check")
+        self.assertEqual(status, 2, self.said)
+        self.assertIn(("web", "make the key /etc/wakepath/collector.key"), would)
+        for name in ("aggr", "web", "db"):
+            self.assertIsNone(self.machines[name].ssh("ls /etc/wakepath", check=False), "a check has changed something")
+
+        status, changes = self.fleet(both)
+        self.assertEqual(status, 0, self.said)
+        self.assertGreaterEqual(changes, {("aggregator", "admit web"), ("aggregator", "admit db"), ("db", "start wakepath-collector")})
+        self.collectors("web", "db")
+        self.assertIn("role=web", self.machines["web"].ssh("wakepath-collector --print-config"))
+        secret = self.machines["web"].ssh("stat -c '%U:%G %a' /etc/wakepath/collector.key")
+        self.assertEqual(secret, "root:wakepath-collector 640\n")
+        self.machines["web"].ssh("wakepath doctor")
+
+        for flags in ((), ("--check",)):
+            self.assertEqual(self.fleet(both, *flags), (0, set()), self.said)
+
+        self.machines["web"].ssh("echo 'frequency = 7' >> /etc/wakepath/collector.conf")
+        self.machines["db"].ssh("systemctl stop wakepath-collector")
+        drift = {("web", "write /etc/wakepath/collector.conf"), ("web", "restart wakepath-collector"),
+                 ("db", "start wakepath-collector")}
+        self.assertEqual(self.fleet(both, "--check"), (2, drift), self.said)
+        self.assertEqual(self.fleet(both), (0, drift), self.said)
+        self.assertNotIn("frequency = 7", self.machines["web"].ssh("cat /etc/wakepath/collector.conf"))
+        self.collectors("web", "db")
+
+        status, changes = self.fleet(both[:1] + ["collector gone.invalid"])
+        self.assertEqual((status, changes), (1, {("aggregator", "admit db no more")}), self.said)
+        self.assertIn("gone.invalid: failed: ", self.said)
+        self.machines["web"].ssh("systemctl stop wakepath-test-ssh", check=False)  # it does not answer: its key stays
+        status, changes = self.fleet(both)
+        self.assertEqual((status, changes), (1, {("aggregator", "admit db")}), self.said)
+        self.assertIn("web: failed: ", self.said)
+
+    def test_a_wrong_list_is_refused(self):
+        for lines in (["aggregator other tcp://x:1"], ["collector web", "collector web"], ["watcher web"]):
+            self.assertEqual(self.fleet(lines)[0], 64, lines)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0]], verbosity=2)
