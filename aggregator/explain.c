@@ -352,7 +352,7 @@ static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index
 
 void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from, uint64_t to)
 {
-    if (x->host == x->home)
+    if (x->host == x->home && !x->is_again)
         wp_detached_followed(&x->timeline->threads[thread], from, to, x->base_bit);
 }
 
@@ -380,7 +380,8 @@ void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, u
             return;
         }
         struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        if (x->host == x->home) /* what other hosts' paths hold is theirs, and known only when they have got that far */
+        /* What other hosts' paths hold is theirs, and known only when they have got that far. */
+        if (x->host == x->home && !x->is_again)
             wp_detached_taken(slice, x->base_bit);
         if (is_of_interest(x, slice) && (x->depth || x->is_other_path) && slice->out_ns < to) {
             uint64_t low = slice->out_ns > from ? slice->out_ns : from;

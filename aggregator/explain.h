@@ -88,6 +88,7 @@ struct wp_explainer {
     uint32_t owner, hops;              /* of questions to other shards: who asks, over how many of them */
     bool may_ask;                      /* questions are asked; else what has been answered is all there is */
     bool names_home;                   /* home is said with its name, as any other host; set by wp_explain_name_home */
+    bool is_again;                     /* only looked at: what is explained is accounted for elsewhere, and leaves no marks */
     bool is_other_path;                /* what is explained is no base path: base time in it is left out */
 };
 
