@@ -39,8 +39,11 @@ int wp_store_upkeep(struct wp_store *store, struct wp_error *err);
 const char *wp_store_root(const struct wp_store *store);
 /* Address space of environments that are opened from now on (default 1 GiB); they grow by themselves. */
 void wp_store_set_map_size(struct wp_store *store, size_t bytes);
-/* Sorted release ids; free each and the array. */
+/* Sorted release ids; free each and the array. Each is opened to see that it holds something. */
 int wp_store_releases(struct wp_store *store, char ***releases, size_t *count, struct wp_error *err);
+/* The same; those that `is_known` knows to hold something are not opened. NULL: none is known. */
+int wp_store_releases_known(struct wp_store *store, bool (*is_known)(void *context, const char *release), void *context,
+    char ***releases, size_t *count, struct wp_error *err);
 
 /* Write transactions create the release when it is new; read transactions of a missing one return -ENOENT.
  * A full map grows by itself and the transaction must then be begun again: -EAGAIN from put or commit. */
