@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/aggregate.h"
 
+#include "aggregator/detached.h"
+#include "aggregator/shards.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +11,9 @@
 
 #define FOLLOW_ROUNDS 64
 #define FOLLOWED_LIMIT 8192u
+#define ASKED_LIMIT 65536u
 
-static const char *const limit_names[WP_LIMITS] = {"depth", "width", "history"};
+static const char *const limit_names[WP_LIMITS] = {"depth", "width", "history", "shards"};
 
 /* --- a piece of an explanation --- */
 
@@ -68,6 +72,10 @@ static struct wp_process_row *row_of_process(struct wp_aggregate *aggregate, con
 /* A process that takes another name gets another row: which delta it falls into must not matter. */
 static uint32_t process_row(struct wp_aggregate *aggregate, const struct wp_layer *layer)
 {
+    struct wp_shard_process foreign;
+    if (layer->host == WP_LAYER_FOREIGN)
+        return wp_shards_process(aggregate->fleet->shards, layer->process, &foreign)
+            ? wp_report_process(aggregate->report, foreign.hostname, foreign.comm, foreign.pid, foreign.start_real_ns) : UINT32_MAX;
     const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
     struct wp_process_row *row = row_of_process(aggregate, layer);
     const struct wp_process *p = &there->timeline->processes[layer->process];
@@ -105,6 +113,8 @@ static void take_piece(void *context, const struct wp_piece *piece)
 {
     struct wp_aggregate *aggregate = context;
     uint64_t ns = piece->end_ns - piece->start_ns;
+    if (aggregate->is_rehearsal)
+        return;
     uint32_t node = report_node(aggregate, piece->node);
     aggregate->has_news = true;
     wp_report_add_at(aggregate->report, node, piece->category, piece->start_ns + (uint64_t)aggregate->real_offset_ns,
@@ -123,8 +133,9 @@ static void take_piece(void *context, const struct wp_piece *piece)
 static void take_crossed(void *context, const struct wp_crossed *crossed)
 {
     struct wp_aggregate *aggregate = context;
-    const struct wp_fleet_host *hosts = aggregate->fleet->hosts;
-    wp_report_edge(aggregate->report, hosts[crossed->from].hostname, hosts[crossed->to].hostname,
+    if (aggregate->is_rehearsal)
+        return;
+    wp_report_edge(aggregate->report, crossed->from, crossed->to,
         &(struct wp_report_edge){.messages = 1, .waited_ns = crossed->waited_ns, .transit_ns = crossed->transit_ns,
             .transit_max_ns = crossed->transit_ns, .bound_max_ns = crossed->bound_ns});
 }
@@ -163,6 +174,7 @@ static void follow(struct wp_aggregate *aggregate, const struct wp_stretch *stre
 
 static void follow_all(struct wp_aggregate *aggregate)
 {
+    aggregate->explainer.is_other_path = true;
     for (int round = 0; round < FOLLOW_ROUNDS && aggregate->waiting.count; round++) {
         struct wp_stretches waiting = aggregate->waiting;
         aggregate->waiting = (struct wp_stretches){0};
@@ -176,11 +188,39 @@ static void follow_all(struct wp_aggregate *aggregate)
                 i++;
             }
             wp_stretches_sort(aggregate->followed);
+            if (merged.host == aggregate->home)
+                wp_detached_followed(&aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
             follow(aggregate, &merged, aggregate->followed->count);
         }
         free(waiting.rows);
     }
     aggregate->waiting.count = 0;
+    aggregate->explainer.is_other_path = false;
+}
+
+/* --- for other shards --- */
+
+int wp_aggregate_ask(struct wp_aggregate *aggregate, const struct wp_stretch *stretch)
+{
+    return aggregate->asked.count < ASKED_LIMIT ? wp_stretches_add(&aggregate->asked, stretch) : -ENOBUFS;
+}
+
+/* They are what the one aggregator of all hosts would have followed from the asker's: named so, too. */
+void wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < aggregate->asked.count; i++) {
+        if (aggregate->asked.rows[i].end_ns > until_ns)
+            aggregate->asked.rows[kept++] = aggregate->asked.rows[i];
+        else
+            wp_stretches_add(&aggregate->waiting, &aggregate->asked.rows[i]);
+    }
+    aggregate->asked.count = kept;
+    if (!aggregate->waiting.count)
+        return;
+    wp_explain_name_home(&aggregate->explainer, true);
+    follow_all(aggregate);
+    wp_explain_name_home(&aggregate->explainer, false);
 }
 
 /* Of its own host; the others' are forgotten by their own sessions. */
@@ -202,9 +242,11 @@ static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t fr
         return;
     aggregate->path_host = aggregate->home;
     aggregate->path_thread = thread;
-    wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
+    if (!aggregate->is_rehearsal)
+        wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
     wp_explain(&aggregate->explainer, &(struct wp_stretch){aggregate->home, thread, from, to});
-    wp_report_activity(aggregate->report, from + (uint64_t)aggregate->real_offset_ns, to + (uint64_t)aggregate->real_offset_ns);
+    if (!aggregate->is_rehearsal)
+        wp_report_activity(aggregate->report, from + (uint64_t)aggregate->real_offset_ns, to + (uint64_t)aggregate->real_offset_ns);
 }
 
 /* True when the sleep of this slice can be accounted for. */
@@ -258,21 +300,91 @@ static void forget_base(struct wp_aggregate *aggregate, uint64_t horizon_ns)
     aggregate->base_count = kept;
 }
 
-void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+/* What nobody has waited for half a history after it was done is not waited for. */
+static void count_detached(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
-    if (is_final && until_ns > aggregate->timeline->now_ns)
-        until_ns = aggregate->timeline->now_ns;
+    uint64_t half = aggregate->history_ns / 2, oldest_ns = until_ns > aggregate->history_ns ? until_ns - aggregate->history_ns : 0;
+    uint64_t to_ns = is_final ? until_ns : until_ns > half ? until_ns - half : 0;
+    if (to_ns <= aggregate->detached_ns)
+        return;
+    uint64_t ns = wp_detached_between(aggregate, aggregate->detached_ns, to_ns, oldest_ns);
+    aggregate->detached_ns = to_ns;
+    aggregate->has_news |= ns != 0;
+    if (ns)
+        wp_report_detached(aggregate->report, ns);
+}
+
+/* What was resolved before the restart is explained once more, for the marks that it leaves on slices; the rest is thrown away. */
+static void take_again(struct wp_aggregate *aggregate)
+{
+    uint64_t until_ns = aggregate->resumed_ns, half = aggregate->history_ns / 2;
+    struct wp_stretches again = {0}, *followed = aggregate->followed;
+    aggregate->followed = &again;
     for (uint32_t i = 0; i < aggregate->base_count; i++)
-        aggregate->base[i].until_ns =
-            resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+        resolve_thread(aggregate, aggregate->base[i].thread, until_ns > aggregate->history_ns ? until_ns - aggregate->history_ns : 0,
+            until_ns, false);
     aggregate->explainer.is_other_path = true;
     follow_all(aggregate);
     aggregate->explainer.is_other_path = false;
+    aggregate->followed = followed;
+    free(again.rows);
+    wp_aggregate_skip_time(aggregate, aggregate->window_until_ns);
+    aggregate->detached_ns = until_ns > half ? until_ns - half : 0;
+    aggregate->resumed_ns = 0;
+}
+
+void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    if (aggregate->resumed_ns)
+        take_again(aggregate);
+    if (is_final && until_ns > aggregate->timeline->now_ns)
+        until_ns = aggregate->timeline->now_ns;
+    for (uint32_t i = 0; i < aggregate->base_count; i++) {
+        uint64_t from = aggregate->base[i].from_ns = aggregate->base[i].until_ns;
+        aggregate->base[i].until_ns = resolve_thread(aggregate, aggregate->base[i].thread, from, until_ns, is_final);
+    }
+    wp_transactions_file(aggregate);
+    follow_all(aggregate);
+    wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
     wp_exemplar_extend(&aggregate->exemplar, until_ns);
+    count_detached(aggregate, until_ns, is_final);
     if (until_ns > aggregate->history_ns)
         forget_followed(aggregate, until_ns - aggregate->history_ns);
     if (until_ns > 4 * aggregate->history_ns)
         forget_base(aggregate, until_ns - 4 * aggregate->history_ns);
+}
+
+static struct wp_stretches copy_stretches(const struct wp_stretches *from)
+{
+    struct wp_stretches copy = {0};
+    for (uint32_t i = 0; i < from->count; i++)
+        wp_stretches_add(&copy, &from->rows[i]);
+    return copy;
+}
+
+static void put_back(struct wp_stretches *to, struct wp_stretches *copy)
+{
+    free(to->rows);
+    *to = *copy;
+}
+
+void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    struct wp_stretches followed = copy_stretches(aggregate->followed), asked = copy_stretches(&aggregate->asked);
+    struct wp_explainer *x = &aggregate->explainer;
+    uint64_t count[WP_LIMITS], ns[WP_LIMITS];
+    memcpy(count, x->limit_count, sizeof(count));
+    memcpy(ns, x->limit_ns, sizeof(ns));
+    aggregate->is_rehearsal = x->may_ask = true;
+    for (uint32_t i = 0; until_ns != UINT64_MAX && i < aggregate->base_count; i++)
+        resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+    follow_all(aggregate);
+    wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
+    aggregate->is_rehearsal = x->may_ask = false;
+    memcpy(x->limit_count, count, sizeof(count));
+    memcpy(x->limit_ns, ns, sizeof(ns));
+    put_back(aggregate->followed, &followed);
+    put_back(&aggregate->asked, &asked);
 }
 
 void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread)
@@ -289,6 +401,7 @@ void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread)
         aggregate->base_room = room;
     }
     aggregate->base[aggregate->base_count].thread = thread;
+    aggregate->base[aggregate->base_count].from_ns = 0;
     aggregate->base[aggregate->base_count++].until_ns = 0;
 }
 
@@ -298,6 +411,11 @@ void wp_aggregate_set_base(struct wp_aggregate *aggregate, uint32_t thread, uint
     for (uint32_t i = 0; i < aggregate->base_count; i++)
         if (aggregate->base[i].thread == thread)
             aggregate->base[i].until_ns = until_ns;
+}
+
+void wp_aggregate_set_resumed(struct wp_aggregate *aggregate, uint64_t resolved_ns)
+{
+    aggregate->resumed_ns = resolved_ns;
 }
 
 /* --- deltas --- */
@@ -321,6 +439,24 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
     wp_aggregate_next_delta(aggregate);
 }
 
+/* Tells of what was left out in [from, until); how much of that time it was. */
+static uint64_t tell_left_out(struct wp_aggregate *aggregate, const struct wp_drop_spans *spans, const char *what,
+    uint64_t from_ns, uint64_t until_ns)
+{
+    uint64_t ns = spans ? wp_drop_spans_overlap(spans, from_ns, until_ns) : 0;
+    if (ns)
+        wp_report_limit(aggregate->report, what, wp_drop_spans_begun(spans, from_ns, until_ns), ns);
+    return ns;
+}
+
+static void close_window(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t until_ns)
+{
+    uint64_t window = until_ns - from_ns;
+    uint64_t paused = tell_left_out(aggregate, aggregate->paused, "overhead: no events", from_ns, until_ns);
+    tell_left_out(aggregate, aggregate->thinned, "overhead: fewer stacks", from_ns, until_ns);
+    wp_report_window(aggregate->report, window - paused, window);
+}
+
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
@@ -336,8 +472,7 @@ void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *dr
     if (!aggregate->window_until_ns)
         aggregate->window_until_ns = timeline->start_ns;
     if (until_ns > aggregate->window_until_ns) {
-        uint64_t window = until_ns - aggregate->window_until_ns;
-        wp_report_window(aggregate->report, window, window);
+        close_window(aggregate, aggregate->window_until_ns, until_ns);
         aggregate->window_until_ns = until_ns;
     }
     for (unsigned i = 0; i < WP_LIMITS; i++) {
@@ -372,6 +507,7 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
     aggregate->hostname = strdup(fleet->hosts[home].hostname);
     aggregate->report = wp_report_create();
     if (!aggregate->hostname || !aggregate->report || wp_pathtree_init(&aggregate->tree) ||
+        wp_transactions_init(&aggregate->transactions) ||
         wp_explainer_init(&aggregate->explainer, fleet, home, &aggregate->tree) ||
         wp_exemplar_init(&aggregate->exemplar, fleet, home, &aggregate->tree, bit)) {
         wp_aggregate_fini(aggregate);
@@ -388,6 +524,7 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
 void wp_aggregate_fini(struct wp_aggregate *aggregate)
 {
     wp_exemplar_fini(&aggregate->exemplar);
+    wp_transactions_fini(&aggregate->transactions);
     wp_explainer_fini(&aggregate->explainer);
     wp_pathtree_fini(&aggregate->tree);
     wp_report_destroy(aggregate->report);
@@ -398,5 +535,6 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
     free(aggregate->processes);
     free(aggregate->base);
     free(aggregate->waiting.rows);
+    free(aggregate->asked.rows);
     *aggregate = (struct wp_aggregate){0};
 }

@@ -6,8 +6,10 @@
  * the other paths that were waited for, and gathers all of it in a report (the delta since the last commit) and an
  * exemplar.
  */
+#include "aggregator/drop_spans.h"
 #include "aggregator/exemplar.h"
 #include "aggregator/explain.h"
+#include "aggregator/transactions.h"
 #include "storage/report.h"
 
 struct wp_process_row {
@@ -29,6 +31,7 @@ struct wp_aggregate {
     struct wp_pathtree tree;
     struct wp_explainer explainer;
     struct wp_exemplar exemplar;
+    struct wp_transactions transactions;
     struct wp_report *report;        /* since the last commit */
     char *hostname;
     int64_t real_offset_ns;          /* realtime - host time, one a session */
@@ -36,12 +39,16 @@ struct wp_aggregate {
     uint32_t report_node_room;
     struct wp_process_rows *processes; /* by host, owned */
     uint32_t process_hosts;
-    struct { uint32_t thread; uint64_t until_ns; } *base; /* accounted for up to here */
+    struct { uint32_t thread; uint64_t from_ns, until_ns; } *base; /* accounted for up to here; from_ns: and lately from here on */
     uint32_t base_count, base_room;
     uint32_t path_host, path_thread; /* whose path is being explained */
     struct wp_stretches waiting;     /* other paths still to follow */
+    struct wp_stretches asked;       /* of this host, that hosts of other shards waited on; followed when their time has come */
+    bool is_rehearsal;               /* nothing is counted */
     struct wp_stretches *followed;   /* those of the recent past, on all hosts: never counted twice; the fleet's */
     uint64_t history_ns;
+    uint64_t detached_ns;            /* runs that ended up to there are known to be waited for or detached */
+    uint64_t resumed_ns;             /* a checkpoint said what is resolved up to there; which slices that took is still to be found; 0: no */
     uint64_t counted_events[WP_EVENT_KINDS]; /* what earlier deltas said */
     uint64_t counted_drops[WP_EVENT_KINDS];
     uint64_t window_until_ns;
@@ -50,6 +57,7 @@ struct wp_aggregate {
     uint64_t skip_until_ns, skip_seq; /* what is resolved up to here, counted up to that batch, is in the store; 0: nothing */
     uint64_t (*uncertain)(const void *context, uint64_t start_ns, uint64_t end_ns); /* how much of it drops touch */
     const void *uncertain_context;
+    const struct wp_drop_spans *paused, *thinned; /* what its collector left out on purpose; borrowed, NULL none */
 };
 
 /* Of host `home`; `number` is the aggregate's in the fleet. */
@@ -60,12 +68,21 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate);
 void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread);
 /* It has been accounted for up to there. */
 void wp_aggregate_set_base(struct wp_aggregate *aggregate, uint32_t thread, uint64_t until_ns);
+/* A checkpoint goes on from there, with all that was set before. */
+void wp_aggregate_set_resumed(struct wp_aggregate *aggregate, uint64_t resolved_ns);
 /* All that was counted so far, of events and drops, is in the store already. */
 void wp_aggregate_skip_counts(struct wp_aggregate *aggregate, const uint64_t *drops);
 /* All that was resolved so far, up to there, is in the store already. */
 void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns);
 /* Accounts for all that is complete up to `until_ns`; at the end of a session for all there is. */
 void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final);
+/* Goes through what wp_aggregate_resolve would account for, so that other shards are asked what it needs of them; counts nothing.
+ * At UINT64_MAX: only the paths that others asked for. */
+void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final);
+/* A host of another shard waited on what that thread of this host did: 0, -ENOBUFS (too much of that), -ENOMEM. */
+int wp_aggregate_ask(struct wp_aggregate *aggregate, const struct wp_stretch *stretch);
+/* Follows what others asked for up to there. */
+void wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns);
 /* Puts events, drops (by kind), window and limits since the last delta into the report. */
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns);
 /* After the commit: an empty delta. */

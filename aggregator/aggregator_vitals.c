@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/aggregator_vitals.h"
 
+#include "aggregator/shards.h"
 #include "aggregator/vital_hosts.h"
 #include "common/health.h"
 #include "common/metrics.h"
@@ -9,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,6 +150,58 @@ static void put_messages(struct wp_aggregator_vitals *v)
     wp_metric_labelled(&v->text, name, "sender", "ambiguous", (double)totals->ambiguous);
 }
 
+static void put_shard(struct wp_aggregator_vitals *v, const struct wp_shards *shards, const char *name, const char *help,
+    double (*value)(const struct wp_shard_state *state))
+{
+    wp_metric_begin(&v->text, name, WP_GAUGE, help);
+    for (uint32_t i = 0; i < wp_shards_count(shards); i++) {
+        struct wp_shard_state state;
+        wp_shards_state(shards, i, &state);
+        wp_metric_labelled(&v->text, name, "shard", state.name, value(&state));
+    }
+}
+
+static double up_of(const struct wp_shard_state *state)
+{
+    return state->is_up;
+}
+
+static double hosts_of(const struct wp_shard_state *state)
+{
+    return state->hosts;
+}
+
+static double bound_of(const struct wp_shard_state *state)
+{
+    return state->bound_ns == UINT64_MAX ? INFINITY : (double)state->bound_ns / 1e9;
+}
+
+static void put_shards(struct wp_aggregator_vitals *v)
+{
+    static const char questions[] = "wakepath_aggregator_shard_questions_total", ends[] = "wakepath_aggregator_shard_ends_total";
+    const struct wp_shards *shards = wp_engine_fleet(v->options.engine)->shards;
+    if (!shards)
+        return;
+    const struct wp_shard_counts *counts = wp_shards_counts(shards);
+    put_shard(v, shards, "wakepath_aggregator_shard_up", "1: that other aggregator answers.", up_of);
+    put_shard(v, shards, "wakepath_aggregator_shard_hosts", "Its hosts that are known here.", hosts_of);
+    put_shard(v, shards, "wakepath_aggregator_shard_clock_bound_seconds", "How well its clock is known.", bound_of);
+    wp_metric_begin(&v->text, questions, WP_COUNTER, "Waits on hosts of other shards, by what became of asking for them.");
+    wp_metric_labelled(&v->text, questions, "answer", "explained", (double)counts->answered);
+    wp_metric_labelled(&v->text, questions, "answer", "refused", (double)counts->refused);
+    wp_metric_labelled(&v->text, questions, "answer", "none", (double)counts->unanswered);
+    put(v, "wakepath_aggregator_shard_asked_total", WP_COUNTER, "Questions of other shards.", (double)counts->questions);
+    put(v, "wakepath_aggregator_shard_asked_refused_total", WP_COUNTER, "Of them, those that could not be answered.",
+        (double)counts->late);
+    wp_metric_begin(&v->text, ends, WP_COUNTER, "Ends of connections that shards told each other.");
+    wp_metric_labelled(&v->text, ends, "way", "told", (double)counts->ends_told);
+    wp_metric_labelled(&v->text, ends, "way", "heard", (double)counts->ends_heard);
+    wp_metric_labelled(&v->text, ends, "way", "lost", (double)counts->ends_lost);
+    put(v, "wakepath_aggregator_shard_paths_lost_total", WP_COUNTER, "Paths that others waited on, of sessions that are over.",
+        (double)counts->paths_lost);
+    put(v, "wakepath_aggregator_shard_bad_messages_total", WP_COUNTER, "Messages of shards that broke a rule.", (double)counts->bad);
+}
+
 static void put_refusals(struct wp_aggregator_vitals *v)
 {
     static const char name[] = "wakepath_aggregator_refused_total";
@@ -184,6 +238,7 @@ static void put_all(struct wp_aggregator_vitals *v)
         &v->text, name, (struct wp_metric_label[]){{"version", wp_version()}, {"shard", v->options.shard}}, 2, 1);
     put_sums(v, &counts);
     put_messages(v);
+    put_shards(v);
     put_refusals(v);
     put_store(v);
     wp_vital_hosts_put(v->hosts, &v->text);

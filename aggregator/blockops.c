@@ -61,7 +61,7 @@ static struct wp_blockop *make(struct wp_blockops *blockops, const struct wp_eve
     if (n == (uint64_t)blockops->mask + 1 && n < RING)
         grow(blockops);
     struct wp_blockop *op = &blockops->ops[n & blockops->mask];
-    *op = (struct wp_blockop){.key = event->b, .sector = event->a, .device = event->d, .bytes = event->c,
+    *op = (struct wp_blockop){.key = event->b, .sector = event->a, .device = event->d, .bytes = event->c, .file = event->other,
         .thread = thread, .flags = event->flags};
     wp_intmap_put(&blockops->by_key, (struct wp_intkey){event->b, event->d}, (uint32_t)n);
     return op;
@@ -102,6 +102,8 @@ void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *even
         }
         if (!op->issue_ns)
             op->issue_ns = event->time_ns;
+        if (!op->file)
+            op->file = event->other;
         break;
     case WP_EVENT_BLOCK_COMPLETE:
         if (op && !op->done_ns)

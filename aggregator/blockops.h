@@ -12,6 +12,7 @@ struct wp_blockop {
     uint64_t insert_ns, issue_ns, done_ns; /* 0: not (yet) seen */
     uint64_t key, sector;
     uint32_t device, bytes;
+    uint32_t file;     /* string id of what it is for, 0 unknown */
     uint32_t thread;   /* thread index that inserted (or issued) it */
     uint32_t before;   /* low 32 bits of the number of the thread's operation that finished before it */
     bool has_before;

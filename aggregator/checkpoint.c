@@ -188,6 +188,23 @@ static bool put_aggregates(const struct wp_host_session *session, const uint32_t
     return m->aggregates;
 }
 
+/* What is behind the horizon comes again. */
+static bool put_spans(const struct wp_drop_spans *spans, uint64_t horizon_ns, Wakepath__Resume__Span ***rows, size_t *count)
+{
+    *rows = calloc(spans->count + 1, sizeof(**rows));
+    for (uint32_t i = 0; *rows && i < spans->count && spans->rows[i].from_ns < horizon_ns; i++) {
+        const struct wp_drop_span *from = &spans->rows[i];
+        Wakepath__Resume__Span *span = calloc(1, sizeof(*span));
+        if (!span)
+            return false;
+        wakepath__resume__span__init(span);
+        span->from_ns = from->from_ns;
+        span->to_ns = (from->to_ns < horizon_ns ? from->to_ns : horizon_ns) - 1;
+        (*rows)[(*count)++] = span;
+    }
+    return *rows;
+}
+
 static bool put_session(const struct wp_host_session *session, message_type *m)
 {
     uint64_t later_events[WP_EVENT_KINDS] = {0}, later_drops[WP_EVENT_KINDS] = {0}; /* they come again */
@@ -200,8 +217,7 @@ static bool put_session(const struct wp_host_session *session, message_type *m)
     m->services = calloc(session->service_count + 1, sizeof(*m->services));
     m->events = calloc(WP_EVENT_KINDS, sizeof(*m->events));
     m->drops = calloc(WP_EVENT_KINDS, sizeof(*m->drops));
-    m->drop_spans = calloc(session->drop_spans.count + 1, sizeof(*m->drop_spans));
-    if (!m->session.data || !m->services || !m->events || !m->drops || !m->drop_spans)
+    if (!m->session.data || !m->services || !m->events || !m->drops)
         return false;
     memcpy(m->session.data, session->id, 16);
     m->session.len = 16;
@@ -214,19 +230,9 @@ static bool put_session(const struct wp_host_session *session, message_type *m)
         m->drops[i] = session->drops[i] - later_drops[i];
     }
     m->n_events = m->n_drops = WP_EVENT_KINDS;
-    for (uint32_t i = 0; i < session->drop_spans.count; i++) { /* what is behind the horizon comes again */
-        const struct wp_drop_span *from = &session->drop_spans.rows[i];
-        if (from->from_ns >= m->horizon_ns)
-            continue;
-        Wakepath__Resume__Span *span = calloc(1, sizeof(*span));
-        if (!span)
-            return false;
-        wakepath__resume__span__init(span);
-        span->from_ns = from->from_ns;
-        span->to_ns = (from->to_ns < m->horizon_ns ? from->to_ns : m->horizon_ns) - 1;
-        m->drop_spans[m->n_drop_spans++] = span;
-    }
-    return true;
+    return put_spans(&session->drop_spans, m->horizon_ns, &m->drop_spans, &m->n_drop_spans) &&
+        put_spans(&session->paused_spans, m->horizon_ns, &m->paused_spans, &m->n_paused_spans) &&
+        put_spans(&session->thinned_spans, m->horizon_ns, &m->thinned_spans, &m->n_thinned_spans);
 }
 
 /* The last batch whose events are all before what explanations still look at, and none of a later batch is before their end. */
@@ -349,6 +355,12 @@ static int take_aggregates(struct wp_host_session *session, const message_type *
     return 0;
 }
 
+static void take_spans(struct wp_drop_spans *spans, Wakepath__Resume__Span *const *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        wp_drop_spans_add(spans, rows[i]->from_ns, rows[i]->to_ns);
+}
+
 static int take_message(struct wp_host_session *session, const message_type *m)
 {
     uint32_t *threads;
@@ -365,8 +377,9 @@ static int take_message(struct wp_host_session *session, const message_type *m)
         session->timeline.counts.events[i] = i < m->n_events ? m->events[i] : 0;
         session->drops[i] = i < m->n_drops ? m->drops[i] : 0;
     }
-    for (size_t i = 0; i < m->n_drop_spans; i++)
-        wp_drop_spans_add(&session->drop_spans, m->drop_spans[i]->from_ns, m->drop_spans[i]->to_ns);
+    take_spans(&session->drop_spans, m->drop_spans, m->n_drop_spans);
+    take_spans(&session->paused_spans, m->paused_spans, m->n_paused_spans);
+    take_spans(&session->thinned_spans, m->thinned_spans, m->n_thinned_spans);
     session->next_seq = m->seq + 1;
     session->last_seq = session->acked_seq = m->seq;
     session->resolved_ns = session->checkpoint_ns = m->resolved_ns;
@@ -375,6 +388,7 @@ static int take_message(struct wp_host_session *session, const message_type *m)
         uint64_t closed_ns = session->aggregates[i]->skip_until_ns; /* epochs without news are not in the store yet */
         session->aggregates[i]->window_until_ns = closed_ns < m->resolved_ns ? closed_ns : m->resolved_ns;
         session->is_catching_up |= m->resolved_ns < session->aggregates[i]->skip_until_ns;
+        wp_aggregate_set_resumed(session->aggregates[i], m->resolved_ns);
     }
     return rc;
 }

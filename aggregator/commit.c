@@ -110,8 +110,9 @@ static int put_clock(struct work *work, struct wp_error *err)
     const struct wp_host_session *session = work->session;
     const struct wp_fleet *fleet = session->fleet;
     uint64_t step_ns = work->options->timebox_s * 1000000000, from_ns = session->timeline.start_ns;
+    uint64_t to_ns = session->resolved_ns > from_ns ? session->resolved_ns : from_ns; /* epochs begin before the session does */
     struct wp_clock_row rows[1 + CLOCK_SPANS] = {{.hostname = session->hostname, .method = "anchor", .from_mono_ns = from_ns,
-        .to_mono_ns = session->resolved_ns, .offset_ns = session->real_offset_ns, .bound_ns = UINT64_MAX}};
+        .to_mono_ns = to_ns, .offset_ns = session->real_offset_ns, .bound_ns = UINT64_MAX}};
     size_t count = 0;
     if (session->is_ended || session->resolved_ns / step_ns != session->committed_ns / step_ns) {
         struct wp_clock_span spans[CLOCK_SPANS];

@@ -48,6 +48,8 @@ struct wp_connections {
     uint32_t traffic_count, traffic_room;
     struct wp_traffic_totals totals;
     struct wp_crossings crossings;
+    wp_connections_watcher *watcher;
+    void *watcher_context;
 };
 
 int wp_connections_create(struct wp_connections **out, struct wp_clocks *clocks)
@@ -419,6 +421,8 @@ void wp_connections_remove(struct wp_connections *connections, uint32_t host, ui
     if (!end)
         return;
     uint32_t index = (uint32_t)(end - connections->ends);
+    if (connections->watcher)
+        connections->watcher(connections->watcher_context, host, socket, NULL, NOBODY);
     part(connections, end);
     close_crossing(connections, end);
     unchain(connections, address_key(end->address), index, BY_ADDRESS);
@@ -503,6 +507,9 @@ void wp_connections_event(struct wp_connections *connections, uint32_t host, con
     default:
         break;
     }
+    uint32_t peer = end->peer ? connections->ends[end->peer].host : NOBODY;
+    if (connections->watcher && !end->is_loopback && peer != host)
+        connections->watcher(connections->watcher_context, host, event->d, event, peer);
     if (end->peer || end->is_loopback)
         return;
     end->tries++;
@@ -519,6 +526,12 @@ void wp_connections_event(struct wp_connections *connections, uint32_t host, con
 
 /* --- questions --- */
 
+void wp_connections_watch(struct wp_connections *connections, wp_connections_watcher *watcher, void *context)
+{
+    connections->watcher = watcher;
+    connections->watcher_context = context;
+}
+
 enum wp_pairing wp_connections_peer(const struct wp_connections *connections, uint32_t host, uint32_t socket,
     struct wp_far_end *peer)
 {
@@ -528,6 +541,11 @@ enum wp_pairing wp_connections_peer(const struct wp_connections *connections, ui
     const struct end *other = &connections->ends[end->peer];
     *peer = (struct wp_far_end){other->host, other->socket};
     return WP_PAIR_FOUND;
+}
+
+bool wp_connections_has(const struct wp_connections *connections, uint32_t host, uint32_t socket)
+{
+    return end_of(connections, host, socket);
 }
 
 uint64_t wp_connections_sequence(const struct wp_connections *connections, uint32_t host, uint32_t socket)

@@ -24,6 +24,7 @@ int wp_connections_host(struct wp_connections *connections, uint32_t host, uint3
 /* A socket and its addresses; told once. */
 void wp_connections_add(struct wp_connections *connections, uint32_t host, uint32_t socket,
     const struct wp_socket_entry *entry);
+bool wp_connections_has(const struct wp_connections *connections, uint32_t host, uint32_t socket);
 /* A socket event of it (wp_event's SOCK kinds of TCP). */
 void wp_connections_event(struct wp_connections *connections, uint32_t host, const struct wp_event *event);
 /* It has closed, and nobody will ask for it again. */
@@ -34,6 +35,11 @@ void wp_connections_remove_host(struct wp_connections *connections, uint32_t hos
 void wp_connections_datagram(struct wp_connections *connections, uint64_t key, uint32_t host);
 void wp_connections_datagram_taken(struct wp_connections *connections, uint64_t key, uint32_t host);
 bool wp_connections_datagram_host(const struct wp_connections *connections, uint64_t key, uint32_t *host);
+
+/* Told of each event of an end that is not known to be of one host alone, and (event NULL) of its removal; `peer` is the
+ * host of its other end, UINT32_MAX unknown. */
+typedef void wp_connections_watcher(void *context, uint32_t host, uint32_t socket, const struct wp_event *event, uint32_t peer);
+void wp_connections_watch(struct wp_connections *connections, wp_connections_watcher *watcher, void *context);
 
 struct wp_far_end {
     uint32_t host, socket;

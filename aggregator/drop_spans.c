@@ -97,3 +97,11 @@ void wp_drop_spans_forget(struct wp_drop_spans *spans, uint64_t horizon_ns)
 {
     remove_rows(spans, 0, find(spans, horizon_ns));
 }
+
+uint64_t wp_drop_spans_begun(const struct wp_drop_spans *spans, uint64_t start_ns, uint64_t end_ns)
+{
+    uint64_t count = 0;
+    for (uint32_t i = find(spans, start_ns); i < spans->count && spans->rows[i].from_ns < end_ns; i++)
+        count += spans->rows[i].from_ns >= start_ns;
+    return count;
+}

@@ -24,6 +24,8 @@ void wp_drop_spans_fini(struct wp_drop_spans *spans);
 void wp_drop_spans_add(struct wp_drop_spans *spans, uint64_t from_ns, uint64_t to_ns);
 /* How much of [start, end) is in them. */
 uint64_t wp_drop_spans_overlap(const struct wp_drop_spans *spans, uint64_t start_ns, uint64_t end_ns);
+/* How many begin in [start, end). */
+uint64_t wp_drop_spans_begun(const struct wp_drop_spans *spans, uint64_t start_ns, uint64_t end_ns);
 /* Forgets those that end before the horizon. */
 void wp_drop_spans_forget(struct wp_drop_spans *spans, uint64_t horizon_ns);
 

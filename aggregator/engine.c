@@ -3,6 +3,7 @@
 
 #include "aggregator/checkpoint.h"
 #include "aggregator/lineup.h"
+#include "aggregator/shards.h"
 #include "common/intmap.h"
 #include "common/path.h"
 
@@ -397,6 +398,8 @@ static struct seat *next_seat(struct wp_engine *engine, uint64_t *age_ns)
         *age_ns = seat_ns;
     }
     bool has_turn = next && (next->lineup.count || next->lineup.is_leaving);
+    if (has_turn && engine->fleet->shards && !wp_shards_may_go(engine->fleet->shards, *age_ns, engine->options.session.epoch_ns))
+        return NULL;
     return has_turn && (next->is_live || engine->fleet->joined >= engine->fleet->expected) ? next : NULL;
 }
 
@@ -432,7 +435,7 @@ void wp_engine_step(struct wp_engine *engine, uint64_t now_ns)
     engine->fleet->now_ns = now_ns;
     for (uint32_t i = 0; i < engine->count && !is_in_turn; i++)
         is_in_turn = lines_up(engine, &engine->seats[i]);
-    if (!is_in_turn || now_ns > engine->turn_ns + engine->fleet->give_up_ns)
+    if (!is_in_turn || engine->fleet->shards || now_ns > engine->turn_ns + engine->fleet->give_up_ns)
         resolve_blocked(engine);
 }
 
@@ -456,6 +459,7 @@ void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t ti
         return;
     uint32_t clock = engine->fleet->hosts[seat->session->home].clock;
     seat->is_live = true;
+    memcpy(engine->fleet->hosts[seat->session->home].probed_ns, times_ns, 4 * sizeof(*times_ns));
     wp_clocks_message(engine->fleet->clocks, engine->fleet->reference, times_ns[0], clock, times_ns[1]);
     wp_clocks_message(engine->fleet->clocks, clock, times_ns[2], engine->fleet->reference, times_ns[3]);
 }
@@ -558,7 +562,7 @@ void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *co
     *counts = (struct wp_engine_counts){engine->live, engine->ended, engine->commits};
 }
 
-const struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine)
+struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine)
 {
     return engine->fleet;
 }

@@ -59,7 +59,7 @@ struct wp_engine_counts {
     uint64_t commits;           /* of a session each */
 };
 void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts);
-const struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine);
+struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine);
 /* Seats are numbered from 0; NULL: that one's session is finished. Valid until the engine is told something. */
 uint32_t wp_engine_seats(const struct wp_engine *engine);
 struct wp_host_session *wp_engine_session(const struct wp_engine *engine, uint32_t seat);

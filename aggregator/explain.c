@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/explain.h"
 
+#include "aggregator/detached.h"
 #include "aggregator/explain_wait.h"
 #include "aggregator/names.h"
+#include "proto/shard_wire.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +17,7 @@
 int wp_explainer_init(struct wp_explainer *x, struct wp_fleet *fleet, uint32_t home, struct wp_pathtree *tree)
 {
     *x = (struct wp_explainer){.fleet = fleet, .home = home, .host = home, .timeline = fleet->hosts[home].timeline,
-        .tree = tree, .options = WP_EXPLAIN_DEFAULTS, .leaves = fleet->leaves};
+        .tree = tree, .options = WP_EXPLAIN_DEFAULTS, .leaves = fleet->leaves, .owner = home, .hops = WP_SHARD_HOPS};
     return 0;
 }
 
@@ -109,10 +111,20 @@ static struct wp_explain_names *names_here(struct wp_explainer *x)
 void wp_explain_name_process(const struct wp_explainer *x, uint32_t identity, char *name, size_t room)
 {
     wp_name_process(x->timeline, identity, name, room);
-    if (x->host == x->home)
+    if (x->host == x->home && !x->names_home)
         return;
     size_t length = strlen(name);
     snprintf(name + length, room - length, "@%s", x->fleet->hosts[x->host].hostname);
+}
+
+void wp_explain_name_home(struct wp_explainer *x, bool names_home)
+{
+    if (x->names_home == names_home)
+        return;
+    x->names_home = names_home;
+    wp_intmap_clear(&x->sites);
+    if (x->home < x->name_room && x->names[x->home].processes)
+        memset(x->names[x->home].processes, 0, x->names[x->home].process_room * sizeof(*x->names[x->home].processes));
 }
 
 uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32_t identity)
@@ -327,10 +339,21 @@ static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index
             wp_explain_cover(x, parent, creator, from, to);
         return;
     }
+    bool is_beginning = thread->first_slice == thread->slice_end ? !thread->slice_end :
+        wp_thread_slice(thread, thread->first_slice)->flags & (WP_SLICE_FIRST | WP_SLICE_BORN);
     wp_explain_emit(x, &(struct wp_piece){.node = wp_explain_process_node(x, parent, thread->identity), .thread = index,
-        .category = WP_UNACCOUNTED, .start_ns = from, .end_ns = to, .reason = "before what is remembered of the thread"});
+        .category = WP_UNACCOUNTED, .start_ns = from, .end_ns = to,
+        .reason = is_beginning ? "before the thread was first seen" : "before what is remembered of the thread"});
+    if (is_beginning)
+        return;
     x->limit_count[WP_LIMIT_HISTORY]++;
     x->limit_ns[WP_LIMIT_HISTORY] += to - from;
+}
+
+void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from, uint64_t to)
+{
+    if (x->host == x->home)
+        wp_detached_followed(&x->timeline->threads[thread], from, to, x->base_bit);
 }
 
 /* Time in which a thread was of interest (it may have become another by exec or rename) is a base path's own. */
@@ -351,11 +374,14 @@ void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, u
         if (++x->visited > x->options.width) {
             x->limit_count[WP_LIMIT_WIDTH]++;
             x->limit_ns[WP_LIMIT_WIDTH] += to - from;
+            wp_explain_taken(x, index, from, to);
             wp_explain_emit(x, &(struct wp_piece){.node = parent, .thread = index, .category = WP_UNACCOUNTED,
                 .start_ns = from, .end_ns = to, .reason = "the explanation grew too wide"});
             return;
         }
-        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        if (x->host == x->home) /* what other hosts' paths hold is theirs, and known only when they have got that far */
+            wp_detached_taken(slice, x->base_bit);
         if (is_of_interest(x, slice) && (x->depth || x->is_other_path) && slice->out_ns < to) {
             uint64_t low = slice->out_ns > from ? slice->out_ns : from;
             if (x->depth)

@@ -24,8 +24,12 @@ struct wp_explain_options {
 #define WP_EXPLAIN_DEFAULTS ((struct wp_explain_options){100000, 100000, 1000000000, 64, 200000})
 #define WP_DEPTH_LIMIT 256u
 
+#define WP_LAYER_FOREIGN UINT32_MAX
+#define WP_LAYER_ASKERS (UINT32_MAX - 1)
+
 struct wp_layer {            /* of a pseudo-stack: a process */
-    uint32_t host, process;  /* number in the fleet, index in that timeline */
+    uint32_t host, process;  /* number in the fleet, index in that timeline; host FOREIGN: of another shard (wp_shards_process);
+                              * ASKERS: another shard asks, and knows itself */
 };
 
 struct wp_piece {
@@ -43,7 +47,7 @@ struct wp_piece {
 
 /* A wait that a message from another host ended. */
 struct wp_crossed {
-    uint32_t from, to;       /* hosts */
+    const char *from, *to;   /* hosts, borrowed */
     uint64_t waited_ns, transit_ns; /* of the wait, the last message was so long on its way */
     uint64_t bound_ns;       /* of the clocks */
 };
@@ -55,7 +59,8 @@ struct wp_explain_names {
     uint32_t frame_room, process_room, generation;
 };
 
-enum wp_limit { WP_LIMIT_DEPTH, WP_LIMIT_WIDTH, WP_LIMIT_HISTORY, WP_LIMITS };
+enum wp_limit { WP_LIMIT_DEPTH, WP_LIMIT_WIDTH, WP_LIMIT_HISTORY,
+    WP_LIMIT_SHARDS /* another shard did not answer */, WP_LIMITS };
 
 struct wp_explainer {
     struct wp_fleet *fleet;            /* borrowed */
@@ -80,6 +85,9 @@ struct wp_explainer {
     struct wp_layer layers[WP_DEPTH_LIMIT + 2];
     uint32_t depth, visited;
     uint32_t doubts;                   /* waits being explained in which the other host lost events */
+    uint32_t owner, hops;              /* of questions to other shards: who asks, over how many of them */
+    bool may_ask;                      /* questions are asked; else what has been answered is all there is */
+    bool names_home;                   /* home is said with its name, as any other host; set by wp_explain_name_home */
     bool is_other_path;                /* what is explained is no base path: base time in it is left out */
 };
 
@@ -88,6 +96,24 @@ void wp_explainer_fini(struct wp_explainer *explainer);
 /* Accounts for the stretch on a fresh control path. Pieces come latest first. -ENODATA: its host has left, or its clock has
  * not been compared with home's. */
 int wp_explain(struct wp_explainer *explainer, const struct wp_stretch *stretch);
+/* Whether processes of home are called "[comm]@host", too. */
+void wp_explain_name_home(struct wp_explainer *explainer, bool names_home);
+
+/* A wait on a host of another shard that a message from one of ours ended; all times are those of ours. */
+struct wp_explain_asked {
+    uint32_t asker;          /* the host that waited; in the fleet, foreign */
+    uint32_t host, socket;   /* our end */
+    uint64_t from_ns, to_ns; /* the part to explain; pieces come in this time */
+    uint64_t arrival_ns, start_ns;
+    uint32_t position;
+    uint16_t syscall;        /* number + 1, 0 none */
+    bool has_request;        /* the last that the asker had sent on that connection before */
+    uint32_t request_end;
+    uint64_t request_ns;
+    uint64_t bound_ns, wait_bound_ns;
+    uint32_t depth;          /* layers above */
+};
+void wp_explain_asked(struct wp_explainer *explainer, const struct wp_explain_asked *asked);
 /* True when this sleep timed out and the one after it may still turn out to be the end of the same wait. */
 bool wp_explain_pending(const struct wp_explainer *explainer, uint32_t thread, uint64_t slice);
 

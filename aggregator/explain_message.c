@@ -6,6 +6,7 @@
  */
 #include "aggregator/explain_wait.h"
 #include "aggregator/names.h"
+#include "aggregator/shards.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ struct far {
     struct wp_offset clock;
     const struct wp_timeline *timeline;
     const char *missing;     /* why there is none */
+    const struct wp_explain_asked *asked; /* another shard asks, and says what its host had sent; NULL: look there */
 };
 
 static bool is_sending(const struct wp_slice *slice)
@@ -41,6 +43,12 @@ static bool find_datagram(const struct wp_explainer *x, uint64_t number_or_key, 
         far->host < x->fleet->count && x->fleet->hosts[far->host].timeline;
 }
 
+static bool is_lost(const struct wp_explainer *x, uint32_t socket)
+{
+    const struct wp_socket_entry *entry = wp_dictionary_socket(x->timeline->dictionary, socket);
+    return x->fleet->shards && entry && wp_shards_is_lost(x->fleet->shards, entry);
+}
+
 static bool find_stream(const struct wp_explainer *x, uint32_t socket, struct far *far)
 {
     struct wp_far_end end;
@@ -51,7 +59,7 @@ static bool find_stream(const struct wp_explainer *x, uint32_t socket, struct fa
         far->socket = end.socket;
     } else {
         far->socket = wp_messages_peer(&x->timeline->messages, socket);
-        far->missing = pairing == WP_PAIR_AMBIGUOUS ? "ambiguous" : "not traced";
+        far->missing = pairing == WP_PAIR_AMBIGUOUS ? "ambiguous" : is_lost(x, socket) ? WP_SHARD_SILENT : "not traced";
     }
     return far->socket;
 }
@@ -136,6 +144,41 @@ static void on_far_path(struct wp_explainer *x, const struct far *far, uint32_t 
     wp_explain_leave(x, &place);
 }
 
+/* Waits for whatever comes first of several: select, poll, epoll, io_uring. */
+static bool is_choosing(const struct wp_slice *slice)
+{
+    switch (slice->syscall - 1) { /* poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, io_uring_enter, epoll_pwait2 */
+    case 7: case 23: case 232: case 270: case 271: case 281: case 426: case 441:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * [from, to) of the request's reader, which was done with others by then. A sleep for several connections that a message of
+ * another one ended tells nothing of the request: it lay there, and what sent that message is not what it waited for.
+ */
+static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t node,
+    const struct wp_receive *read, uint64_t from, uint64_t to)
+{
+    const struct wp_thread *reader = &far->timeline->threads[read->thread];
+    uint64_t ordinal = from < to ? wp_thread_find(reader, there(far, to) - 1) : reader->slice_end;
+    for (uint32_t seen = 0; ordinal != reader->slice_end && seen < x->options.width; seen++) {
+        const struct wp_slice *slice = wp_thread_slice(reader, ordinal);
+        uint64_t out = here(far, slice->out_ns), woken = slice->wake_ns ? here(far, slice->wake_ns) : out;
+        if (slice->cause == WP_CAUSE_MESSAGE && slice->cause_d != far->socket && is_choosing(slice) && woken > from && woken < to) {
+            on_far_thread(x, wait, far, node, read->thread, woken, to, read->others_ns != 0);
+            to = out > from ? out : from;
+            wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, to, woken, NULL);
+        }
+        if (out <= from)
+            break;
+        ordinal = ordinal == reader->first_slice ? reader->slice_end : ordinal - 1;
+    }
+    on_far_thread(x, wait, far, node, read->thread, from, to, read->others_ns != 0);
+}
+
 /*
  * The request was sent and not yet read: first it was on its way. Then, up to what its reader last did on another connection, the
  * reader was busy with others, however many sleeps part that from this; since then it was on its way to the request.
@@ -149,16 +192,27 @@ static void in_queue(struct wp_explainer *x, const struct wp_wait *wait, const s
         others = to;
     if (read->thread && others > from) {
         if (others < to)
-            on_far_thread(x, wait, far, node, read->thread, others, to, true);
+            on_reader(x, wait, far, node, read, others, to);
         arrived = arrived < from + slack(x, far) ? from : arrived < others ? arrived : others;
         on_far_path(x, far, node, read->thread, arrived, others);
         to = arrived;
     } else if (read->thread && from < to) { /* done with others since before: however it lost its CPU, it was on its way here */
-        on_far_thread(x, wait, far, node, read->thread, from, to, read->others_ns != 0);
+        on_reader(x, wait, far, node, read, from, to);
         return;
     }
     if (from < to)
         wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, from, to, NULL);
+}
+
+/* What was sent last, here, before the wait. */
+static bool find_request(const struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, uint32_t socket,
+    struct wp_send *request)
+{
+    if (far->asked) {
+        *request = (struct wp_send){.time_ns = far->asked->request_ns, .end = far->asked->request_end};
+        return far->asked->has_request;
+    }
+    return wp_messages_last_send(&x->timeline->messages, socket, wait->start_ns + x->options.fit_ns, request);
 }
 
 /* The sender's time back to the request that it answers (read there at some time), or back to `from`. */
@@ -174,7 +228,7 @@ static void on_sender(struct wp_explainer *x, const struct wp_wait *wait, const 
         return;
     }
     bool is_answer = far->socket &&
-        wp_messages_last_send(&x->timeline->messages, socket, wait->start_ns + x->options.fit_ns, &request) &&
+        find_request(x, wait, far, socket, &request) &&
         wp_messages_taken(&far->timeline->messages, far->socket, (uint32_t)request.end, there(far, request.time_ns), &read) &&
         here(far, read.time_ns) < to;
     if (!is_answer) {
@@ -212,7 +266,8 @@ static void explain_message(struct wp_explainer *x, const struct wp_wait *wait, 
         wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "nothing sent matches what arrived");
         return;
     }
-    struct wp_crossed crossed = {.from = far->host, .to = x->host, .waited_ns = to - from, .bound_ns = far->clock.bound_ns};
+    const struct wp_fleet_host *hosts = x->fleet->hosts;
+    struct wp_crossed crossed = {.from = hosts[far->host].hostname, .to = hosts[x->host].hostname, .waited_ns = to - from, .bound_ns = far->clock.bound_ns};
     uint64_t sent = is_connecting ? from : here(far, went_out(far, &send, there(far, arrival)));
     if (sent < from + slack(x, far))
         sent = from;
@@ -229,6 +284,24 @@ static void explain_message(struct wp_explainer *x, const struct wp_wait *wait, 
     on_sender(x, wait, far, node, wait->slice->cause_d, send.thread, from, to);
 }
 
+/* The other end is another shard's: what it did is asked there. */
+static void on_shard(struct wp_explainer *x, const struct wp_wait *wait, const struct far *far, const char *label, uint64_t from,
+    uint64_t to)
+{
+    const struct wp_slice *slice = wait->slice;
+    struct wp_send request;
+    struct wp_shard_wait asked = {.owner = x->owner, .host = x->host, .thread = wait->thread, .far_host = far->host,
+        .far_socket = far->socket, .aggregate = x->base_bit ? (uint32_t)__builtin_ctzll(x->base_bit) : 0, .from_ns = from,
+        .to_ns = to, .arrival_ns = slice->wake_ns, .start_ns = wait->start_ns, .position = (uint32_t)slice->cause_a,
+        .syscall = slice->syscall, .clock = far->clock, .wait_bound_ns = wait->bound_ns, .depth = x->depth, .hops = x->hops};
+    asked.has_request = find_request(x, wait, far, slice->cause_d, &request);
+    if (asked.has_request) {
+        asked.request_end = (uint32_t)request.end;
+        asked.request_ns = request.time_ns;
+    }
+    wp_wait_on_shard(x, wait, &asked, label);
+}
+
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     uint32_t socket = wait->slice->cause_d;
@@ -241,9 +314,32 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
         wp_wait_label(x, wait, WP_STYLE_NET, name, WP_REMOTE_NOT_TRACED, from, to);
         return;
     }
+    if (x->fleet->hosts[far.host].is_foreign) {
+        on_shard(x, wait, &far, name, from, to);
+        return;
+    }
     /* What the other host lost may be what this wait rests on. */
     bool is_doubtful = far.host != x->host && wp_fleet_has_drops(x->fleet, far.host, there(&far, from), there(&far, to));
     x->doubts += is_doubtful;
     explain_message(x, wait, &far, wp_explain_label(x, wait->node, WP_STYLE_NET, name), from, to);
     x->doubts -= is_doubtful;
+}
+
+void wp_explain_asked(struct wp_explainer *x, const struct wp_explain_asked *asked)
+{
+    const struct wp_fleet_host *host = &x->fleet->hosts[asked->host];
+    struct wp_slice slice = {.wake_ns = asked->arrival_ns, .cause_a = asked->position, .syscall = asked->syscall};
+    struct wp_wait wait = {.slice = &slice, .start_ns = asked->start_ns, .bound_ns = asked->wait_bound_ns};
+    struct far far = {.host = asked->host, .socket = asked->socket, .clock.bound_ns = asked->bound_ns,
+        .timeline = host->timeline, .asked = asked};
+    x->visited = 0;
+    x->doubts = wp_fleet_has_drops(x->fleet, asked->host, asked->from_ns, asked->to_ns);
+    x->depth = asked->depth < x->options.depth ? asked->depth : x->options.depth;
+    for (uint32_t i = 0; i < x->depth; i++)
+        x->layers[i] = (struct wp_layer){WP_LAYER_ASKERS, 0};
+    x->host = asked->asker;
+    x->timeline = x->fleet->hosts[asked->asker].timeline;
+    x->shift_ns = 0;
+    explain_message(x, &wait, &far, 0, asked->from_ns, asked->to_ns);
+    x->doubts = 0;
 }

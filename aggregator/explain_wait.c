@@ -105,6 +105,7 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
     if (x->depth >= x->options.depth) {
         x->limit_count[WP_LIMIT_DEPTH]++;
         x->limit_ns[WP_LIMIT_DEPTH] += to - from;
+        wp_explain_taken(x, waker, from, to);
         wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "the explanation grew too deep");
     } else if (wp_explain_is_base(x, waker, to - 1) || !(on_behalf || fits(x, wait, waker, to - 1))) {
         wp_explain_on_path(x, node, waker, from, to);

@@ -28,10 +28,16 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
 /* It was ended by a message (explain_message.c). */
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from_ns, uint64_t to_ns);
 
+/* It was ended by a message from a host of another shard (explain_shard.c); `label` is the other end's. */
+struct wp_shard_wait;
+void wp_wait_on_shard(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_shard_wait *asked, const char *label);
+
 /* [from, to) of the thread's time as a layer on `parent`. */
 void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
 /* [from, to), which lies in the sleep of this slice; `node` is the thread's process node. */
 void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns);
+/* It was waited for, though it is not looked at. */
+void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
 /* [from, to) waits on what `waker` does on its own path. */
 void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, uint64_t from_ns, uint64_t to_ns);
 bool wp_explain_is_base(const struct wp_explainer *x, uint32_t thread, uint64_t at_ns);

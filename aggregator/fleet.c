@@ -90,11 +90,19 @@ void wp_fleet_leave(struct wp_fleet *fleet, uint32_t host)
     }
 }
 
-int wp_fleet_aggregate(struct wp_fleet *fleet, const char *name, const char *release)
+int wp_fleet_find_aggregate(const struct wp_fleet *fleet, const char *name, const char *release)
 {
     for (uint32_t i = 0; i < fleet->name_count; i++)
         if (!strcmp(fleet->names[i], name) && !strcmp(fleet->releases[i], release))
             return (int)i;
+    return -ENOENT;
+}
+
+int wp_fleet_aggregate(struct wp_fleet *fleet, const char *name, const char *release)
+{
+    int number = wp_fleet_find_aggregate(fleet, name, release);
+    if (number >= 0)
+        return number;
     if (fleet->name_count == WP_AGGREGATES)
         return -ENOSPC;
     snprintf(fleet->releases[fleet->name_count], sizeof(fleet->releases[0]), "%s", release);

@@ -45,8 +45,12 @@ struct wp_fleet_host {
     bool is_given_up;
     bool (*has_drops)(const void *session, uint64_t start_ns, uint64_t end_ns); /* lost events in that stretch? NULL: none */
     const void *session;          /* borrowed */
+    bool is_foreign;              /* of another shard: its timeline is empty, and only says how far it is */
+    uint64_t probed_ns[4];        /* the last probe of its clock, as wp_engine_probed has it; 0: none since other shards were told */
+    uint32_t open_questions;      /* to other shards, which its own next epoch waits for */
     bool is_over;                 /* nothing more will come */
     bool is_resolved;             /* and all of it has been accounted for */
+    bool is_followed;             /* with the paths of it that other shards asked for */
 };
 
 struct wp_fleet {
@@ -59,8 +63,10 @@ struct wp_fleet {
     uint64_t now_ns;              /* the aggregator's clock; a host not heard for give_up_ns is not waited for, nor one that is
                                    * so far behind and gets no nearer (unless hosts are expected: then all will come) */
     uint64_t give_up_ns;
+    uint64_t lateness_ns;         /* of the sessions */
     struct wp_clocks *clocks;     /* owned */
     struct wp_connections *connections; /* owned */
+    struct wp_shards *shards;     /* borrowed; NULL: there are no others */
     char names[WP_AGGREGATES][129], releases[WP_AGGREGATES][129];
     uint32_t name_count;
     struct wp_stretches followed[WP_AGGREGATES]; /* of the recent past, by aggregate: never counted twice */
@@ -74,6 +80,8 @@ int wp_fleet_join(struct wp_fleet *fleet, struct wp_timeline *timeline, const ch
 void wp_fleet_leave(struct wp_fleet *fleet, uint32_t host);
 /* The bit number of the aggregate in that release, made when new; -ENOSPC: there are 64 others. */
 int wp_fleet_aggregate(struct wp_fleet *fleet, const char *name, const char *release);
+/* The same; -ENOENT: it is none yet. */
+int wp_fleet_find_aggregate(const struct wp_fleet *fleet, const char *name, const char *release);
 /* What to add to a time of one host to get the other's; false: their clocks have not been compared. */
 bool wp_fleet_offset(struct wp_fleet *fleet, uint32_t from, uint64_t at_ns, uint32_t to, struct wp_offset *offset);
 
@@ -87,6 +95,8 @@ bool wp_fleet_has_drops(const struct wp_fleet *fleet, uint32_t host, uint64_t st
 bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_ns, uint64_t lateness_ns);
 /* What of the host's own time others may still ask for: from here on. */
 uint64_t wp_fleet_needed_since(const struct wp_fleet *fleet, uint32_t host, uint64_t resolved_ns);
+/* True when hosts of other shards may still ask this one to follow a path. */
+bool wp_fleet_is_asked(struct wp_fleet *fleet, uint32_t host);
 /* True when a host that is resolved is of no use to any other any more. */
 bool wp_fleet_may_leave(const struct wp_fleet *fleet, uint32_t host);
 

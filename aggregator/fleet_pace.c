@@ -121,6 +121,7 @@ bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_
 {
     struct wp_fleet_host *row = &fleet->hosts[host];
     row->horizon_ns = until_ns + lateness_ns - 1;
+    fleet->lateness_ns = lateness_ns;
     if (fleet->joined < fleet->expected)
         return false;
     if (fleet->count == 1)
@@ -165,15 +166,28 @@ uint64_t wp_fleet_needed_since(const struct wp_fleet *fleet, uint32_t host, uint
     return since + KEEP_NS < resolved_ns ? resolved_ns - KEEP_NS : since;
 }
 
+bool wp_fleet_is_asked(struct wp_fleet *fleet, uint32_t host)
+{
+    for (uint32_t i = 0; fleet->shards && i < fleet->count; i++) {
+        const struct wp_fleet_host *row = &fleet->hosts[host], *other = &fleet->hosts[i];
+        bool is_behind = other->frame == row->frame && aligned(other, other->resolved_ns) < aligned(row, row->timeline->now_ns);
+        if (other->is_foreign && !other->is_resolved && is_behind && fleet->now_ns <= other->heard_ns + fleet->give_up_ns &&
+            wp_connections_talk(fleet->connections, host, i))
+            return true;
+    }
+    return false;
+}
+
 bool wp_fleet_may_leave(const struct wp_fleet *fleet, uint32_t host)
 {
     const struct wp_fleet_host *row = &fleet->hosts[host];
     for (uint32_t i = 0; i < fleet->count; i++) {
         const struct wp_fleet_host *other = &fleet->hosts[i];
-        if (i == host || !other->timeline || other->is_resolved || is_silent(fleet, other) || other->is_given_up ||
+        if (i == host || !other->timeline || (other->is_foreign ? other->is_followed : other->is_resolved) || is_silent(fleet, other) || other->is_given_up ||
             !wp_connections_talk(fleet->connections, host, i))
             continue;
-        if (other->frame != row->frame || aligned(other, other->resolved_ns) < aligned(row, row->timeline->now_ns))
+        if (other->is_resolved || other->frame != row->frame ||
+            aligned(other, other->resolved_ns) < aligned(row, row->timeline->now_ns))
             return false;
     }
     return true;

@@ -2,6 +2,7 @@
 #include "aggregator/host_session.h"
 
 #include "aggregator/membership.h"
+#include "aggregator/shards.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -30,6 +31,12 @@ static void take_drops(struct wp_host_session *session, const struct wp_batch *b
 {
     for (uint32_t i = 0; i < batch->drop_count; i++) {
         const struct wp_drop *drop = &batch->drops[i];
+        if (drop->reason == WP_DROP_STACKS) { /* no event is missing */
+            wp_drop_spans_add(&session->thinned_spans, drop->from_ns, drop->to_ns);
+            continue;
+        }
+        if (drop->reason == WP_DROP_PAUSED)
+            wp_drop_spans_add(&session->paused_spans, drop->from_ns, drop->to_ns);
         session->drops[drop->kind < WP_EVENT_KINDS ? drop->kind : 0] += drop->count;
         wp_drop_spans_add(&session->drop_spans, drop->from_ns, drop->to_ns);
     }
@@ -67,6 +74,8 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
         explain->width = session->options->width;
     aggregate->uncertain = dropped_in;
     aggregate->uncertain_context = session;
+    aggregate->paused = &session->paused_spans;
+    aggregate->thinned = &session->thinned_spans;
     session->aggregates[session->aggregate_count++] = aggregate;
     if (session->options->stored && session->options->stored(session->options->stored_context, session->id, release,
             &aggregate->skip_seq, &aggregate->skip_until_ns))
@@ -153,6 +162,8 @@ void wp_host_session_destroy(struct wp_host_session *session)
         free(session->services[i]);
     free(session->services);
     wp_drop_spans_fini(&session->drop_spans);
+    wp_drop_spans_fini(&session->paused_spans);
+    wp_drop_spans_fini(&session->thinned_spans);
     free(session->marks);
     free(session);
 }
@@ -172,6 +183,16 @@ static void skip_time(struct wp_host_session *session, uint64_t until_ns)
     session->is_catching_up = is_behind;
 }
 
+/* What reports have told of: those of every aggregate. */
+static void forget_left_out(struct wp_host_session *session, uint64_t horizon_ns)
+{
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        if (session->aggregates[i]->window_until_ns < horizon_ns)
+            return;
+    wp_drop_spans_forget(&session->paused_spans, horizon_ns);
+    wp_drop_spans_forget(&session->thinned_spans, horizon_ns);
+}
+
 static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bool is_final)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
@@ -183,7 +204,33 @@ static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
     if (needed_ns > session->options->history_ns) {
         wp_timeline_forget(&session->timeline, needed_ns - session->options->history_ns);
         wp_drop_spans_forget(&session->drop_spans, needed_ns - session->options->history_ns);
+        forget_left_out(session, needed_ns - session->options->history_ns);
     }
+}
+
+/*
+ * What the epoch needs of other shards is asked for first, by going through it; true when all of that has been answered or
+ * given up. What the store has already is not worth asking for.
+ */
+static bool has_answers(struct wp_host_session *session, uint64_t until_ns, bool is_final)
+{
+    struct wp_shards *shards = session->fleet->shards;
+    if (!shards || until_ns <= session->committed_ns || !wp_shards_concern(shards, session->home))
+        return true;
+    if (session->rehearsed_ns != until_ns)
+        for (uint32_t i = 0; i < session->aggregate_count; i++)
+            wp_aggregate_rehearse(session->aggregates[i], until_ns, is_final);
+    session->rehearsed_ns = until_ns;
+    return !wp_shards_open(shards, session->home);
+}
+
+int wp_host_session_follow(struct wp_host_session *session, const char *name, const char *release,
+    const struct wp_stretch *stretch)
+{
+    if (session->is_ended)
+        return -ESTALE;
+    struct wp_aggregate *aggregate = wp_host_session_aggregate(session, name, release);
+    return aggregate ? wp_aggregate_ask(aggregate, stretch) : -ENOBUFS;
 }
 
 /*
@@ -211,7 +258,8 @@ static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
         uint64_t next_ns = session->resolved_ns + options->epoch_ns;
         if (next_ns > session->timeline.now_ns && known_ns - next_ns > GAP_EPOCHS * options->epoch_ns)
             next_ns = (known_ns - options->lateness_ns) / options->epoch_ns * options->epoch_ns;
-        session->is_blocked = !wp_fleet_may_resolve(session->fleet, session->home, next_ns, options->lateness_ns);
+        session->is_blocked = !wp_fleet_may_resolve(session->fleet, session->home, next_ns, options->lateness_ns) ||
+            !has_answers(session, next_ns, false);
         if (session->is_blocked)
             return;
         resolve_until(session, next_ns, false);
@@ -237,7 +285,8 @@ static void mark_batch(struct wp_host_session *session, const struct wp_batch *b
     for (uint32_t i = 0; i < batch->event_count; i++)
         mark->events[batch->events[i].kind < WP_EVENT_KINDS ? batch->events[i].kind : 0]++;
     for (uint32_t i = 0; i < batch->drop_count; i++)
-        mark->drops[batch->drops[i].kind < WP_EVENT_KINDS ? batch->drops[i].kind : 0] += (uint32_t)batch->drops[i].count;
+        if (batch->drops[i].reason != WP_DROP_STACKS)
+            mark->drops[batch->drops[i].kind < WP_EVENT_KINDS ? batch->drops[i].kind : 0] += (uint32_t)batch->drops[i].count;
 }
 
 /* What the batch defined is kept until a checkpoint holds it. */
@@ -417,26 +466,49 @@ uint64_t wp_host_session_durable_seq(struct wp_host_session *session)
     return session->acked_seq;
 }
 
+/* All of it; or it stays blocked. */
+static void resolve_rest(struct wp_host_session *session)
+{
+    uint64_t end_ns = session->timeline.now_ns;
+    bool has_events = session->timeline.start_ns;
+    session->is_blocked = has_events && !wp_fleet_may_resolve(session->fleet, session->home, end_ns, session->options->lateness_ns);
+    if (session->is_blocked)
+        return;
+    if (has_events && session->options->auto_aggregates && !session->is_auto_chosen)
+        wp_membership_choose(session);
+    session->is_blocked = has_events && !has_answers(session, end_ns, true);
+    if (session->is_blocked)
+        return;
+    if (has_events)
+        resolve_until(session, end_ns, true);
+    session->is_final = session->fleet->hosts[session->home].is_resolved = true;
+}
+
+/* Hosts of other shards that talked with this one have resolved all they had, and what they asked for has been followed. */
+static bool has_followed(struct wp_host_session *session)
+{
+    if (!session->fleet->shards || !session->timeline.start_ns)
+        return true;
+    if (wp_fleet_is_asked(session->fleet, session->home) || !has_answers(session, UINT64_MAX, true))
+        return false;
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        wp_aggregate_follow_asked(session->aggregates[i], UINT64_MAX);
+    return true;
+}
+
 void wp_host_session_resolve(struct wp_host_session *session)
 {
-    struct wp_fleet_host *host = &session->fleet->hosts[session->home];
     bool was_blocked = session->is_blocked;
     session->is_blocked = false;
     if (session->timeline.start_ns)
         resolve_before(session, was_blocked ? known_ns(session) : session->watermark_ns);
     if (!session->is_closing || session->is_blocked || session->is_ended)
         return;
-    uint64_t end_ns = session->timeline.now_ns;
-    session->is_blocked = session->timeline.start_ns &&
-        !wp_fleet_may_resolve(session->fleet, session->home, end_ns, session->options->lateness_ns);
-    if (session->is_blocked)
-        return;
-    if (session->timeline.start_ns) {
-        if (session->options->auto_aggregates && !session->is_auto_chosen)
-            wp_membership_choose(session);
-        resolve_until(session, end_ns, true);
-    }
-    session->is_ended = host->is_resolved = true;
+    if (!session->is_final)
+        resolve_rest(session);
+    session->is_blocked = session->is_blocked || !has_followed(session);
+    if (!session->is_blocked)
+        session->is_ended = session->fleet->hosts[session->home].is_followed = true;
 }
 
 void wp_host_session_close(struct wp_host_session *session)

@@ -87,7 +87,9 @@ struct wp_host_session {
     uint64_t watermark_ns, resolved_ns, committed_ns;
     uint64_t drops[WP_EVENT_KINDS];
     uint64_t watched_events, watched_drops;   /* what vital_hosts.h has added up of them */
-    struct wp_drop_spans drop_spans;
+    struct wp_drop_spans drop_spans;   /* with the next ones */
+    struct wp_drop_spans paused_spans; /* nothing was recorded, on purpose */
+    struct wp_drop_spans thinned_spans; /* stacks were left out, on purpose */
     struct wp_batch_mark *marks;     /* ring by arrival, owned */
     uint32_t mark_count, mark_room;
     uint64_t acked_seq;
@@ -106,6 +108,8 @@ struct wp_host_session {
     uint64_t genealogy_done, sourcemap_done; /* dictionary ids already written */
     bool has_news, is_ended, is_refused;
     bool is_closing;            /* all it had has come */
+    bool is_final;              /* ... and all of it is resolved; other shards may still ask for paths of it */
+    uint64_t rehearsed_ns;      /* the epoch up to there has been gone through for what other shards must say; 0: none */
     bool is_blocked;            /* waits for what other hosts did: asked again by wp_host_session_resolve */
 };
 
@@ -122,6 +126,10 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
 void wp_host_session_resolve(struct wp_host_session *session);
 /* All it had has come: what is left is resolved as soon as the other hosts allow, and is_ended set then. */
 void wp_host_session_close(struct wp_host_session *session);
+/* A host of another shard waited on what a thread of this one did: it is followed for that aggregate. -ESTALE: the session is
+ * over; other -errno: there is no room. */
+int wp_host_session_follow(struct wp_host_session *session, const char *aggregate, const char *release,
+    const struct wp_stretch *stretch);
 /* --- for checkpoints --- */
 /* Batches up to `seq` need not come again. */
 void wp_host_session_acknowledge(struct wp_host_session *session, uint64_t seq);

@@ -2,6 +2,7 @@
 #include "aggregator/ingest.h"
 
 #include "aggregator/aggregator_vitals.h"
+#include "aggregator/shard_net.h"
 #include "common/service.h"
 
 #include <errno.h>
@@ -12,13 +13,16 @@ struct ingest {
     struct wp_engine *engine;
     struct wp_server *server;
     struct wp_aggregator_vitals *vitals; /* NULL: nobody watches */
+    struct wp_shard_net *shards;         /* NULL: there are no others */
     const struct wp_logger *logger;
     struct wp_log_limit refusals, full;
     uint64_t stepped_ns;
 };
 
 #define WAIT_MS 50
+#define SHARDS_WAIT_MS 5       /* others wait for our answers, and have sockets of their own */
 #define STEP_NS 20000000u
+#define SHARDS_STEP_NS 5000000u
 #define TURNS 256u             /* of batches that waited, before the socket is looked at again */
 
 static uint64_t now(clockid_t clock)
@@ -63,6 +67,9 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
         break;
     case WP_SERVER_TIME:
         wp_engine_probed(ingest->engine, message->peer, message->times_ns);
+        break;
+    case WP_SERVER_SHARD:
+        wp_shard_net_take(ingest->shards, message);
         break;
     case WP_SERVER_BYE:
         rc = wp_engine_bye(ingest->engine, message->peer, &why);
@@ -123,20 +130,27 @@ static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_option
     wp_server_reload(ingest->server);
 }
 
+static void step(struct ingest *ingest, uint64_t now_ns)
+{
+    if (now_ns - ingest->stepped_ns <= (ingest->shards ? SHARDS_STEP_NS : STEP_NS))
+        return;
+    ingest->stepped_ns = now_ns;
+    wp_engine_step(ingest->engine, now_ns);
+    wp_shard_net_poll(ingest->shards);
+    wp_shard_net_step(ingest->shards);
+    wp_engine_probes(ingest->engine, now_ns, probe, ingest);
+}
+
 static int run(struct ingest *ingest, const struct wp_ingest_options *options, struct wp_error *err)
 {
+    int wait_ms = ingest->shards ? SHARDS_WAIT_MS : WAIT_MS;
     for (bool has_more = false;;) {
         struct wp_server_message message;
         wp_service_tick(options->service);
-        int got = wp_server_poll(ingest->server, has_more ? 0 : WAIT_MS, &message, err);
+        int got = wp_server_poll(ingest->server, has_more ? 0 : wait_ms, &message, err);
         if (got < 0 && got != -EINTR)
             return got;
-        uint64_t now_ns = now(CLOCK_MONOTONIC);
-        if (now_ns - ingest->stepped_ns > STEP_NS) {
-            ingest->stepped_ns = now_ns;
-            wp_engine_step(ingest->engine, now_ns);
-            wp_engine_probes(ingest->engine, now_ns, probe, ingest);
-        }
+        step(ingest, now(CLOCK_MONOTONIC));
         reload_if_asked(ingest, options);
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
         int rc = got == 1 ? take(ingest, &message, err) : 0;
@@ -148,7 +162,8 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
         wp_aggregator_vitals_tick(ingest->vitals, now(CLOCK_MONOTONIC), now(CLOCK_REALTIME));
         if (*options->stop)
             return 0;
-        if (options->exit_after_sessions && wp_engine_ended(ingest->engine) >= options->exit_after_sessions)
+        if (options->exit_after_sessions && wp_engine_ended(ingest->engine) >= options->exit_after_sessions &&
+            wp_shard_net_is_done(ingest->shards))
             return 0;
     }
 }
@@ -158,11 +173,14 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
 {
     struct ingest ingest = {.logger = logger};
     struct wp_server_options server = {.endpoint = options->endpoint, .key_path = options->key_path,
-        .allow_path = options->allow_path, .is_insecure = options->is_insecure, .logger = logger};
+        .allow_path = options->allow_path, .is_insecure = options->is_insecure, .has_shards = options->peer_count, .logger = logger};
     struct wp_error why = {0};
     int rc = wp_engine_create(&ingest.engine, engine, logger, err);
     if (!rc)
         rc = wp_server_open_with(&ingest.server, &server, err);
+    if (!rc)
+        rc = wp_shard_net_open(&ingest.shards, &(struct wp_shard_net_options){wp_engine_fleet(ingest.engine), ingest.server,
+            options, engine->shard, logger}, err);
     if (!rc && options->metrics && wp_aggregator_vitals_open(&ingest.vitals, &(struct wp_aggregator_vitals_options){
         options->metrics, engine->store, engine->shard, ingest.engine, ingest.server, logger}, &why))
         wp_log(logger, WP_LOG_WARN, "goes on without metrics: %s", why.text);
@@ -177,6 +195,7 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
         rc = run(&ingest, options, err);
     }
     wp_aggregator_vitals_close(ingest.vitals);
+    wp_shard_net_close(ingest.shards);
     wp_server_close(ingest.server);
     wp_engine_destroy(ingest.engine);
     return rc;

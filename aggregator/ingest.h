@@ -9,10 +9,17 @@
 
 struct wp_service;
 
+/* Another aggregator of the fleet. */
+struct wp_ingest_peer {
+    const char *endpoint, *key_path; /* key_path: its public key; NULL: none */
+};
+
 struct wp_ingest_options {
     const char *endpoint;
     const char *key_path, *allow_path;   /* of a tcp:// endpoint; NULL: none */
     bool is_insecure;                    /* tcp:// without keys is meant so */
+    const struct wp_ingest_peer *peers;  /* borrowed */
+    uint32_t peer_count;
     uint32_t exit_after_sessions;        /* 0: goes on */
     int ready_fd;                        /* "ready\n" goes there when bound; -1 none */
     const volatile sig_atomic_t *stop;   /* set by a signal: finish what is there and end */

@@ -19,9 +19,7 @@
 int wp_messages_init(struct wp_messages *messages, const struct wp_dictionary *dictionary)
 {
     *messages = (struct wp_messages){.dictionary = dictionary};
-    messages->datagram_ring = calloc(DATAGRAMS, sizeof(*messages->datagram_ring));
-    messages->datagram_before = calloc(DATAGRAMS, sizeof(*messages->datagram_before));
-    return messages->datagram_ring && messages->datagram_before ? 0 : -ENOMEM;
+    return 0;
 }
 
 void wp_messages_fini(struct wp_messages *messages)
@@ -35,6 +33,7 @@ void wp_messages_fini(struct wp_messages *messages)
     free(messages->last);
     free(messages->datagram_ring);
     free(messages->datagram_before);
+    free(messages->replies);
     wp_intmap_fini(&messages->by_address);
     wp_intmap_fini(&messages->datagrams);
     *messages = (struct wp_messages){0};
@@ -175,8 +174,27 @@ static void add_send(struct wp_socket *socket, const struct wp_event *event, uin
             (struct wp_send){event->time_ns, (uint32_t)event->a, event->c, thread};
 }
 
+/* Most hosts send few datagrams or none: the ring is made at the first one and doubles until it is full, before it goes round. */
+static bool make_datagram_room(struct wp_messages *messages)
+{
+    if (messages->datagram_count < messages->datagram_room || messages->datagram_room == DATAGRAMS)
+        return true;
+    uint32_t room = messages->datagram_room ? messages->datagram_room * 2 : 64;
+    struct wp_send *ring = realloc(messages->datagram_ring, room * sizeof(*ring));
+    if (ring)
+        messages->datagram_ring = ring;
+    uint64_t *before = realloc(messages->datagram_before, room * sizeof(*before));
+    if (before)
+        messages->datagram_before = before;
+    if (ring && before)
+        messages->datagram_room = room;
+    return ring && before;
+}
+
 static void add_datagram(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
 {
+    if (!make_datagram_room(messages))
+        return;
     if (messages->datagrams.count > DATAGRAMS)
         wp_intmap_clear(&messages->datagrams);
     uint64_t n = messages->datagram_count, key = event->a & ~WP_DATAGRAM_ELSEWHERE;
@@ -220,6 +238,51 @@ static uint64_t arrival_of(const struct wp_socket *socket, uint32_t end)
     return 0;
 }
 
+/* Others opened it: they ask, and this end answers. Of a connection that is older than the recording the smaller port. */
+static bool is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id)
+{
+    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
+    if (socket->connecting.time_ns)
+        return false;
+    return socket->opened_ns || (entry && entry->local_port < entry->remote_port);
+}
+
+static struct wp_reply *new_reply(struct wp_messages *messages)
+{
+    if (messages->reply_first > messages->reply_room / 2) {
+        messages->reply_end -= messages->reply_first;
+        memmove(messages->replies, messages->replies + messages->reply_first, messages->reply_end * sizeof(*messages->replies));
+        messages->reply_first = 0;
+    }
+    if (messages->reply_end == messages->reply_room) {
+        uint32_t room = messages->reply_room ? messages->reply_room * 2 : 64;
+        struct wp_reply *replies = room <= RING_LIMIT ? realloc(messages->replies, room * sizeof(*replies)) : NULL;
+        if (!replies)
+            return NULL;
+        messages->replies = replies;
+        messages->reply_room = room;
+    }
+    return &messages->replies[messages->reply_end++];
+}
+
+/* Is this send, not yet among the socket's, the first one after a read? */
+static void note_reply(struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+{
+    uint64_t i = socket->receive_ring.end, first = i;
+    uint64_t before = socket->send_ring.end > socket->send_ring.first ? send_at(socket, socket->send_ring.end - 1)->time_ns : 0;
+    if (!thread || !event->c || event->flags & WP_SOCK_SYN || !is_served(messages, socket, event->d))
+        return;
+    for (; i > socket->receive_ring.first && receive_at(socket, i - 1)->time_ns > before; i--)
+        first = i - 1;
+    if (first == socket->receive_ring.end)
+        return;
+    const struct wp_receive *read = receive_at(socket, first);
+    struct wp_reply *reply = new_reply(messages);
+    bool has_arrived = read->arrived_ns && read->arrived_ns <= read->time_ns && read->arrived_ns > before;
+    if (reply)
+        *reply = (struct wp_reply){event->time_ns, read->time_ns, has_arrived ? read->arrived_ns : read->time_ns, event->d, thread};
+}
+
 static void add_receive(struct wp_socket *socket, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
 {
     void *entries = socket->receives;
@@ -257,6 +320,7 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
     if (event->kind == WP_EVENT_SOCK_SEND) {
         if (event->flags & WP_SOCK_SYN)
             socket->connecting = (struct wp_send){event->time_ns, (uint32_t)event->a, 1, thread};
+        note_reply(messages, socket, event, thread);
         add_send(socket, event, thread);
     } else if (event->kind == WP_EVENT_SOCK_RECV) {
         add_receive(socket, event, thread, others_ns);
@@ -275,6 +339,8 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
 
 void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns)
 {
+    while (messages->reply_first < messages->reply_end && messages->replies[messages->reply_first].time_ns < horizon_ns)
+        messages->reply_first++;
     for (uint32_t id; (id = messages->first_closed);) {
         struct wp_socket *socket = &messages->sockets[id];
         if (socket->closing.time_ns >= horizon_ns)

@@ -55,6 +55,14 @@ struct wp_socket {
     bool is_known;
 };
 
+/* The first send on a connection that others opened, after something was read there: a reply begins to leave. */
+struct wp_reply {
+    uint64_t time_ns;
+    uint64_t read_ns;      /* when the request began to be read: the first read since the send before */
+    uint64_t arrived_ns;   /* when what that read took had arrived; read_ns when that is not known */
+    uint32_t socket, thread;
+};
+
 /* Where a thread last sent or received, and when it last did so on a socket other than that. */
 struct wp_last_message {
     uint64_t time_ns, others_ns;
@@ -77,13 +85,16 @@ struct wp_messages {
     struct wp_send *datagram_ring; /* owned; of datagram number n at n - 1 */
     uint64_t *datagram_before;   /* number of the one before it with the same key, 0 none; owned */
     uint64_t datagram_count;
+    uint32_t datagram_room;      /* of both; a power of two */
     uint64_t matched, unmatched;
+    struct wp_reply *replies;    /* in the order of time, owned; kept as long as the closed sockets */
+    uint32_t reply_first, reply_end, reply_room;
 };
 
 int wp_messages_init(struct wp_messages *messages, const struct wp_dictionary *dictionary);
 void wp_messages_fini(struct wp_messages *messages);
 void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread);
-/* Frees what sockets remember that closed before `horizon_ns`. */
+/* Frees what sockets remember that closed before `horizon_ns`, and the replies before it. */
 void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns);
 /* The other end on this host of socket `id`, or 0. */
 uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id);

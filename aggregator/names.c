@@ -60,10 +60,10 @@ void wp_name_io(const struct wp_dictionary *dictionary, const struct wp_blockop 
     const char *kind = op->flags & WP_BLOCK_FLUSH ? "flush" : op->flags & WP_BLOCK_DISCARD ? "discard"
         : op->flags & WP_BLOCK_WRITE ? "write" : "read";
     const char *device = wp_dictionary_device(dictionary, op->device);
-    if (device && *device)
-        snprintf(name, room, "io:%s %s", device, kind);
-    else
-        snprintf(name, room, "io:%u:%u %s", op->device >> 20, op->device & 0xfffff, kind);
+    const char *file = op->file ? wp_dictionary_string(dictionary, op->file) : "";
+    char number[32];
+    snprintf(number, sizeof(number), "%u:%u", op->device >> 20, op->device & 0xfffff);
+    snprintf(name, room, "io:%s %s%s%s", device && *device ? device : number, kind, *file ? " " : "", file);
 }
 
 void wp_name_socket(const struct wp_socket_entry *entry, char *name, size_t room)

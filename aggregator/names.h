@@ -12,7 +12,7 @@ enum wp_frame_style wp_name_frame(const struct wp_dictionary *dictionary, uint32
     const char **object);
 /* "sleep:wait4"; of a thread in no system call "sleep:fault" (user) or "sleep:kernel" (kernel thread). */
 void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, char *name, size_t room);
-/* "io:vda read". */
+/* "io:vda read", and behind it the file, when it is known: "io:vda write /var/lib/db/wal". */
 void wp_name_io(const struct wp_dictionary *dictionary, const struct wp_blockop *op, char *name, size_t room);
 /* "tcp:127.0.0.1:80": the other end. */
 void wp_name_socket(const struct wp_socket_entry *entry, char *name, size_t room);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/options.h"
 
+#include "aggregator/shards.h"
 #include "common/config.h"
 #include "common/health.h"
 #include "common/path.h"
@@ -8,18 +9,21 @@
 
 #include <argp.h>
 #include <stdio.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
     KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
-    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS };
+    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER };
 
 static const struct argp_option option_table[] = {
     {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
     {"key", KEY_KEY, "FILE", 0, "this aggregator's secret key for tcp:// (wakepath keygen makes one)", 0},
     {"allow", KEY_ALLOW, "FILE", 0, "who may connect by tcp://: a list of public keys, or a folder of *.pub; read again when it changes", 0},
     {"insecure", KEY_INSECURE, 0, 0, "let everybody read and send by tcp://, without keys", 0},
+    {"peer", KEY_PEER, "ENDPOINT[=FILE]", 0, "another aggregator of the fleet, which names this one as its peer, too; FILE is its "
+        "public key, for tcp://. May be repeated", 0},
     {"store", KEY_STORE, "ROOT", 0, "the store's folder", 0},
     {"release", KEY_RELEASE, "ID", 0, "release of hosts that do not say theirs (default: unversioned)", 0},
     {"release-rule", KEY_RELEASE_RULE, "ID=SELECTOR", 0, "what the selector picks runs that release, if it does not say itself "
@@ -99,6 +103,24 @@ static void add_release_rule(struct wp_aggregator_options *options, struct argp_
     options->engine.session.release_rule_count = count + 1;
 }
 
+static void add_peer(struct wp_aggregator_options *options, struct argp_state *state, char *text)
+{
+    uint32_t count = options->ingest.peer_count;
+    char *equals = strchr(text, '=');
+    if (count == WP_SHARD_LINKS)
+        argp_error(state, "more than %u peers", WP_SHARD_LINKS);
+    if (strncmp(text, "ipc://", 6) && strncmp(text, "tcp://", 6))
+        argp_error(state, "--peer takes ENDPOINT (ipc:///path or tcp://address:port) or ENDPOINT=FILE, not '%s'", text);
+    options->peers = realloc(options->peers, (count + 1) * sizeof(*options->peers));
+    char *endpoint = options->peers ? strdup(text) : NULL;
+    if (!endpoint)
+        argp_failure(state, WP_EXIT_FAILURE, 0, "out of memory");
+    endpoint[equals ? equals - text : (ptrdiff_t)strlen(text)] = 0;
+    options->peers[count] = (struct wp_ingest_peer){endpoint, equals ? equals + 1 : NULL};
+    options->ingest.peers = options->peers;
+    options->ingest.peer_count = count + 1;
+}
+
 static size_t strlen_without_slashes(const char *path)
 {
     size_t size = strlen(path);
@@ -117,6 +139,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_KEY: options->ingest.key_path = argument; break;
     case KEY_ALLOW: options->ingest.allow_path = argument; break;
     case KEY_INSECURE: options->ingest.is_insecure = true; break;
+    case KEY_PEER: add_peer(options, state, argument); break;
     case KEY_STORE: engine->store = argument; break;
     case KEY_RELEASE:
         if (!wp_id_valid(argument))
@@ -189,6 +212,9 @@ void wp_aggregator_options_fini(struct wp_aggregator_options *options)
     for (uint32_t i = 0; i < options->engine.session.release_rule_count; i++)
         wp_selector_fini(&options->release_rules[i].selector);
     free(options->release_rules);
+    for (uint32_t i = 0; i < options->ingest.peer_count; i++)
+        free((char *)(uintptr_t)options->peers[i].endpoint);
+    free(options->peers);
     free(options->resume_owned);
     free(options->rules);
     wp_config_destroy(options->config);

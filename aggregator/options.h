@@ -14,6 +14,7 @@ struct wp_aggregator_options {
     bool is_resumed;
     struct wp_release_rule *release_rules; /* owned */
     struct wp_aggregate_rule *rules; /* owned */
+    struct wp_ingest_peer *peers;    /* owned */
     enum wp_log_level log_level;
     struct wp_config *config;        /* owned; strings point into it */
 };

@@ -40,6 +40,7 @@ struct wp_slice {
     uint8_t state;              /* enum wp_task_state at out */
     uint8_t cause;              /* enum wp_cause */
     uint8_t flags;              /* enum wp_slice_flag */
+    uint16_t taken;             /* by control paths of which aggregates (detached.h) */
 };
 
 struct wp_sample {
@@ -83,7 +84,7 @@ struct wp_thread {
         uint32_t waker, d;
         uint8_t cause, in_irq;
     } early;
-    bool is_dead, is_base;
+    bool is_dead;
 };
 
 struct wp_timeline_counts {

@@ -171,7 +171,7 @@ static void save_block(struct save *save)
         if (op->done_ns && op->done_ns + DONE_NS < save->horizon_ns)
             continue;
         struct wp_event event = {.time_ns = op->insert_ns, .kind = WP_EVENT_BLOCK_INSERT, .flags = op->flags,
-            .thread = entry_of(save, op->thread), .a = op->sector, .b = op->key, .c = op->bytes, .d = op->device};
+            .thread = entry_of(save, op->thread), .a = op->sector, .b = op->key, .c = op->bytes, .d = op->device, .other = op->file};
         add_fact(save, &event);
         event.kind = WP_EVENT_BLOCK_ISSUE;
         event.time_ns = op->issue_ns;

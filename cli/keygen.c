@@ -9,7 +9,7 @@
 #include <argp.h>
 #include <string.h>
 
-enum { KEY_HOST = 256 };
+enum { KEY_HOST = 256, KEY_SHARD };
 
 struct keygen {
     struct wp_key_files files;
@@ -19,6 +19,7 @@ struct keygen {
 static const struct argp_option option_table[] = {
     {"dir", 'd', "DIR", 0, "write there (default: here)", 0},
     {"host", KEY_HOST, "UUID", 0, "a collector's key, for this host: its UUID, `this` for the host that this runs on, or `any`", 0},
+    {"shard", KEY_SHARD, 0, 0, "a key of an aggregator that others list as their peer (--peer)", 0},
     {"force", 'f', 0, 0, "replace files that are there", 0},
     {0},
 };
@@ -39,6 +40,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     switch (key) {
     case 'd': k->files.dir = argument; break;
     case KEY_HOST: take_host(k, state, argument); break;
+    case KEY_SHARD: k->files.kind = WP_KEY_OF_SHARD; break;
     case 'f': k->files.may_replace = true; break;
     case ARGP_KEY_ARG:
         if (k->files.name)

@@ -108,6 +108,8 @@ int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *chil
     wp_args_add(&args, "wakepath-collector");
     wp_args_add(&args, "--no-config");
     add_common(parts, &args, "--connect");
+    wp_args_add(&args, "--overhead-limit"); /* somebody waits for the whole of it */
+    wp_args_add(&args, "none");
     wp_args_add(&args, "--frequency");
     wp_args_addf(&args, "%u", parts->options->frequency_hz);
     if (parts->command_pid) {

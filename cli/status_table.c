@@ -99,6 +99,10 @@ static void put_cost(const struct wp_samples *samples, FILE *out)
         time_text(age, &age_text), bytes_text(wp_samples_value(samples, "process_resident_memory_bytes", 0), &memory));
     if (bpf >= 0)
         line(out, "", "%.1f %% of a CPU in its BPF programs", age > 0 ? 100 * bpf / age : 0);
+    double level = wp_samples_value(samples, "wakepath_collector_thinning_level", 0);
+    if (level > 0)
+        line(out, "", "leaves out %s to stay within %.3g %% of a CPU (--overhead-limit)", level >= 3 ? "stretches of time" : "stacks",
+            100 * wp_samples_value(samples, "wakepath_collector_overhead_limit_ratio", 0));
 }
 
 static void put_collector(const struct wp_samples *samples, FILE *out)

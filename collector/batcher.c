@@ -267,6 +267,8 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
         event.c = wp_thread_table_rename(b->threads, fact->tid, fact->comm);
     if (wp_event_has_socket(&event))
         event.d = socket;
+    if (fact->file)
+        event.other = wp_delta_string(b->delta, fact->file);
     if ((event.kind >= WP_EVENT_BLOCK_INSERT && event.kind <= WP_EVENT_BLOCK_COMPLETE) ||
         (event.kind == WP_EVENT_WAKING && event.c == WP_CAUSE_BLOCK))
         tell_device(b, event.d);
@@ -307,4 +309,14 @@ const struct wp_batcher_stats *wp_batcher_stats(const struct wp_batcher *b)
 const struct wp_stack_counts *wp_batcher_stacks(const struct wp_batcher *b)
 {
     return wp_stack_table_counts(b->stacks);
+}
+
+uint64_t wp_batcher_reading_ns(const struct wp_batcher *b)
+{
+    return wp_stack_table_reading_ns(b->stacks);
+}
+
+void wp_batcher_left_out(struct wp_batcher *b, const struct wp_drop *drop)
+{
+    wp_delta_drop(b->delta, drop);
 }

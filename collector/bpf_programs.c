@@ -272,17 +272,25 @@ void wp_programs_unwind_counts(const struct wp_programs *p, struct wp_unwind_cou
 
 void wp_programs_run_time(const struct wp_programs *p, uint64_t *runs, uint64_t *ns)
 {
-    struct bpf_program *program;
     *runs = *ns = 0;
-    bpf_object__for_each_program(program, p->object->obj) {
-        struct bpf_prog_info info = {0};
-        uint32_t size = sizeof(info);
-        int fd = bpf_program__fd(program);
-        if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
-            continue;
-        *runs += info.run_cnt;
-        *ns += info.run_time_ns;
+    for (unsigned cpu = 0; cpu < WP_WORK_CPUS; cpu++) {
+        *runs += p->object->bss->wp_work[cpu].runs;
+        *ns += p->object->bss->wp_work[cpu].taken_ns * WP_WORK_ONE_IN;
     }
+}
+
+uint64_t wp_programs_unwalked(const struct wp_programs *p)
+{
+    uint64_t count = 0;
+    for (unsigned cpu = 0; cpu < WP_WORK_CPUS; cpu++)
+        count += p->object->bss->wp_work[cpu].unwalked;
+    return count;
+}
+
+void wp_programs_thin(struct wp_programs *p, uint32_t walk_one_in, bool is_paused)
+{
+    p->object->data->wp_walk_one_in = walk_one_in;
+    p->object->bss->wp_is_paused = is_paused;
 }
 
 void wp_programs_forget_stacks(struct wp_programs *p)

@@ -26,8 +26,12 @@ struct wp_unwinder_options;
 bool wp_programs_unwinding(const struct wp_programs *programs, struct wp_unwinder_options *options);
 /* How walks of user stacks ended so far, of all CPUs. */
 void wp_programs_unwind_counts(const struct wp_programs *programs, struct wp_unwind_counts *counts);
-/* How often all programs ran and how long, when the kernel counts it (kernel.bpf_stats_enabled); else 0. */
+/* How often all programs ran and, by those runs whose time was taken, how long. */
 void wp_programs_run_time(const struct wp_programs *programs, uint64_t *runs, uint64_t *ns);
+/* Stacks that were not walked because of wp_programs_thin. */
+uint64_t wp_programs_unwalked(const struct wp_programs *programs);
+/* As thin of struct wp_source_ops. */
+void wp_programs_thin(struct wp_programs *programs, uint32_t walk_one_in, bool is_paused);
 /* From now on stacks are sent whole again. */
 void wp_programs_forget_stacks(struct wp_programs *programs);
 

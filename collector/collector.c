@@ -9,6 +9,7 @@
 #include "collector/replay.h"
 #include "collector/sandbox.h"
 #include "collector/source_perf_script.h"
+#include "collector/thinning.h"
 #include "common/service.h"
 #include "proto/frame.h"
 
@@ -27,6 +28,7 @@ struct collector {
     struct wp_batcher *batcher;
     struct wp_outlet *outlet;
     struct wp_sandbox sandbox;
+    struct wp_thinning thinning;
     struct wp_collector_vitals *vitals; /* NULL: nobody watches */
 };
 
@@ -114,7 +116,8 @@ static void tell_vitals(struct collector *c)
 static void tick(struct collector *c)
 {
     wp_service_tick(c->options->service);
-    struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->outlet};
+    wp_thinning_tick(&c->thinning, now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_REALTIME));
+    struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->outlet, &c->thinning};
     wp_collector_vitals_tick(c->vitals, &view, now_ns(CLOCK_MONOTONIC));
 }
 
@@ -164,6 +167,7 @@ static int run_source(struct collector *c, struct wp_error *err)
     uint64_t deadline = c->options->duration_ns ? now_ns(CLOCK_MONOTONIC) + c->options->duration_ns : 0;
     struct wp_sink sink = wp_batcher_sink(c->batcher);
     bool is_stopped = false;
+    wp_thinning_init(&c->thinning, &c->options->overhead_percent, c->source, c->batcher, c->logger);
     for (;;) {
         bool is_over = *c->options->stop || (deadline && now_ns(CLOCK_MONOTONIC) >= deadline);
         if (is_over && !is_stopped)
@@ -199,6 +203,7 @@ static int run_live(struct collector *c, struct wp_error *err)
     tell_ready(c->options);
     wp_log(c->logger, WP_LOG_INFO, "collecting source=%s", c->source->ops->name);
     rc = run_source(c, err);
+    wp_thinning_finish(&c->thinning, now_ns(CLOCK_MONOTONIC));
     if (!rc)
         rc = wp_batcher_finish(c->batcher, err);
     const struct wp_batcher_stats *stats = wp_batcher_stats(c->batcher);

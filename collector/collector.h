@@ -34,6 +34,7 @@ struct wp_collector_options {
     uint64_t duration_ns;           /* 0: until stopped or the source ends */
     bool is_fast;                   /* a capture is sent as fast as it is taken, not at its own pace */
     bool says_stats;
+    double overhead_percent;        /* the most of one CPU, 0: as it comes. May change while it runs */
     const char *metrics;            /* where to tell them; NULL: nowhere */
     bool is_unfiltered;             /* any system call may be made */
     int ready_fd;                   /* -1: none */

@@ -16,32 +16,46 @@ static void take_signal(int signal)
 
 struct daemon {
     struct wp_logger logger;
+    struct wp_collector_options options;
     struct wp_config *config;
 };
 
+static int apply_log_level(void *context, const char *const *values, size_t count, struct wp_error *err)
+{
+    return wp_config_apply_log_level(&((struct daemon *)context)->logger, values, count, err);
+}
+
+static int apply_overhead(void *context, const char *const *values, size_t count, struct wp_error *err)
+{
+    struct daemon *daemon = context;
+    if (count)
+        return wp_collector_options_overhead(values[count - 1], &daemon->options.overhead_percent, err);
+    daemon->options.overhead_percent = WP_OVERHEAD_DEFAULT;
+    return 0;
+}
+
 static void reload(void *context)
 {
-    static const struct wp_config_live live[] = {{"log-level", wp_config_apply_log_level}, {0}};
+    static const struct wp_config_live live[] = {{"log-level", apply_log_level}, {"overhead-limit", apply_overhead}, {0}};
     struct daemon *daemon = context;
-    wp_config_reload(daemon->config, live, &daemon->logger, &daemon->logger);
+    wp_config_reload(daemon->config, live, daemon, &daemon->logger);
 }
 
 int main(int argc, char **argv)
 {
-    struct wp_collector_options options;
     struct daemon daemon = {.logger = {"wakepath-collector", WP_LOG_INFO, 2}};
     struct wp_service service = {.reload = &reload_asked, .on_reload = reload, .context = &daemon};
     struct wp_error err = {0};
     struct sigaction action = {.sa_handler = take_signal};
     sigaction(SIGHUP, &action, NULL); /* first: a reload asked early must not end us */
-    wp_collector_options_parse(&options, &daemon.logger.level, &daemon.config, argc, argv);
+    wp_collector_options_parse(&daemon.options, &daemon.logger.level, &daemon.config, argc, argv);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
     wp_service_init(&service);
-    options.stop = &stop_asked;
-    options.service = &service;
-    int rc = wp_collector_run(&options, &daemon.logger, &err);
+    daemon.options.stop = &stop_asked;
+    daemon.options.service = &service;
+    int rc = wp_collector_run(&daemon.options, &daemon.logger, &err);
     if (rc)
         wp_log(&daemon.logger, WP_LOG_ERROR, "%s", err.text);
     wp_service_fini(&service);

@@ -15,9 +15,11 @@
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
     KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_NO_SECCOMP, KEY_PROBE,
-    KEY_LEFT_OUT, KEY_METRICS };
+    KEY_LEFT_OUT, KEY_METRICS, KEY_OVERHEAD, KEY_CACHE };
 
 #define DEFAULT_SPOOL "/var/spool/wakepath"
+#define OVERHEAD_LEAST 0.01
+#define OVERHEAD_MOST 1e5
 #define SPOOL_LIMIT ((uint64_t)256 << 20)
 #define SPOOL_LEAST ((uint64_t)1 << 20)
 #define SPOOL_MOST ((uint64_t)1 << 40)
@@ -32,6 +34,8 @@ static const struct argp_option option_table[] = {
     {"spool", KEY_SPOOL, "DIR", 0, "keep there what no aggregator has acknowledged, or none for memory (default: " DEFAULT_SPOOL
         " for the live kernel and a tcp endpoint)", 0},
     {"spool-limit", KEY_SPOOL_LIMIT, "BYTES", 0, "of the spool, with K, M or G; the oldest goes when it is full (default 256M)", 0},
+    {"unwind-cache", KEY_CACHE, "DIR", 0, "keep there the unwind rows of objects, by build id, so that they are not read again after a restart; "
+        "or none (default none; the service's file names one)", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "write a capture; with or without --connect", 0},
     {"frequency", KEY_FREQUENCY, "HZ", 0, "samples a second and CPU, 0 for none (default 99)", 0},
     {"filter-pid", KEY_FILTER, "PID", 0, "stacks and samples only of this process and those it starts", 0},
@@ -43,6 +47,8 @@ static const struct argp_option option_table[] = {
     {"label", KEY_LABEL, "KEY=VALUE", 0, "a label of this host; may be repeated", 0},
     {"duration", KEY_DURATION, "SECONDS", 0, "end after so long", 0},
     {"ready-fd", KEY_READY, "FD", 0, "write a line there when tracing is on and the aggregator has answered", 0},
+    {"overhead-limit", KEY_OVERHEAD, "PERCENT", 0, "of one CPU: what costs more is left out, stacks first, then stretches of time, and "
+        "told; none: no limit (default 1)", 0},
     {"metrics", KEY_METRICS, "ADDRESS:PORT", 0, "answer /metrics (Prometheus) and /healthz there by HTTP, or none (default: none; the "
         "service's file says 127.0.0.1:9469); port 0 takes a free one", 0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
@@ -93,6 +99,19 @@ static void take_duration(struct wp_collector_options *o, struct argp_state *sta
     if (*end || end == text || !(seconds > 0 && seconds < 1e9))
         argp_error(state, "--duration takes a number of seconds, not '%s'", text);
     o->duration_ns = (uint64_t)(seconds * 1e9);
+}
+
+int wp_collector_options_overhead(const char *text, double *percent, struct wp_error *err)
+{
+    char *end;
+    double value = strtod(text, &end);
+    if (!strcmp(text, "none"))
+        value = 0;
+    else if (*end || end == text || !(value >= OVERHEAD_LEAST && value <= OVERHEAD_MOST))
+        return wp_error_set(err, -EINVAL, "--overhead-limit takes percent of a CPU from %g to %g, or none, not '%.100s'", OVERHEAD_LEAST,
+            OVERHEAD_MOST, text);
+    *percent = value;
+    return 0;
 }
 
 static void take_netns(struct wp_collector_options *o, struct argp_state *state, const char *path)
@@ -228,6 +247,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (o->metrics && wp_health_check(o->metrics, &err))
             argp_error(state, "--metrics: %s", err.text);
         break;
+    case KEY_CACHE: o->bpf.unwind_cache = strcmp(argument, "none") ? argument : NULL; break;
+    case KEY_OVERHEAD:
+        if (wp_collector_options_overhead(argument, &o->overhead_percent, &err))
+            argp_error(state, "%s", err.text);
+        break;
     case KEY_STATS: o->says_stats = true; break;
     case KEY_NO_SECCOMP: o->is_unfiltered = true; break;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;
@@ -248,7 +272,7 @@ void wp_collector_options_parse(struct wp_collector_options *options, enum wp_lo
     static const struct argp argp = {option_table, parse_option, NULL,
         "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL, NULL, NULL};
     struct parse parse = {options, log_level};
-    *options = (struct wp_collector_options){.bpf = {.frequency_hz = 99}, .is_fast = true, .ready_fd = -1,
+    *options = (struct wp_collector_options){.bpf = {.frequency_hz = 99}, .is_fast = true, .ready_fd = -1, .overhead_percent = WP_OVERHEAD_DEFAULT,
         .outlet = {.spool_limit = SPOOL_LIMIT}};
     *log_level = WP_LOG_INFO;
     argp_err_exit_status = WP_EXIT_USAGE;

@@ -4,11 +4,15 @@
 /* The command line of wakepath-collector. */
 #include "collector/collector.h"
 
+#define WP_OVERHEAD_DEFAULT 1.0 /* percent of one CPU */
+
 struct wp_config;
 
 /* Command line, environment and file. Exits with a message on wrong use, and after --help and --version. Strings point into
  * argv and *config, the caller's to destroy. */
 void wp_collector_options_parse(struct wp_collector_options *options, enum wp_log_level *log_level,
     struct wp_config **config, int argc, char **argv);
+/* A value of --overhead-limit; 0 for none. -EINVAL. */
+int wp_collector_options_overhead(const char *text, double *percent, struct wp_error *err);
 
 #endif

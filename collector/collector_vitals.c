@@ -92,12 +92,35 @@ static void put_source(struct wp_buffer *out, const struct wp_source *source)
     wp_metric_labelled(out, name, "end", "too_deep", (double)counts.walks_too_deep);
     wp_metric_put(out, "wakepath_collector_lost_mappings_total", WP_COUNTER,
         "Mappings of files that were not told in time: functions there have no names.", (double)counts.lost_mappings);
-    if (!counts.program_runs)
+    if (!source->ops->thin)
         return;
     wp_metric_put(
         out, "wakepath_collector_bpf_runs_total", WP_COUNTER, "Runs of the BPF programs.", (double)counts.program_runs);
     wp_metric_put(out, "wakepath_collector_bpf_seconds_total", WP_COUNTER, "Time in the BPF programs, of all CPUs.",
         (double)counts.program_ns / 1e9);
+}
+
+static void put_thinning(struct wp_buffer *out, const struct wp_source *source, const struct wp_thinning *t)
+{
+    static const char name[] = "wakepath_collector_left_out_seconds_total";
+    struct wp_source_counts counts;
+    if (!source->ops->thin)
+        return;
+    source->ops->count(source, &counts);
+    wp_metric_put(out, "wakepath_collector_reading_seconds_total", WP_COUNTER,
+        "CPU time of reading names and unwind rows, once for each object: not limited.", (double)t->reading_ns / 1e9);
+    wp_metric_put(out, "wakepath_collector_overhead_ratio", WP_GAUGE,
+        "What all else took of one CPU, with the BPF programs, over the last seconds.", t->budget.share_percent / 100);
+    if (t->budget.limit_percent > 0)
+        wp_metric_put(out, "wakepath_collector_overhead_limit_ratio", WP_GAUGE, "The most that it may take.",
+            t->budget.limit_percent / 100);
+    wp_metric_put(out, "wakepath_collector_thinning_level", WP_GAUGE,
+        "What is left out to stay there: 0 nothing, 1 and 2 stacks, from 3 on stretches of time.", t->budget.level);
+    wp_metric_begin(out, name, WP_COUNTER, "Time in which something was left out to stay there.");
+    wp_metric_labelled(out, name, "what", "stacks", (double)t->left_out_ns[0] / 1e9);
+    wp_metric_labelled(out, name, "what", "events", (double)t->left_out_ns[1] / 1e9);
+    wp_metric_put(out, "wakepath_collector_left_out_stacks_total", WP_COUNTER, "Stacks of sleeps that were not walked.",
+        (double)counts.unwalked);
 }
 
 static void put_delivery(struct wp_buffer *out, const struct wp_outlet_counts *counts, uint64_t lag_ns)
@@ -160,6 +183,7 @@ void wp_collector_vitals_tick(struct wp_collector_vitals *v, const struct wp_col
     put_events(&v->text, view);
     put_stacks(&v->text, wp_batcher_stacks(view->batcher));
     put_source(&v->text, view->source);
+    put_thinning(&v->text, view->source, view->thinning);
     put_delivery(&v->text, &counts, lag_ns);
     wp_metric_process(&v->text);
     judge(&counts, lag_ns, trouble, sizeof(trouble));

@@ -5,6 +5,7 @@
  * common/health.h. */
 #include "collector/batcher.h"
 #include "collector/outlet.h"
+#include "collector/thinning.h"
 
 struct wp_collector_vitals;
 
@@ -19,6 +20,7 @@ struct wp_collector_view {
     const struct wp_source *source;
     const struct wp_batcher *batcher;
     const struct wp_outlet *outlet;
+    const struct wp_thinning *thinning;
 };
 /* From the loop, as often as it likes. */
 void wp_collector_vitals_tick(

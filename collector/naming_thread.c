@@ -357,3 +357,12 @@ void wp_naming_thread_destroy(struct wp_naming_thread *t)
     pthread_join(t->thread, NULL);
     release(t);
 }
+
+uint64_t wp_naming_thread_cpu_ns(const struct wp_naming_thread *t)
+{
+    struct timespec ts;
+    clockid_t clock;
+    if (pthread_getcpuclockid(t->thread, &clock) || clock_gettime(clock, &ts))
+        return 0;
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}

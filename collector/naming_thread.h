@@ -31,5 +31,7 @@ void wp_naming_thread_drop(struct wp_naming_thread *thread, struct wp_jit_map *m
 bool wp_naming_thread_next(struct wp_naming_thread *thread, uint32_t *ticket, struct wp_place_name *place);
 bool wp_naming_thread_settle(struct wp_naming_thread *thread, unsigned timeout_ms);
 struct wp_naming_counts wp_naming_thread_counts(struct wp_naming_thread *thread);
+/* CPU time so far. */
+uint64_t wp_naming_thread_cpu_ns(const struct wp_naming_thread *thread);
 
 #endif

@@ -30,6 +30,8 @@ struct wp_outbox {
     size_t bytes;
     uint64_t last_seq, acked, tended_ns;
     bool is_broken;             /* batches are missing behind the spool's last one: it takes no more */
+    bool owes_bye;              /* the session is over and the spool does not say so yet */
+    struct wp_bye bye;
     struct wp_log_limit trouble;
     struct wp_frame_reader *reader;
     struct wp_batch batch;
@@ -113,6 +115,23 @@ static void give_spool_up(struct wp_outbox *o)
 static bool is_full(const struct wp_outbox *o, size_t more)
 {
     return o->count == LIMIT_FRAMES || (o->count && o->bytes + more > LIMIT_BYTES);
+}
+
+/* Not before the spool holds all of it: what Bye promises and the spool does not have would count as lost there. */
+static int put_bye(struct wp_outbox *o, struct wp_error *err)
+{
+    if (!o->owes_bye || !takes_spool(o) || o->count)
+        return 0;
+    int rc = wp_spool_session_set_bye(o->session, &o->bye, err);
+    o->owes_bye = rc != 0;
+    return rc;
+}
+
+int wp_outbox_end(struct wp_outbox *o, const struct wp_bye *bye, struct wp_error *err)
+{
+    o->bye = *bye;
+    o->owes_bye = o->session;
+    return put_bye(o, err);
 }
 
 /* From memory to where it belongs, as far as it can be written. */
@@ -209,6 +228,7 @@ void wp_outbox_tend(struct wp_outbox *o)
     o->tended_ns = now;
     if (takes_spool(o) && o->count)
         spool_again(o, false);
+    put_bye(o, NULL);
     if (wp_spool_session_sync(o->session, &why) && takes_spool(o)) {
         wp_log(o->logger, WP_LOG_ERROR, "the spool is not safe any more, this session goes on in memory: %s", why.text);
         o->is_broken = true;
@@ -219,6 +239,7 @@ void wp_outbox_settle(struct wp_outbox *o)
 {
     if (takes_spool(o) && o->count)
         spool_again(o, true);
+    put_bye(o, NULL);
     if (o->session)
         wp_spool_session_sync(o->session, NULL);
 }

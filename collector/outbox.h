@@ -21,6 +21,8 @@ int wp_outbox_read(struct wp_outbox *outbox, uint64_t *seq, const char *endpoint
 void wp_outbox_acknowledge(struct wp_outbox *outbox, uint64_t seq, const char *endpoint);
 /* What is due once a second, when it is: syncs, and tries again to get from memory into the spool. */
 void wp_outbox_tend(struct wp_outbox *outbox);
+/* There will be no more batches: the spool keeps Bye, as soon as it holds all of them. -errno: not yet, it is tried again. */
+int wp_outbox_end(struct wp_outbox *outbox, const struct wp_bye *bye, struct wp_error *err);
 /* At the end: what waits in memory goes to the spool, also when the oldest there must go for it. */
 void wp_outbox_settle(struct wp_outbox *outbox);
 uint64_t wp_outbox_last(const struct wp_outbox *outbox);        /* batch, 0: none yet */

@@ -150,7 +150,7 @@ static void finish_leftovers(struct wp_outlet *o)
 static int finish_sending(struct wp_outlet *o, const struct wp_bye *bye, struct wp_error *err)
 {
     struct wp_error why = {0};
-    if (o->session && wp_spool_session_set_bye(o->session, bye, &why))
+    if (wp_outbox_end(o->outbox, bye, &why))
         wp_log(o->logger, WP_LOG_WARN, "the end of the session cannot be spooled: %s", why.text);
     int rc = wp_sender_finish(o->sender, bye, ACK_MS, &why);
     if (rc == -ETIMEDOUT && o->session && wp_outbox_is_safe(o->outbox)) {

@@ -13,6 +13,7 @@ struct replay {
     const struct wp_collector_options *options;
     struct wp_capture_reader *reader;
     struct wp_outlet *outlet;
+    struct wp_hello hello;              /* texts are the reader's, or the options' */
     uint64_t first_mono_ns, started_ns; /* of the recording and of this run */
 };
 
@@ -60,7 +61,11 @@ static int run(struct replay *r, const struct wp_logger *logger, struct wp_error
     const struct wp_collector_options *o = r->options;
     int rc = wp_capture_reader_open(&r->reader, o->source_path, err);
     if (!rc)
-        rc = wp_outlet_open(&r->outlet, &o->outlet, wp_capture_reader_hello(r->reader), logger, err);
+        r->hello = *wp_capture_reader_hello(r->reader);
+    if (!rc && o->release) /* it is filed there, whatever was said when it was recorded */
+        r->hello.release = (char *)(uintptr_t)o->release;
+    if (!rc)
+        rc = wp_outlet_open(&r->outlet, &o->outlet, &r->hello, logger, err);
     while (!rc && !o->outlet.spool && !wp_outlet_is_ready(r->outlet) && !*o->stop) /* into a spool it need not wait */
         rc = wp_outlet_pump(r->outlet, 20, err);
     if (rc)

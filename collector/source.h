@@ -30,6 +30,7 @@ struct wp_fact {
     uint32_t tid, other_tid;      /* raw; 0 is the idle task. EXEC: tid after it, other_tid the thread that called it */
     uint32_t pid, other_pid;      /* thread group, 0: unknown */
     const char *comm, *other_comm; /* "" or NULL when unknown; valid during the call */
+    const char *file;             /* BLOCK_INSERT, BLOCK_ISSUE: what it is for; NULL not known */
     const char *exe, *cmdline;    /* EXEC only; cmdline never leaves the host */
     uint64_t start_ns;            /* of other (FORK, EXEC) or of tid (STATE); 0 unknown */
     uint64_t cgroup_id;           /* of other (FORK) or tid (STATE, EXEC); 0 unknown */
@@ -64,7 +65,9 @@ struct wp_source_counts {
     /* How walks of user stacks ended: at the thread's first function, or before that. */
     uint64_t walks_complete, walks_no_rows, walks_not_code, walks_unreadable, walks_too_deep;
     uint64_t lost_mappings;
-    uint64_t program_runs, program_ns; /* of the BPF programs; 0 unless the kernel counts (kernel.bpf_stats_enabled) */
+    uint64_t program_runs, program_ns; /* of the BPF programs: counted; by the time of one run in sixty-one */
+    uint64_t reading_ns;  /* CPU time of what is read once for each object */
+    uint64_t unwalked;    /* stacks left out because of wp_source_ops.thin */
 };
 
 struct wp_source_ops {
@@ -75,6 +78,8 @@ struct wp_source_ops {
     void (*stop)(struct wp_source *source);
     void (*destroy)(struct wp_source *source);
     void (*count)(const struct wp_source *source, struct wp_source_counts *counts); /* NULL: nothing to tell */
+    /* Leaves out: of the stacks of sleeps all but one in so many (0: all); all events but those that say who is who. NULL: cannot. */
+    void (*thin)(struct wp_source *source, uint32_t stack_one_in, bool is_paused);
 };
 
 /* First member of each source. */

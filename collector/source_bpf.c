@@ -2,6 +2,7 @@
 #include "collector/source_bpf.h"
 
 #include "collector/bpf_programs.h"
+#include "collector/file_paths.h"
 #include "collector/sideband.h"
 #include "collector/unwinder.h"
 #include "common/buffer.h"
@@ -26,6 +27,7 @@ struct source_bpf {
     struct wp_programs *programs;
     struct ring_buffer *ring;
     struct wp_unwinder *unwinder;      /* NULL when this kernel cannot */
+    struct wp_file_paths *paths;
     struct wp_sideband *sideband;      /* NULL when the kernel refuses it */
     struct wp_buffer records;          /* each: u32 size, padding to 8, bytes */
     struct wp_record_drops *drops, *drops_before;
@@ -101,13 +103,15 @@ static size_t tail_wanted(unsigned kind)
         return sizeof(struct wp_record_exec);
     case WP_RECORD_SOCKET:
         return sizeof(struct wp_record_socket);
+    case WP_RECORD_PATH:
+        return sizeof(struct wp_record_path);
     default:
         return 0;
     }
 }
 
-static int deliver(const struct wp_record *r, const uint8_t *tail, size_t tail_size, const struct wp_sink *sink,
-    struct wp_error *err)
+static int deliver(const struct source_bpf *s, const struct wp_record *r, const uint8_t *tail, size_t tail_size,
+    const struct wp_sink *sink, struct wp_error *err)
 {
     struct wp_fact fact = {.event = {.time_ns = r->time_ns, .kind = r->kind, .flags = r->flags, .cpu = r->cpu, .a = r->a,
         .b = r->b, .c = r->c, .d = (uint32_t)r->d}, .tid = r->tid, .pid = r->pid, .other_tid = r->other_tid,
@@ -141,6 +145,14 @@ static int deliver(const struct wp_record *r, const uint8_t *tail, size_t tail_s
     case WP_EVENT_WAKING:
         if (r->c == WP_CAUSE_MESSAGE)
             fact.socket.key = r->d;
+        break;
+    case WP_RECORD_PATH:
+        wp_file_paths_add(s->paths, r->a, (uint32_t)r->d, (const void *)tail);
+        return 0;
+    case WP_EVENT_BLOCK_INSERT:
+    case WP_EVENT_BLOCK_ISSUE:
+        fact.file = r->stack_key ? wp_file_paths_get(s->paths, r->stack_key) : NULL;
+        fact.stack_key = 0;
         break;
     case WP_EVENT_SOCK_SEND:
     case WP_EVENT_SOCK_ARRIVE:
@@ -184,7 +196,7 @@ static int deliver_all(struct source_bpf *s, const struct wp_sink *sink, struct 
         }
         int rc = deliver_mappings(s, r->time_ns, sink, err);
         if (!rc)
-            rc = deliver(r, (const uint8_t *)(r + 1), size - sizeof(*r), sink, err);
+            rc = deliver(s, r, (const uint8_t *)(r + 1), size - sizeof(*r), sink, err);
         if (rc)
             return rc;
         if (r->time_ns > s->newest_ns)
@@ -285,6 +297,7 @@ static void destroy_source(struct wp_source *source)
     say_unwound(s);
     wp_unwinder_destroy(s->unwinder); /* it works on the programs' maps */
     ring_buffer__free(s->ring);
+    wp_file_paths_destroy(s->paths);
     wp_programs_destroy(s->programs);
     wp_sideband_close(s->sideband);
     wp_buffer_fini(&s->records);
@@ -304,9 +317,16 @@ static void count(const struct wp_source *source, struct wp_source_counts *count
         .walks_unreadable = unwound.ends[WP_UNWIND_UNREADABLE], .walks_too_deep = unwound.ends[WP_UNWIND_TOO_DEEP],
         .lost_mappings = s->sideband_lost};
     wp_programs_run_time(s->programs, &counts->program_runs, &counts->program_ns);
+    counts->unwalked = wp_programs_unwalked(s->programs);
+    counts->reading_ns = s->unwinder ? wp_unwinder_cpu_ns(s->unwinder) : 0;
 }
 
-static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, destroy_source, count};
+static void thin(struct wp_source *source, uint32_t stack_one_in, bool is_paused)
+{
+    wp_programs_thin(((struct source_bpf *)source)->programs, stack_one_in, is_paused);
+}
+
+static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, destroy_source, count, thin};
 
 static int start(struct source_bpf *s, const struct wp_source_bpf_options *options, struct wp_error *err)
 {
@@ -315,14 +335,17 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
     int rc = wp_programs_load(&s->programs, options, s->logger, err);
     if (rc)
         return rc;
-    if (wp_programs_unwinding(s->programs, &unwinding))
+    if (wp_programs_unwinding(s->programs, &unwinding)) {
+        unwinding.cache = options->unwind_cache;
         s->unwinder = wp_unwinder_create(&unwinding);
+    }
     if (wp_sideband_open(&s->sideband, &why))
         wp_log(s->logger, WP_LOG_WARN, "functions of processes that live shortly will have no names reason=\"%s\"", why.text);
     s->drops = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));
     s->drops_before = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));
     s->ring = ring_buffer__new(wp_programs_ring_fd(s->programs), on_record, s, NULL);
-    if (!s->drops || !s->drops_before || !s->ring)
+    s->paths = wp_file_paths_create("/proc/self/mountinfo");
+    if (!s->drops || !s->drops_before || !s->ring || !s->paths)
         return wp_error_set(err, -ENOMEM, "out of memory for the ring of events");
     s->drops_read_ns = now_ns();
     if (s->unwinder)

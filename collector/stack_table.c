@@ -244,3 +244,8 @@ const struct wp_stack_counts *wp_stack_table_counts(const struct wp_stack_table 
 {
     return &t->counts;
 }
+
+uint64_t wp_stack_table_reading_ns(const struct wp_stack_table *t)
+{
+    return t->symbolizer ? wp_symbolizer_cpu_ns(t->symbolizer) : 0;
+}

@@ -32,5 +32,7 @@ void wp_stack_table_forget(struct wp_stack_table *table, uint32_t pid);
 /* The fact's stack, 0: none. */
 uint32_t wp_stack_table_id(struct wp_stack_table *table, const struct wp_fact *fact);
 const struct wp_stack_counts *wp_stack_table_counts(const struct wp_stack_table *table);
+/* CPU time of the thread that reads names, so far. */
+uint64_t wp_stack_table_reading_ns(const struct wp_stack_table *table);
 
 #endif

@@ -211,3 +211,8 @@ struct wp_symbolizer_stats wp_symbolizer_stats(struct wp_symbolizer *z)
     return (struct wp_symbolizer_stats){.asked = counts.asked, .answered = counts.answered, .unnamed = counts.unnamed,
         .objects = counts.objects, .refused_files = z->refused_files, .debug_bytes = counts.debug_bytes};
 }
+
+uint64_t wp_symbolizer_cpu_ns(const struct wp_symbolizer *z)
+{
+    return wp_naming_thread_cpu_ns(z->thread);
+}

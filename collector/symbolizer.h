@@ -46,5 +46,7 @@ void wp_symbolizer_forget(struct wp_symbolizer *symbolizer, uint32_t pid);
 /* Never fails: a frame without a name is one too. Texts are valid until the next call. */
 void wp_symbolizer_kernel(struct wp_symbolizer *symbolizer, uint64_t address, bool is_return, struct wp_frame_name *name);
 struct wp_symbolizer_stats wp_symbolizer_stats(struct wp_symbolizer *symbolizer);
+/* CPU time of its thread so far. */
+uint64_t wp_symbolizer_cpu_ns(const struct wp_symbolizer *symbolizer);
 
 #endif

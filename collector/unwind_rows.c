@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <xxhash.h>
 
 #define FILE_LIMIT ((off_t)2 << 30)
 #define ROWS_LIMIT (8u << 20)
@@ -289,5 +290,90 @@ int wp_unwind_rows_pages(const struct wp_unwind_rows *r,
         if (rc)
             return rc;
     }
+    return 0;
+}
+
+uint32_t wp_unwind_rows_count(const struct wp_unwind_rows *r)
+{
+    return r->count;
+}
+
+bool wp_unwind_rows_find(const struct wp_unwind_rows *r, uint64_t offset, struct wp_unwind_row *row)
+{
+    uint32_t low = 0, high = r->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (r->rows[middle].offset <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!low)
+        return false;
+    const struct row *found = &r->rows[low - 1];
+    *row = (struct wp_unwind_row){.cfa = found->cfa, .bp = found->bp};
+    return true;
+}
+
+struct kept_head {
+    char magic[8];
+    uint64_t checksum;  /* of what follows it */
+    uint64_t odd_rules;
+    uint32_t count, row_bytes;
+};
+
+static const char kept_magic[8] = "WPROWS1";
+
+static uint64_t checksum(const uint8_t *bytes, size_t size)
+{
+    size_t skip = offsetof(struct kept_head, odd_rules);
+    return XXH3_64bits(bytes + skip, size - skip);
+}
+
+int wp_unwind_rows_encode(const struct wp_unwind_rows *r, struct wp_buffer *out)
+{
+    struct kept_head head = {.odd_rules = r->odd_rules, .count = r->count, .row_bytes = sizeof(struct row)};
+    size_t at = out->size;
+    memcpy(head.magic, kept_magic, sizeof(head.magic));
+    wp_buffer_append(out, &head, sizeof(head));
+    for (uint32_t i = 0; i < r->count; i++) { /* without what lies between the members */
+        struct row row;
+        memset(&row, 0, sizeof(row));
+        row.offset = r->rows[i].offset;
+        row.cfa = r->rows[i].cfa;
+        row.bp = r->rows[i].bp;
+        wp_buffer_append(out, &row, sizeof(row));
+    }
+    if (out->failed)
+        return -ENOMEM;
+    head.checksum = checksum(out->data + at, out->size - at);
+    memcpy(out->data + at + offsetof(struct kept_head, checksum), &head.checksum, sizeof(head.checksum));
+    return 0;
+}
+
+int wp_unwind_rows_decode(struct wp_unwind_rows **rows, const uint8_t *bytes, size_t size)
+{
+    struct kept_head head;
+    if (size < sizeof(head))
+        return -EINVAL;
+    memcpy(&head, bytes, sizeof(head));
+    if (memcmp(head.magic, kept_magic, sizeof(head.magic)) || head.row_bytes != sizeof(struct row) || head.count > ROWS_LIMIT ||
+        size != sizeof(head) + (size_t)head.count * sizeof(struct row) || head.checksum != checksum(bytes, size))
+        return -EINVAL;
+    struct wp_unwind_rows *r = calloc(1, sizeof(*r));
+    if (!r || !(r->rows = malloc(((size_t)head.count + 1) * sizeof(*r->rows)))) {
+        free(r);
+        return -ENOMEM;
+    }
+    memcpy(r->rows, bytes + sizeof(head), (size_t)head.count * sizeof(*r->rows));
+    r->count = r->room = head.count;
+    r->odd_rules = head.odd_rules;
+    for (uint32_t i = 0; i < r->count; i++)
+        if ((r->rows[i].cfa & 7) > WP_CFA_END || r->rows[i].offset >= (uint64_t)FILE_LIMIT ||
+            (i && r->rows[i].offset < r->rows[i - 1].offset)) {
+            wp_unwind_rows_destroy(r);
+            return -EINVAL;
+        }
+    *rows = r;
     return 0;
 }

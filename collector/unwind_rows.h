@@ -6,8 +6,10 @@
  * where the caller's frame and its bp are. Rules that a row cannot hold are left out and counted. x86-64.
  */
 #include "collector/bpf/unwind_row.h"
+#include "common/buffer.h"
 #include "common/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +20,13 @@ int wp_unwind_rows_read(struct wp_unwind_rows **rows, int fd, struct wp_error *e
 /* From an image in memory (the vdso). */
 int wp_unwind_rows_parse(struct wp_unwind_rows **rows, const void *image, size_t size, struct wp_error *err);
 void wp_unwind_rows_destroy(struct wp_unwind_rows *rows);
+uint32_t wp_unwind_rows_count(const struct wp_unwind_rows *rows);
+/* The rule at an offset in the file, as the kernel side finds it; false: there is none. */
+bool wp_unwind_rows_find(const struct wp_unwind_rows *rows, uint64_t offset, struct wp_unwind_row *row);
+/* As bytes of this version on this machine, with a checksum. -ENOMEM. */
+int wp_unwind_rows_encode(const struct wp_unwind_rows *rows, struct wp_buffer *out);
+/* -EINVAL: of another version, damaged, or no rows at all. */
+int wp_unwind_rows_decode(struct wp_unwind_rows **rows, const uint8_t *bytes, size_t size);
 
 struct wp_unwind_stats {
     uint64_t rows, pages, crowded_pages /* left out */, odd_rules /* left out */;

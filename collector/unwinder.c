@@ -2,7 +2,7 @@
 #include "collector/unwinder.h"
 
 #include "collector/sandbox.h"
-#include "collector/unwind_rows.h"
+#include "collector/unwind_cache.h"
 #include "common/buffer.h"
 #include "common/intmap.h"
 #include "common/path.h"
@@ -21,25 +21,36 @@
 #include <unistd.h>
 
 #define QUEUE 4096u
+#define WORKERS 2u
+#define SMALL ((uint64_t)2 << 20) /* bytes of a file */
 #define MAPS_BYTES ((size_t)16 << 20)
 #define VDSO_BYTES ((size_t)8 << 10)
 
 struct job {
     struct wp_unwind_file file;
     int fd;
+    uint64_t size;
     char path[256]; /* for the log */
+};
+
+struct worker {
+    struct wp_unwinder *unwinder;
+    pthread_t thread;
+    bool is_for_small, is_started;
 };
 
 struct wp_unwinder {
     struct wp_unwinder_options options;
-    pthread_t thread;
-    pthread_mutex_t lock;
+    struct wp_unwind_cache cache;
+    struct worker workers[WORKERS];
+    pthread_mutex_t lock;          /* of what follows, down to the blank line */
     pthread_cond_t more, idle;
-    struct job queue[QUEUE];       /* a ring */
-    uint32_t first, count;
-    bool is_over, is_busy;
+    struct job queue[QUEUE];       /* in no order */
+    uint32_t count, busy;          /* jobs that wait; workers that work */
+    uint32_t next_object;
+    bool is_over;
+
     struct wp_intmap asked;        /* (inode, device) -> 1; the caller's thread only */
-    uint32_t next_object;          /* the thread's only */
 };
 
 struct sink {
@@ -54,24 +65,25 @@ static int put_page(void *context, uint32_t number, const struct wp_unwind_page 
     return bpf_map_update_elem(sink->unwinder->options.pages_fd, &place, page, BPF_ANY);
 }
 
-static void tell(const struct wp_unwinder *u, const struct wp_unwind_rows *rows, const char *path, uint32_t object)
+static void tell(struct wp_unwinder *u, const struct wp_unwind_rows *rows, const char *path, uint32_t object, const char *from)
 {
-    struct sink sink = {(struct wp_unwinder *)u, object};
+    struct sink sink = {u, object};
     struct wp_unwind_stats stats;
     int rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats);
-    wp_log(u->options.logger, rc ? WP_LOG_WARN : WP_LOG_DEBUG, "unwind rows %s file=%s rows=%llu pages=%llu crowded=%llu odd=%llu",
-        rc ? "do not all fit" : "are known", path, (unsigned long long)stats.rows, (unsigned long long)stats.pages,
+    wp_log(u->options.logger, rc ? WP_LOG_WARN : WP_LOG_DEBUG, "unwind rows %s file=%s from=%s rows=%llu pages=%llu crowded=%llu odd=%llu",
+        rc ? "do not all fit" : "are known", path, from, (unsigned long long)stats.rows, (unsigned long long)stats.pages,
         (unsigned long long)stats.crowded_pages, (unsigned long long)stats.odd_rules);
 }
 
-static void do_job(struct wp_unwinder *u, struct job *job)
+static void do_job(struct wp_unwinder *u, struct job *job, uint32_t number)
 {
     struct wp_unwind_rows *rows = NULL;
     struct wp_error err = {0};
     uint32_t object = 0; /* without rows: by frame pointer */
-    if (!wp_unwind_rows_read(&rows, job->fd, &err)) {
-        object = u->next_object++;
-        tell(u, rows, job->path, object);
+    bool is_cached;
+    if (!wp_unwind_cache_rows(&u->cache, job->fd, &rows, &is_cached, &err)) {
+        object = number;
+        tell(u, rows, job->path, object, is_cached ? "cache" : "file");
     } else {
         wp_log(u->options.logger, WP_LOG_DEBUG, "no unwind rows file=%s reason=\"%s\"", job->path, err.text);
     }
@@ -80,31 +92,55 @@ static void do_job(struct wp_unwinder *u, struct job *job)
     __atomic_fetch_add(u->options.generation, 1, __ATOMIC_RELEASE);
 }
 
-static void *run(void *context)
+static void tell_vdso(struct wp_unwinder *u)
 {
-    struct wp_unwinder *u = context;
     struct wp_unwind_rows *rows;
     unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
+    if (!vdso || wp_unwind_rows_parse(&rows, (const void *)vdso, VDSO_BYTES, NULL))
+        return;
+    tell(u, rows, "[vdso]", WP_UNWIND_VDSO, "memory");
+    wp_unwind_rows_destroy(rows);
+}
+
+/* Takes the smallest job that this worker does. Locked. */
+static bool next_job(const struct worker *w, struct job *job)
+{
+    struct wp_unwinder *u = w->unwinder;
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < u->count; i++)
+        if ((!w->is_for_small || u->queue[i].size <= SMALL) && (best == UINT32_MAX || u->queue[i].size < u->queue[best].size))
+            best = i;
+    if (best == UINT32_MAX)
+        return false;
+    *job = u->queue[best];
+    u->queue[best] = u->queue[--u->count];
+    return true;
+}
+
+static void *run(void *context)
+{
+    struct worker *w = context;
+    struct wp_unwinder *u = w->unwinder;
+    struct job job;
     wp_sandbox_thread();
-    if (vdso && !wp_unwind_rows_parse(&rows, (const void *)vdso, VDSO_BYTES, NULL)) {
-        tell(u, rows, "[vdso]", WP_UNWIND_VDSO);
-        wp_unwind_rows_destroy(rows);
-    }
+    if (!w->is_for_small)
+        tell_vdso(u);
     pthread_mutex_lock(&u->lock);
+    u->busy--;
     while (!u->is_over) {
-        u->is_busy = u->count > 0;
-        if (!u->count) {
-            pthread_cond_broadcast(&u->idle);
+        if (!next_job(w, &job)) {
+            if (!u->count && !u->busy)
+                pthread_cond_broadcast(&u->idle);
             pthread_cond_wait(&u->more, &u->lock);
             continue;
         }
-        struct job job = u->queue[u->first];
-        u->first = (u->first + 1) % QUEUE;
-        u->count--;
+        u->busy++;
+        uint32_t number = u->next_object++;
         pthread_mutex_unlock(&u->lock);
-        do_job(u, &job);
+        do_job(u, &job, number);
         close(job.fd);
         pthread_mutex_lock(&u->lock);
+        u->busy--;
     }
     pthread_mutex_unlock(&u->lock);
     return NULL;
@@ -169,13 +205,15 @@ static int open_file(uint64_t inode, uint32_t device, uint32_t pid, uint64_t add
 static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int fd, const char *path)
 {
     struct wp_intkey key = {inode, device};
+    struct stat status = {0};
+    fstat(fd, &status);
     pthread_mutex_lock(&u->lock);
     bool has_room = u->count < QUEUE;
     if (has_room) {
-        struct job *job = &u->queue[(u->first + u->count++) % QUEUE];
-        *job = (struct job){.file = {.inode = inode, .device = device}, .fd = fd};
+        struct job *job = &u->queue[u->count++];
+        *job = (struct job){.file = {.inode = inode, .device = device}, .fd = fd, .size = (uint64_t)status.st_size};
         snprintf(job->path, sizeof(job->path), "%.255s", path);
-        pthread_cond_signal(&u->more);
+        pthread_cond_broadcast(&u->more);
     }
     pthread_mutex_unlock(&u->lock);
     if (has_room)
@@ -229,7 +267,7 @@ static void add_own_files(struct wp_unwinder *u)
 static void release(struct wp_unwinder *u)
 {
     for (uint32_t i = 0; i < u->count; i++)
-        close(u->queue[(u->first + i) % QUEUE].fd);
+        close(u->queue[i].fd);
     pthread_cond_destroy(&u->more);
     pthread_cond_destroy(&u->idle);
     pthread_mutex_destroy(&u->lock);
@@ -247,11 +285,16 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
     pthread_mutex_init(&u->lock, NULL);
     pthread_cond_init(&u->more, NULL);
     pthread_cond_init(&u->idle, NULL);
-    u->is_busy = true;
+    u->cache.folder = options->cache;
+    u->busy = WORKERS; /* until they have begun */
     add_own_files(u);
-    if (pthread_create(&u->thread, NULL, run, u)) {
-        release(u);
-        return NULL;
+    for (unsigned i = 0; i < WORKERS; i++) {
+        u->workers[i] = (struct worker){.unwinder = u, .is_for_small = i > 0};
+        u->workers[i].is_started = !pthread_create(&u->workers[i].thread, NULL, run, &u->workers[i]);
+        if (!u->workers[i].is_started) {
+            wp_unwinder_destroy(u);
+            return NULL;
+        }
     }
     return u;
 }
@@ -264,7 +307,7 @@ void wp_unwinder_settle(struct wp_unwinder *u, unsigned timeout_ms)
     end.tv_sec += timeout_ms / 1000 + end.tv_nsec / 1000000000;
     end.tv_nsec %= 1000000000;
     pthread_mutex_lock(&u->lock);
-    while (u->is_busy && !pthread_cond_timedwait(&u->idle, &u->lock, &end))
+    while ((u->count || u->busy) && !pthread_cond_timedwait(&u->idle, &u->lock, &end))
         continue;
     pthread_mutex_unlock(&u->lock);
 }
@@ -275,8 +318,22 @@ void wp_unwinder_destroy(struct wp_unwinder *u)
         return;
     pthread_mutex_lock(&u->lock);
     u->is_over = true;
-    pthread_cond_signal(&u->more);
+    pthread_cond_broadcast(&u->more);
     pthread_mutex_unlock(&u->lock);
-    pthread_join(u->thread, NULL);
+    for (unsigned i = 0; i < WORKERS; i++)
+        if (u->workers[i].is_started)
+            pthread_join(u->workers[i].thread, NULL);
     release(u);
+}
+
+uint64_t wp_unwinder_cpu_ns(const struct wp_unwinder *u)
+{
+    uint64_t ns = 0;
+    for (unsigned i = 0; i < WORKERS; i++) {
+        struct timespec ts;
+        clockid_t clock;
+        if (!pthread_getcpuclockid(u->workers[i].thread, &clock) && !clock_gettime(clock, &ts))
+            ns += (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+    }
+    return ns;
 }

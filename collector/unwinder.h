@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_UNWINDER_H
 #define WP_COLLECTOR_UNWINDER_H
 /*
- * Gives the kernel side the rows of the files whose code it met. Files are read by a thread of its own, so that events do
- * not wait; each is read once.
+ * Gives the kernel side the rows of the files whose code it met. Files are read by threads of its own, so that events
+ * do not wait; each is read once, small ones first: a thread of two reads no others, so that none waits for a compiler.
  */
 #include "common/log.h"
 
@@ -14,6 +14,7 @@ struct wp_unwinder;
 struct wp_unwinder_options {
     int files_fd, pages_fd;          /* the maps unwind_files and unwind_pages */
     uint32_t *generation;            /* of the kernel side, raised when a file has become known */
+    const char *cache;               /* folder of rows by build id; NULL: none is kept. Borrowed */
     const struct wp_logger *logger;
 };
 
@@ -23,6 +24,8 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
 void wp_unwinder_destroy(struct wp_unwinder *unwinder);
 /* Waits until the files that were asked for are known, at most so long. */
 void wp_unwinder_settle(struct wp_unwinder *unwinder, unsigned timeout_ms);
+/* CPU time of its threads so far. */
+uint64_t wp_unwinder_cpu_ns(const struct wp_unwinder *unwinder);
 /* Code of an unknown file was met in process pid, mapped at `address` (0: it is its program). */
 void wp_unwinder_ask(struct wp_unwinder *unwinder, uint64_t inode, uint32_t device, uint32_t pid, uint64_t address);
 

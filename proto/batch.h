@@ -71,10 +71,18 @@ struct wp_device_entry {
     uint32_t name;    /* string id */
 };
 
+enum wp_drop_reason {
+    WP_DROP_NO_ROOM,
+    WP_DROP_PAUSED,   /* no events in that time, but those that say who is who: they would have cost too much */
+    WP_DROP_STACKS,   /* so many sleeps are without their stack for the same reason */
+    WP_DROP_REASONS
+};
+
 /* Events that were lost: how many of which kind on which CPU, between two times. kind 0: kind unknown. */
 struct wp_drop {
     uint32_t kind, cpu;
     uint64_t count, from_ns, to_ns;
+    uint32_t reason;   /* enum wp_drop_reason; unknown ones are no reason to refuse */
 };
 
 struct wp_batch {

@@ -106,6 +106,19 @@ static int check_columns(const Wakepath__Wire__Events *m, struct wp_error *err)
     return 0;
 }
 
+static int decode_files(struct wp_batch *b, const Wakepath__Wire__Events *m, struct wp_error *err)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; m->n_block_file && i < b->event_count; i++) {
+        if (!wp_event_is_block(&b->events[i]))
+            continue;
+        if (at == m->n_block_file)
+            return bad(err, "fewer files than block requests");
+        b->events[i].other = m->block_file[at++];
+    }
+    return at == m->n_block_file ? 0 : bad(err, "more files than block requests");
+}
+
 static int decode_events(struct wp_batch *b, struct storage *s, const Wakepath__Wire__Events *m, struct wp_error *err)
 {
     size_t n = m->kind.len;
@@ -158,7 +171,7 @@ static int decode_events(struct wp_batch *b, struct storage *s, const Wakepath__
         }
     }
     b->event_count = (uint32_t)n;
-    return 0;
+    return decode_files(b, m, err);
 }
 
 static int decode_threads(struct wp_batch *b, const Wakepath__Wire__Batch *m, struct wp_error *err)
@@ -213,7 +226,8 @@ static int decode_objects(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
         const Wakepath__Wire__Drop *d = m->drops[i];
         if (d->to_ns < d->from_ns)
             return bad(err, "drops that end before they begin");
-        b->drops[i] = (struct wp_drop){d->kind, d->cpu, d->count, d->from_ns, d->to_ns};
+        b->drops[i] = (struct wp_drop){d->kind, d->cpu, d->reason == WP_DROP_STACKS ? d->left_out : d->count, d->from_ns,
+            d->to_ns, d->reason};
     }
     b->drop_count = (uint32_t)m->n_drops;
     return 0;

@@ -28,7 +28,7 @@ static void *take(struct scratch *scratch, size_t bytes)
 static size_t scratch_size(const struct wp_batch *b)
 {
     size_t events = b->event_count;
-    size_t size = events * (1 + 1 + 8 + 5 * 4 + 8 + 8 + 4) + CPUS * 4;
+    size_t size = events * (1 + 1 + 8 + 6 * 4 + 8 + 8 + 4) + CPUS * 4;
     size += b->string_count * sizeof(ProtobufCBinaryData);
     size += b->thread_count * (sizeof(Wakepath__Wire__Thread) + 8 + 16);
     size += b->socket_count * (sizeof(Wakepath__Wire__Socket) + 8);
@@ -49,6 +49,20 @@ static int check_counts(const struct wp_batch *b, struct wp_error *err)
         if (counts[i] > WP_BATCH_ENTRIES)
             return wp_error_set(err, -EINVAL, "a batch of %u dictionary entries, at most %u fit", counts[i], WP_BATCH_ENTRIES);
     return 0;
+}
+
+/* A column that no event needs does not travel. */
+static void encode_files(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Events *m)
+{
+    bool any = false;
+    for (uint32_t i = 0; !any && i < b->event_count; i++)
+        any = wp_event_is_block(&b->events[i]) && b->events[i].other;
+    if (!any)
+        return;
+    m->block_file = take(scratch, b->event_count * sizeof(uint32_t));
+    for (uint32_t i = 0; i < b->event_count; i++)
+        if (wp_event_is_block(&b->events[i]))
+            m->block_file[m->n_block_file++] = b->events[i].other;
 }
 
 static int encode_events(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Events *m, struct wp_error *err)
@@ -110,6 +124,7 @@ static int encode_events(const struct wp_batch *b, struct scratch *scratch, Wake
         if (columns & WP_COLUMN_D)
             m->d[m->n_d++] = e->d;
     }
+    encode_files(b, scratch, m);
     m->kind = (ProtobufCBinaryData){n, kind};
     if (any_flags)
         m->flags = (ProtobufCBinaryData){n, flags};
@@ -183,7 +198,8 @@ static void encode_objects(const struct wp_batch *b, struct scratch *scratch, Wa
         wakepath__wire__drop__init(d);
         d->kind = b->drops[i].kind;
         d->cpu = b->drops[i].cpu;
-        d->count = b->drops[i].count;
+        d->reason = b->drops[i].reason;
+        *(d->reason == WP_DROP_STACKS ? &d->left_out : &d->count) = b->drops[i].count;
         d->from_ns = b->drops[i].from_ns;
         d->to_ns = b->drops[i].to_ns;
         m->drops[m->n_drops++] = d;

@@ -79,8 +79,12 @@ static int parse_host(struct wp_public_key *key, const char *word, size_t size, 
         key->kind = WP_KEY_OF_ANY;
         return 0;
     }
+    if (size == 5 && !memcmp(word, "shard", 5)) {
+        key->kind = WP_KEY_OF_SHARD;
+        return 0;
+    }
     if (size >= sizeof(text))
-        return wp_error_set(err, -EINVAL, "'%.*s' is not the UUID of a host, nor * or -", (int)(size < 60 ? size : 60), word);
+        return wp_error_set(err, -EINVAL, "'%.*s' is not the UUID of a host, nor *, shard or -", (int)(size < 60 ? size : 60), word);
     memcpy(text, word, size);
     text[size] = 0;
     key->kind = WP_KEY_OF_HOST;
@@ -153,6 +157,8 @@ static int write_public(const struct wp_key_files *files, const struct wp_key_pa
     char host[WP_HOST_TEXT] = "-", text[256];
     if (files->kind == WP_KEY_OF_ANY)
         strcpy(host, "*");
+    else if (files->kind == WP_KEY_OF_SHARD)
+        strcpy(host, "shard");
     else if (files->kind == WP_KEY_OF_HOST)
         wp_host_format(files->host, host);
     snprintf(text, sizeof(text), "%s %s %s\n", pair->public_key, host, files->name);

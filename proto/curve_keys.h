@@ -3,7 +3,7 @@
 #define WP_PROTO_CURVE_KEYS_H
 /*
  * CURVE key pairs (ZeroMQ RFC 26; Curve25519) and their files, which are text. NAME.key has the secret half and is for its
- * owner alone; NAME.pub is a line of an allowlist (proto/allowlist.h): public key, the host that the key speaks for, a name.
+ * owner alone; NAME.pub is a line of an allowlist (proto/allowlist.h): public key, the host that the key speaks for (or `shard`), a name.
  */
 #include "common/error.h"
 
@@ -19,7 +19,7 @@ struct wp_key_pair {
 };
 
 /* Who a key speaks for. */
-enum wp_key_host { WP_KEY_OF_NONE, WP_KEY_OF_HOST, WP_KEY_OF_ANY };
+enum wp_key_host { WP_KEY_OF_NONE, WP_KEY_OF_HOST, WP_KEY_OF_ANY, WP_KEY_OF_SHARD /* another aggregator: for no host */ };
 
 /* A public key and what it may do: a line of an allowlist. */
 struct wp_public_key {

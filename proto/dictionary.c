@@ -147,8 +147,10 @@ static int check_events(const struct wp_batch *b, const struct totals *t, struct
     uint32_t threads = t->count[THREADS], stacks = t->count[STACKS], sockets = t->count[SOCKETS];
     for (uint32_t i = 0; i < b->event_count; i++) {
         const struct wp_event *e = &b->events[i];
-        if (e->thread > threads || e->other > threads)
+        if (e->thread > threads || (!wp_event_is_block(e) && e->other > threads))
             return refuse(err, "event", i, "is of a thread that does not exist");
+        if (wp_event_is_block(e) && e->other > t->count[STRINGS])
+            return refuse(err, "event", i, "is for a file that does not exist");
         if (e->stack > stacks)
             return refuse(err, "event", i, "has a stack that does not exist");
         if (wp_event_has_socket(e) && e->d > sockets)

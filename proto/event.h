@@ -29,7 +29,8 @@ enum wp_event_kind {
      * wp_task_state; a = in that state since (ns, 0: unknown); d = syscall number + 1; stack. */
     WP_EVENT_STATE = 7,
     /* Block requests. thread = current (INSERT: the issuer); d = device number (major << 20 | minor); b = request key,
-     * unique on the device while in flight; a = first sector; c = bytes; flags: WP_BLOCK_*. */
+     * unique on the device while in flight; a = first sector; c = bytes; flags: WP_BLOCK_*; other = string id of the file that
+     * it is for, 0 unknown (it travels in a column of its own). */
     WP_EVENT_BLOCK_INSERT = 8,
     WP_EVENT_BLOCK_ISSUE = 9,
     WP_EVENT_BLOCK_COMPLETE = 10,
@@ -113,6 +114,11 @@ static inline bool wp_event_has_socket(const struct wp_event *event)
 {
     return (event->kind >= WP_EVENT_SOCK_SEND && event->kind <= WP_EVENT_SOCK_RETRANSMIT) ||
         event->kind == WP_EVENT_SOCK_LEAVE || (event->kind == WP_EVENT_WAKING && event->c == WP_CAUSE_MESSAGE);
+}
+
+static inline bool wp_event_is_block(const struct wp_event *event)
+{
+    return event->kind >= WP_EVENT_BLOCK_INSERT && event->kind <= WP_EVENT_BLOCK_COMPLETE;
 }
 
 /* "switch", "waking" ...; "unknown" out of range. */

@@ -112,7 +112,7 @@ static int check_header(const struct header *header, uint32_t raw_size, uint32_t
     if (header->major != WP_WIRE_MAJOR)
         return wp_error_set(err, -EPROTONOSUPPORT, "a frame of wire version %u, this side speaks version %u",
             header->major, WP_WIRE_MAJOR);
-    if (header->type < WP_FRAME_HELLO || header->type > WP_FRAME_CHECKPOINT)
+    if (header->type < WP_FRAME_HELLO || header->type >= WP_FRAME_TYPES)
         return wp_error_set(err, -EBADMSG, "a frame of the unknown type %u", header->type);
     if (header->codec > CODEC_ZSTD)
         return wp_error_set(err, -EBADMSG, "a frame of the unknown codec %u", header->codec);

@@ -14,7 +14,9 @@
 
 enum wp_frame_type { WP_FRAME_HELLO = 1, WP_FRAME_WELCOME, WP_FRAME_BATCH, WP_FRAME_ACK, WP_FRAME_BYE, WP_FRAME_REFUSED,
     WP_FRAME_TIME_PROBE, WP_FRAME_TIME_REPLY,
-    WP_FRAME_CHECKPOINT /* never travels */ };
+    WP_FRAME_CHECKPOINT, /* never travels */
+    WP_FRAME_SHARD_HELLO, WP_FRAME_SHARD_WELCOME, WP_FRAME_SHARD_FACTS, WP_FRAME_SHARD_QUESTIONS, WP_FRAME_SHARD_ANSWERS,
+    WP_FRAME_TYPES };
 
 #define WP_FRAME_HEADER 32u              /* bytes before the payload */
 #define WP_FRAME_RAW_LIMIT (32u << 20)   /* a frame that claims more raw bytes is refused */

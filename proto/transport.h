@@ -8,6 +8,7 @@
  */
 #include "common/error.h"
 #include "common/log.h"
+#include "proto/frame.h"
 #include "proto/session.h"
 
 #include <stdbool.h>
@@ -52,14 +53,22 @@ int wp_client_bye(struct wp_client *client, const struct wp_bye *bye, struct wp_
 struct wp_server;
 
 /* A peer of the server: a dense number given at its Hello, the same again when the same session reconnects. */
-enum wp_server_kind { WP_SERVER_HELLO, WP_SERVER_BATCH, WP_SERVER_BYE, WP_SERVER_TIME };
+enum wp_server_kind { WP_SERVER_HELLO, WP_SERVER_BATCH, WP_SERVER_BYE, WP_SERVER_TIME,
+    WP_SERVER_SHARD /* another aggregator, proto/shard_link.h */ };
+
+/* Where an aggregator that connected is answered, as long as that connection lives. */
+struct wp_server_caller {
+    uint8_t identity[17];
+};
 
 struct wp_server_message {
     enum wp_server_kind kind;
     uint32_t peer;
     const struct wp_hello *hello;  /* HELLO; valid until the next poll */
-    const uint8_t *batch;          /* BATCH: raw protobuf bytes for wp_batch_decode; valid until the next poll */
+    const uint8_t *batch;          /* BATCH: raw protobuf bytes for wp_batch_decode; SHARD: of the frame; valid until the next poll */
     size_t batch_size;
+    enum wp_frame_type type;       /* SHARD: what it is */
+    struct wp_server_caller caller; /* SHARD */
     struct wp_bye bye;             /* BYE */
     uint64_t times_ns[4];          /* TIME: probe sent (ours), received and answered (the peer's), answer received (ours) */
 };
@@ -69,6 +78,7 @@ struct wp_server_options {
     const char *key_path;        /* this server's NAME.key; NULL: none */
     const char *allow_path;      /* the allowlist (proto/allowlist.h): who may connect; NULL: none */
     bool is_insecure;            /* tcp:// without keys is meant so */
+    bool has_shards;             /* other aggregators may connect */
     const struct wp_logger *logger; /* borrowed */
 };
 
@@ -90,6 +100,9 @@ int wp_server_acknowledge(struct wp_server *server, uint32_t peer, uint64_t seq,
 int wp_server_ack(struct wp_server *server, uint32_t peer, uint64_t seq);
 /* Asks for the peer's time; a live one answers with TIME. */
 int wp_server_probe(struct wp_server *server, uint32_t peer);
+/* Answers an aggregator. -EAGAIN, -EHOSTUNREACH as above. */
+int wp_server_answer(struct wp_server *server, const struct wp_server_caller *caller, enum wp_frame_type type,
+    const uint8_t *raw, size_t size);
 /* The session is over: its client ends with this reason. */
 int wp_server_refuse(struct wp_server *server, uint32_t peer, const char *reason);
 /* Something was lost or damaged on the way: its client says Hello again and goes on where Welcome says. */

@@ -33,6 +33,7 @@ struct wp_server {
     struct wp_frame_writer *writer;
     struct wp_peers *peers;
     struct wp_refusals *refusals;
+    bool has_shards;
     struct wp_hello hello;        /* of the last message */
     struct wp_buffer raw, frame;
     zmq_msg_t identity, body;     /* of the last message: a plain payload lies in the body */
@@ -121,6 +122,7 @@ int wp_server_open_with(struct wp_server **server, const struct wp_server_option
     zmq_msg_init(&s->identity);
     zmq_msg_init(&s->body);
     s->logger = options->logger;
+    s->has_shards = options->has_shards;
     s->reader = wp_frame_reader_create();
     s->writer = wp_frame_writer_create(1);
     s->peers = wp_peers_create();
@@ -316,8 +318,8 @@ static int receive(struct wp_server *s, bool *is_whole, struct wp_error *err)
     return 1;
 }
 
-/* May the sender of the last message speak for a host now? Keys can leave the list while they are connected. */
-static bool speaks_for(struct wp_server *s, const uint8_t host[16], const char **why, bool *is_fatal)
+/* May the sender of the last message speak for a host (NULL: as a shard) now? Keys can leave the list while they are connected. */
+static bool speaks_for(struct wp_server *s, const uint8_t *host, const char **why, bool *is_fatal)
 {
     struct wp_public_key key;
     uint8_t bytes[WP_KEY_BYTES];
@@ -328,10 +330,11 @@ static bool speaks_for(struct wp_server *s, const uint8_t host[16], const char *
     *why = "a key that is no longer listed";
     if (!user || strlen(user) != WP_KEY_TEXT - 1 || !zmq_z85_decode(bytes, user) || !wp_allowlist_find(s->allowlist, bytes, &key))
         return false;
-    if (key.kind == WP_KEY_OF_ANY || (key.kind == WP_KEY_OF_HOST && !memcmp(key.host, host, 16)))
+    if (host ? key.kind == WP_KEY_OF_ANY || (key.kind == WP_KEY_OF_HOST && !memcmp(key.host, host, 16))
+             : key.kind == WP_KEY_OF_SHARD)
         return true;
     *is_fatal = true;
-    *why = "a key that may not speak for this host";
+    *why = host ? "a key that may not speak for this host" : "a key that is not a shard's";
     return false;
 }
 
@@ -405,12 +408,62 @@ static int take_time(const struct wp_frame *frame, struct wp_server_message *mes
     return is_sane ? 0 : wp_error_set(err, -EINVAL, "an answer to no probe of late");
 }
 
+int wp_server_answer(struct wp_server *s, const struct wp_server_caller *caller, enum wp_frame_type type,
+    const uint8_t *raw, size_t size)
+{
+    wp_buffer_clear(&s->raw);
+    if (wp_buffer_append(&s->raw, raw, size))
+        return -ENOMEM;
+    return send_to(s, caller->identity, sizeof(caller->identity), type);
+}
+
+/* A shard asks for the time; as a collector it is answered at once. */
+static int tell_time(struct wp_server *s, const struct wp_frame *frame, const struct wp_server_caller *caller)
+{
+    Wakepath__Wire__TimeProbe *probe = wakepath__wire__time_probe__unpack(NULL, frame->size, frame->payload);
+    Wakepath__Wire__TimeReply m = WAKEPATH__WIRE__TIME_REPLY__INIT;
+    if (!probe)
+        return refuse_last(s, "a probe that cannot be read", false);
+    m.probe_sent_ns = probe->sent_ns;
+    m.received_ns = m.answered_ns = now_ns();
+    wakepath__wire__time_probe__free_unpacked(probe, NULL);
+    wp_buffer_clear(&s->raw);
+    if (wp_buffer_reserve(&s->raw, wakepath__wire__time_reply__get_packed_size(&m)))
+        return 0;
+    s->raw.size = wakepath__wire__time_reply__pack(&m, s->raw.data);
+    send_to(s, caller->identity, sizeof(caller->identity), WP_FRAME_TIME_REPLY);
+    return 0;
+}
+
+/* Another aggregator: who it is its own messages say. */
+static int take_shard(struct wp_server *s, const struct wp_frame *frame, struct wp_server_message *message)
+{
+    const char *why;
+    bool is_fatal;
+    *message = (struct wp_server_message){.kind = WP_SERVER_SHARD, .type = frame->type, .batch = frame->payload,
+        .batch_size = frame->size};
+    memcpy(message->caller.identity, zmq_msg_data(&s->identity), sizeof(message->caller.identity));
+    if (!s->has_shards)
+        return refuse_last(s, "a shard where there are no others (--peer)", false);
+    if (!speaks_for(s, NULL, &why, &is_fatal))
+        return refuse_last(s, why, is_fatal);
+    return frame->type == WP_FRAME_TIME_PROBE ? tell_time(s, frame, &message->caller) : 1;
+}
+
+/* Collectors' identities begin with W. */
+static bool is_shard(struct wp_server *s)
+{
+    return zmq_msg_size(&s->identity) == sizeof(struct wp_server_caller) && *(const char *)zmq_msg_data(&s->identity) == 'P';
+}
+
 /* 1: *message is filled. 0: refused. */
 static int take_frame(struct wp_server *s, const struct wp_frame *frame, struct wp_server_message *message)
 {
     struct wp_error why = {0};
     const char *reason;
     bool is_fatal;
+    if (is_shard(s))
+        return take_shard(s, frame, message);
     if (frame->type == WP_FRAME_HELLO)
         return take_hello(s, frame, message);
     struct wp_peer *peer = wp_peers_find(s->peers, zmq_msg_data(&s->identity), zmq_msg_size(&s->identity));

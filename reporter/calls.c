@@ -35,6 +35,20 @@ static bool is_named(const struct wp_facts *facts, uint32_t frame)
     return is_function(facts, frame) && wp_facts_frame_name(facts, frame)[0] != '[';
 }
 
+/* The kernel's entries for interrupts and exceptions: they come over whatever runs, which does not call them. (x86:
+ * arch/x86/include/asm/idtentry.h; arm64: arch/arm64/kernel/entry-common.c.) */
+static bool is_interrupt(const struct wp_facts *facts, uint32_t frame)
+{
+    static const char *const starts[] = {"asm_sysvec_", "asm_common_interrupt", "asm_exc_", "el1h_64_", "el1_interrupt", "el1_irq"};
+    if (!frame || wp_facts_frame_style(facts, frame) != WP_STYLE_KERNEL)
+        return false;
+    const char *name = wp_facts_frame_name(facts, frame);
+    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+        if (!strncmp(name, starts[i], strlen(starts[i])))
+            return true;
+    return false;
+}
+
 static uint32_t frame_of(const struct building *building, uint32_t node)
 {
     return building->facts->flame.nodes[node].frame;
@@ -69,7 +83,8 @@ static int find_cliques(struct building *building)
     size_t count = 0;
     int rc = arcs && members ? 0 : -ENOMEM;
     for (uint32_t i = 0; i < calls->call_count && !rc; i++)
-        if (is_named(building->facts, calls->calls[i].from) && is_named(building->facts, calls->calls[i].to))
+        if (is_named(building->facts, calls->calls[i].from) && is_named(building->facts, calls->calls[i].to) &&
+            !is_interrupt(building->facts, calls->calls[i].to))
             arcs[count++] = (struct wp_arc){calls->calls[i].from, calls->calls[i].to};
     if (!rc)
         rc = wp_components(arcs, count, calls->frame_count, building->component);

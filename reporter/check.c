@@ -4,6 +4,7 @@
 #include "reporter/format_check.h"
 #include "reporter/format_text.h"
 #include "reporter/page.h"
+#include "reporter/single_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -47,9 +48,11 @@ static int format_text(struct wp_buffer *out, const struct wp_compare *compare, 
     return rc;
 }
 
-static int format(struct wp_buffer *out, const struct wp_compare *compare, enum wp_check_format as, struct wp_error *err)
+static int format(struct wp_buffer *out, const struct wp_compare *compare, const struct wp_facts *after, enum wp_check_format as,
+    struct wp_error *err)
 {
-    return as == WP_CHECK_JSON ? wp_format_check_json(out, compare, err)
+    return as == WP_CHECK_HTML ? wp_single_file(out, after, compare, err)
+        : as == WP_CHECK_JSON ? wp_format_check_json(out, compare, err)
         : as == WP_CHECK_JUNIT ? wp_format_check_junit(out, compare, err)
                                : format_text(out, compare, err);
 }
@@ -63,14 +66,16 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
     int rc = wp_stores_open(&stores, options->common.stores, options->common.store_count, err);
     if (rc)
         return rc;
-    if (!*side[WP_BEFORE].release)
+    for (int i = 0; i < 2 && !rc; i++)
+        rc = wp_side_find(&side[i], &stores, err);
+    if (!rc && !*side[WP_BEFORE].release)
         rc = find_sides(&stores, options, side, err);
     for (int i = 0; i < 2 && !rc; i++)
         rc = wp_side_read(&facts[i], &stores, &side[i], options->aggregate, err);
     if (!rc)
         rc = wp_compare_build(&compare, &facts[WP_BEFORE], &facts[WP_AFTER], &options->common.compare, err);
     if (!rc) {
-        rc = format(out, &compare, options->format, err);
+        rc = format(out, &compare, &facts[WP_AFTER], options->format, err);
         *is_degraded = compare.is_degraded;
         wp_compare_fini(&compare);
     }

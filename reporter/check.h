@@ -7,7 +7,7 @@
 
 #define WP_EXIT_DEGRADED 2
 
-enum wp_check_format { WP_CHECK_TEXT, WP_CHECK_JSON, WP_CHECK_JUNIT };
+enum wp_check_format { WP_CHECK_TEXT, WP_CHECK_JSON, WP_CHECK_JUNIT, WP_CHECK_HTML };
 
 struct wp_check_options {
     struct wp_common_options common;

@@ -7,14 +7,14 @@
 
 static const struct argp_option option_table[] = {
     {"aggregate", 'a', "NAME", 0, "This aggregate on both sides (main, else the largest)", 0},
-    {"format", 'f', "FORMAT", 0, "text, json or junit (text)", 0},
+    {"format", 'f', "FORMAT", 0, "text, json, junit, or html: one file of pages with the comparison first (text)", 0},
     {0},
 };
 
 static int format_parse(const char *name)
 {
-    static const char *const names[] = {"text", "json", "junit"};
-    for (int i = 0; i < 3; i++)
+    static const char *const names[] = {"text", "json", "junit", "html"};
+    for (int i = 0; i < 4; i++)
         if (!strcmp(name, names[i]))
             return i;
     return -1;
@@ -46,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case 'f':
         if ((found = format_parse(arg)) < 0)
-            argp_error(state, "'%s' is not a format: text, json or junit", arg);
+            argp_error(state, "'%s' is not a format: text, json, junit or html", arg);
         options->format = (enum wp_check_format)found;
         break;
     case ARGP_KEY_ARG:
@@ -67,7 +67,7 @@ void wp_check_options_parse(struct wp_check_options *options, int argc, char **a
     static const struct argp_child children[] = {{&wp_common_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {option_table, parse, "[[OLD] NEW]",
         "Compares two releases and says whether the newer one takes longer.\v"
-        "OLD and NEW: RELEASE[:AGGREGATE][@SINCE..UNTIL][/HOST]. Without OLD it is the release that NEW stands on: with --git "
+        "OLD and NEW: RELEASE[~N][:AGGREGATE][@TIMEBOX|@SINCE..UNTIL][/HOST]. Without OLD it is the release that NEW stands on: with --git "
         "the nearest measured ancestor, else the one measured before it. Without NEW it is the newest.\n"
         "Exit status: 0 nothing got worse, 2 something did, 1 failure, 64 usage.",
         children, NULL, NULL};

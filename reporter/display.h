@@ -5,6 +5,7 @@
  * A page before it has a format: headings, paragraphs, notices, findings, facts, tables, charts, views. The page builders
  * make it, the formatters read it. Texts are plain (never escaped here) and live in the display's pool or longer.
  */
+#include "reporter/latency_column.h"
 #include "reporter/query.h"
 #include "reporter/text_pool.h"
 #include "reporter/over_time.h"
@@ -108,6 +109,7 @@ enum wp_item_kind {
     WP_ITEM_CARD,             /* label, text, link, parts: one line of the index */
     WP_ITEM_TREND,            /* label, text (the newest), note; series: a small line over releases, neighbours in one row */
     WP_ITEM_GRAPH,            /* text: what it is; graph */
+    WP_ITEM_LATENCY,          /* text: what it is; latencies, number: how many columns */
     WP_ITEM_VIEW,             /* a drawn view: text = "flame", "difference", "chronology" or "running" */
     WP_ITEM_DETAILS,          /* text: what follows up to WP_ITEM_END is folded away at first */
     WP_ITEM_END,
@@ -122,6 +124,7 @@ struct wp_item {
     struct wp_table *table;
     const uint64_t *parts;    /* WP_CATEGORIES numbers, ns */
     const struct wp_graph *graph;
+    const struct wp_latency_column *latencies;
     const struct wp_over_time *timeline;
     const struct wp_point *points; /* of TREND, the oldest first; number: how many */
     struct wp_item *next;

@@ -4,12 +4,14 @@
 #include "reporter/escape.h"
 #include "reporter/humanize.h"
 #include "reporter/stack_text.h"
+#include "reporter/slow_requests.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define LEAST_REQUESTS 100u /* fewer have no slow twentieth to speak of */
 #define LEAST_SHARE 1000u /* a finding below a thousandth of the total says nothing */
 
 /* What a process did while it was on top of the pseudo-stack. */
@@ -176,6 +178,21 @@ static const char *kind_of(unsigned category)
     return wp_category_key((enum wp_category)category);
 }
 
+/* " in FUNCTION", " for PEER" or "": where in its process a piece stood, in a reader's words. */
+static const char *place_of(struct walk *walk, const struct wp_flame_node *node)
+{
+    struct wp_pool *pool = &walk->facts->pool;
+    const char *top = wp_stack_top(walk->facts, node->source), *own = wp_facts_frame_name(walk->facts, node->frame);
+    uint32_t style = wp_facts_frame_style(walk->facts, node->frame);
+    if (style == WP_STYLE_NET)
+        return wp_pool_printf(pool, " for %s", wp_pool_clip(pool, own, 60));
+    if (top != own || style == WP_STYLE_USER || style == WP_STYLE_KERNEL)
+        return wp_pool_printf(pool, " in %s", wp_pool_clip(pool, top, 60));
+    if (style == WP_STYLE_SLEEP && !strncmp(own, "sleep:", 6))
+        return wp_pool_printf(pool, " in %s", wp_pool_clip(pool, own + 6, 60));
+    return "";
+}
+
 static void find_categories(struct walk *walk)
 {
     struct wp_facts *facts = walk->facts;
@@ -186,12 +203,10 @@ static void find_categories(struct walk *walk)
             continue;
         const struct wp_cell *cell = &facts->flame.cells[walk->largest[i] - 1];
         const struct wp_flame_node *node = &facts->flame.nodes[cell->node];
-        const char *where = wp_pool_clip(pool, wp_stack_top(facts, node->source), 60);
+        const char *where = place_of(walk, node);
         const char *who = wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node]));
-        if (i == WP_REMOTE_NOT_TRACED)
-            where = wp_pool_clip(pool, wp_facts_frame_name(facts, node->frame), 60);
         add(facts, kind_of(i), ns, WP_PAGE_FLAME, fragment(facts, "category", kind_of(i)),
-            wp_pool_printf(pool, "%s of the time (%s) %s; the largest part is %s in %s (%s).",
+            wp_pool_printf(pool, "%s of the time (%s) %s; the largest part is %s%s (%s).",
                 wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i], who, where,
                 wp_human_duration(pool, cell->ns)));
     }
@@ -212,6 +227,24 @@ static void find_unexplained(struct wp_facts *facts)
     else
         add(facts, "unaccounted", ns, WP_PAGE_UNEXPLAINED, NULL,
             wp_pool_printf(pool, "%s of the time (%s) is unexplained.", share, time));
+}
+
+/* What makes slow requests slow; it ranks by the time that all of them take longer. */
+static void find_slow(struct wp_facts *facts)
+{
+    struct wp_pool *pool = &facts->pool;
+    size_t count;
+    const struct wp_service_fact *service = wp_slow_requests_build(pool, facts, &count);
+    const struct wp_slow_row *row = count && service->row_count ? service->rows : NULL;
+    if (!row || service->count < LEAST_REQUESTS || service->slow_mean_ns <= service->usual_mean_ns || row->slow_ns <= row->usual_ns)
+        return;
+    uint64_t longer = service->slow_mean_ns - service->usual_mean_ns;
+    add(facts, "slow", longer * service->slow_count, WP_PAGE_TRANSACTIONS, NULL,
+        wp_pool_printf(pool, "The slowest %s of the requests on %s take %s instead of %s: for %s of the difference %s %s%s%s.",
+            wp_human_share(pool, service->slow_count, service->count), wp_pool_clip(pool, service->name, 60),
+            wp_human_duration(pool, service->slow_mean_ns), wp_human_duration(pool, service->usual_mean_ns),
+            wp_human_share(pool, row->slow_ns - row->usual_ns, longer), *row->who ? wp_pool_clip(pool, row->who, 80) : "the request",
+            wp_slow_requests_part(row->part), *row->what ? " in " : "", wp_pool_clip(pool, row->what, 60)));
 }
 
 static int compare(const void *left, const void *right)
@@ -235,6 +268,7 @@ void wp_findings_build(struct wp_facts *facts)
         find_unexplained(facts); /* first: it must find room */
         find_processes(&walk);
         find_categories(&walk);
+        find_slow(facts);
         qsort(facts->findings, facts->finding_count, sizeof(*facts->findings), compare);
     } else {
         facts->pool.failed = true;

@@ -107,7 +107,7 @@ static void put_scripts(struct writer *writer)
 {
     static const char *const common[] = {"units.js", "table.js", NULL};
     static const char *const views[] = {"view.js", "palette.js", "tip.js", "surface.js", NULL};
-    static const char *const flame[] = {"flame_model.js", "flame.js", NULL};
+    static const char *const flame[] = {"flame_model.js", "flame_times.js", "flame_exemplar.js", "flame.js", NULL};
     static const char *const chrono[] = {"time_axis.js", "trace_model.js", "chronology.js", NULL};
     static const char *const running[] = {"time_axis.js", "trace_model.js", "running.js", NULL};
     const char *view = writer->display->view;
@@ -232,7 +232,10 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         wp_html_curve(writer->out, item->parts);
         break;
     case WP_ITEM_OVER_TIME:
-        wp_html_over_time(writer->out, item->timeline);
+        wp_html_over_time(writer->out, writer->page, item->timeline, &item->link);
+        break;
+    case WP_ITEM_LATENCY:
+        wp_html_latency(writer->out, item->latencies, item->number, item->text);
         break;
     case WP_ITEM_GRAPH:
         wp_html_graph(writer->out, writer->page, item->graph, item->text);

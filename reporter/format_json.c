@@ -3,6 +3,7 @@
 
 #include "reporter/escape.h"
 #include "reporter/json_writer.h"
+#include "reporter/slow_requests.h"
 
 #include <string.h>
 
@@ -103,6 +104,46 @@ static struct json_object *edges_of(struct wp_json_writer *writer, const struct 
     return rows;
 }
 
+static struct json_object *slow_of(struct wp_json_writer *writer, const struct wp_service_fact *service)
+{
+    struct json_object *rows = json_object_new_array();
+    for (size_t i = 0; i < service->row_count && i < JSON_FUNCTIONS; i++) {
+        const struct wp_slow_row *part = &service->rows[i];
+        struct json_object *row = json_object_new_object();
+        wp_writer_text(writer, row, "who", part->who);
+        wp_writer_text(writer, row, "function", part->what);
+        wp_writer_text(writer, row, "part", part->part == WP_PART_UNREAD ? "unread" : wp_category_key((enum wp_category)part->part));
+        wp_writer_number(writer, row, "usual_ns", part->usual_ns);
+        wp_writer_number(writer, row, "slow_ns", part->slow_ns);
+        wp_writer_append(writer, rows, row);
+    }
+    return rows;
+}
+
+static struct json_object *requests_of(struct wp_json_writer *writer, const struct wp_facts *facts)
+{
+    struct json_object *rows = json_object_new_array();
+    struct wp_pool pool = {0};
+    size_t count;
+    const struct wp_service_fact *services = wp_slow_requests_build(&pool, facts, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct json_object *row = json_object_new_object();
+        wp_writer_text(writer, row, "service", services[i].name);
+        wp_writer_number(writer, row, "count", services[i].count);
+        wp_writer_number(writer, row, "sum_ns", services[i].sum_ns);
+        wp_writer_number(writer, row, "median_ns", services[i].median_ns);
+        wp_writer_number(writer, row, "p90_ns", services[i].p90_ns);
+        wp_writer_number(writer, row, "p95_ns", services[i].p95_ns);
+        wp_writer_number(writer, row, "p99_ns", services[i].p99_ns);
+        wp_writer_number(writer, row, "slowest_ns", services[i].slowest_ns);
+        wp_writer_number(writer, row, "slowest_start_ns", services[i].slowest_start_ns);
+        wp_writer_put(writer, row, "consists_of", slow_of(writer, &services[i]));
+        wp_writer_append(writer, rows, row);
+    }
+    wp_pool_fini(&pool);
+    return rows;
+}
+
 static struct json_object *limits_of(struct wp_json_writer *writer, const struct wp_facts *facts)
 {
     struct json_object *array = json_object_new_array();
@@ -166,6 +207,7 @@ static void put_all(struct wp_json_writer *writer, struct json_object *root, con
     wp_writer_put(writer, root, "functions", functions_of(writer, facts));
     wp_writer_put(writer, root, "limits", limits_of(writer, facts));
     wp_writer_put(writer, root, "edges", edges_of(writer, facts));
+    wp_writer_put(writer, root, "requests", requests_of(writer, facts));
     wp_writer_put(writer, root, "damage", damage_of(writer, facts));
 }
 

@@ -39,7 +39,19 @@ static void put_bucket(struct wp_buffer *out, struct wp_pool *pool, const struct
     }
 }
 
-void wp_html_over_time(struct wp_buffer *out, const struct wp_over_time *timeline)
+/* The address knows whole milliseconds: rounded outwards, the view takes what lies inside. */
+static void put_link(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_kind from, const struct wp_over_time *timeline,
+    const struct wp_link *link, uint64_t start_ns)
+{
+    struct wp_link there = *link;
+    there.fragment = wp_pool_printf(pool, "from=%llu&to=%llu", (unsigned long long)((start_ns + 500000) / 1000000),
+        (unsigned long long)((start_ns + timeline->width_ns + 500000) / 1000000));
+    wp_buffer_puts(out, "<a href=\"");
+    wp_html_href(out, from, &there);
+    wp_buffer_printf(out, "\" aria-label=\"The flame of %s\">", wp_human_time(pool, start_ns));
+}
+
+void wp_html_over_time(struct wp_buffer *out, enum wp_page_kind from, const struct wp_over_time *timeline, const struct wp_link *link)
 {
     struct wp_pool pool = {0};
     double units = timeline->count, at = 0;
@@ -48,13 +60,16 @@ void wp_html_over_time(struct wp_buffer *out, const struct wp_over_time *timelin
     for (uint32_t i = 0; i < timeline->count; i++)
         units += timeline->buckets[i].is_after_gap ? GAP : 0;
     double step = WIDTH / units < 60 ? WIDTH / units : 60;
-    wp_buffer_printf(out, "<div class=\"scroll\"><svg class=\"curve timeline\" viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
+    wp_buffer_printf(out, "<div class=\"scroll\"><svg class=\"curve timeline\" viewBox=\"0 0 %.0f %.0f\" role=\"group\" "
         "aria-label=\"Time by category over time\">\n", LEFT + WIDTH + 16, TOP + HEIGHT + 34);
     put_axis(out, &pool, timeline);
     for (uint32_t i = 0; i < timeline->count; i++) {
         at += timeline->buckets[i].is_after_gap ? GAP : 0;
         double x = LEFT + at * step;
+        if (link->set)
+            put_link(out, &pool, from, timeline, link, timeline->buckets[i].start_ns);
         put_bucket(out, &pool, timeline, i, x + step * 0.04, step * 0.92);
+        wp_buffer_puts(out, link->set ? "</a>" : "");
         if (!i || i + 1 == timeline->count)
             wp_buffer_printf(out, "<text class=\"tick\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">%s</text>\n", i ? x + step : x,
                 TOP + HEIGHT + 22, i ? "end" : "start",

@@ -161,7 +161,8 @@ void wp_html_bar(struct wp_buffer *out, enum wp_page_kind from, const uint64_t *
     double x = 0;
     for (unsigned i = 0; i < WP_CATEGORIES; i++)
         total += parts[i];
-    wp_buffer_printf(out, "<svg class=\"%s\" role=\"img\" aria-label=\"Time by category\">", small ? "bar small" : "bar");
+    wp_buffer_printf(out, "<svg class=\"%s\" role=\"%s\" aria-label=\"Time by category\">", small ? "bar small" : "bar",
+        link->set ? "group" : "img");
     for (unsigned i = 0; i < WP_CATEGORIES && total; i++) {
         double width = 100.0 * (double)parts[i] / (double)total;
         if (parts[i])

@@ -26,8 +26,8 @@ struct building {
 
 static uint32_t row_of(struct building *building, bool is_disk, const struct wp_io_row *key)
 {
-    const char *text = wp_pool_printf(building->pool, "%c%s\x1f%s\x1f%s\x1f%s", is_disk ? 'd' : 'c', key->what, key->kind,
-        key->process, key->function);
+    const char *text = wp_pool_printf(building->pool, "%c%s\x1f%s\x1f%s\x1f%s\x1f%s", is_disk ? 'd' : 'c', key->what, key->kind,
+        key->file, key->process, key->function);
     uint32_t id = wp_intern_str(building->names, text);
     if (id == UINT32_MAX) {
         building->failed = true;
@@ -43,16 +43,18 @@ static uint32_t row_of(struct building *building, bool is_disk, const struct wp_
 static uint32_t disk_row(struct building *building, uint32_t node, const char *name)
 {
     uint32_t source = building->facts->flame.nodes[node].source;
-    struct wp_io_row key = {.what = wp_io_device(building->pool, name), .kind = wp_io_kind(name)};
+    struct wp_io_row key = {.what = wp_io_device(building->pool, name), .kind = wp_io_kind(name),
+        .file = wp_pool_clip(building->pool, wp_io_file(name), 200)};
     key.process = wp_stack_plain_process(building->pool, wp_stack_process(building->facts, source));
-    key.function = wp_pool_clip(building->pool, wp_stack_top(building->facts, source), 120);
+    const char *top = wp_stack_top(building->facts, source);
+    key.function = top == name ? "" : wp_pool_clip(building->pool, top, 120); /* no function is known: no name made up */
     return row_of(building, true, &key);
 }
 
 static uint32_t connection_row(struct building *building, uint32_t node, const char *name)
 {
     struct wp_io_row key = {.what = wp_net_address(building->pool, name), .kind = wp_net_missing(building->pool, name),
-        .function = ""};
+        .file = "", .function = ""};
     key.process = wp_stack_plain_process(building->pool,
         wp_stack_process(building->facts, building->facts->flame.nodes[node].source));
     return row_of(building, false, &key);
@@ -120,6 +122,7 @@ static int compare(const void *left, const void *right)
         return a->total_ns > b->total_ns ? -1 : 1;
     int rc = strcmp(a->what, b->what);
     rc = rc ? rc : strcmp(a->kind, b->kind);
+    rc = rc ? rc : strcmp(a->file, b->file);
     rc = rc ? rc : strcmp(a->process, b->process);
     return rc ? rc : strcmp(a->function, b->function);
 }

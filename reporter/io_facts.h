@@ -4,10 +4,11 @@
 /* Disks and connections that control paths waited for, from the flame's "io:" and "tcp:"/"udp:" frames. */
 #include "reporter/facts.h"
 
-/* One device, kind of operation and function that waited for it; or one address and process. */
+/* One device, kind of operation, file and function that waited for it; or one address and process. */
 struct wp_io_row {
     const char *what;        /* "vda", "tcp:10.0.0.3:5432" */
     const char *kind;        /* "write"; of connections why the other end is not recorded, "" it is */
+    const char *file;        /* of disks; "" not known */
     const char *process, *function; /* that waited; function "" of connections */
     uint64_t total_ns;       /* of disks: device and queue; of connections: with what the other end did meanwhile */
     uint64_t device_ns;      /* at the device; of connections: on its way */

@@ -3,22 +3,44 @@
 
 #include <string.h>
 
+static const char *const kinds[] = {"read", "write", "flush", "discard"};
+
+/* The word of a kind behind the device, with its length and which it is; NULL when there is none. */
+static const char *find_kind(const char *frame, size_t *size, const char **kind)
+{
+    for (const char *at = strchr(frame, ' '); at; at = strchr(at + 1, ' '))
+        for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+            *size = strlen(kinds[i]);
+            *kind = kinds[i];
+            if (!strncmp(at + 1, *kind, *size) && (!at[1 + *size] || at[1 + *size] == ' '))
+                return at + 1;
+        }
+    return NULL;
+}
+
 const char *wp_io_device(struct wp_pool *pool, const char *frame)
 {
-    const char *name = strncmp(frame, "io:", 3) ? frame : frame + 3;
-    const char *kind = wp_io_kind(frame);
-    size_t size = strlen(name) - (*kind ? strlen(kind) + 1 : 0);
+    const char *name = strncmp(frame, "io:", 3) ? frame : frame + 3, *kind;
+    size_t length, size = strlen(name);
+    const char *word = find_kind(name, &length, &kind);
+    if (word)
+        size = (size_t)(word - name) - 1;
     return wp_pool_printf(pool, "%.*s", (int)(size < 200 ? size : 200), name);
 }
 
 const char *wp_io_kind(const char *frame)
 {
-    static const char *const kinds[] = {"read", "write", "flush", "discard"};
-    const char *space = strrchr(frame, ' ');
-    for (size_t i = 0; space && i < sizeof(kinds) / sizeof(*kinds); i++)
-        if (!strcmp(space + 1, kinds[i]))
-            return kinds[i];
-    return "";
+    const char *kind;
+    size_t size;
+    return find_kind(frame, &size, &kind) ? kind : "";
+}
+
+const char *wp_io_file(const char *frame)
+{
+    const char *kind;
+    size_t size;
+    const char *word = find_kind(frame, &size, &kind);
+    return word && word[size] ? word + size + 1 : "";
 }
 
 const char *wp_net_address(struct wp_pool *pool, const char *frame)

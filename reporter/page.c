@@ -35,6 +35,7 @@ static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_fac
     [WP_PAGE_CHRONO] = wp_page_chrono,
     [WP_PAGE_RUNNING] = wp_page_running,
     [WP_PAGE_WAITS] = wp_page_waits,
+    [WP_PAGE_TRANSACTIONS] = wp_page_transactions,
     [WP_PAGE_PROCESSES] = processes,
     [WP_PAGE_FUNCTIONS] = functions,
     [WP_PAGE_IO] = wp_page_io,

@@ -9,6 +9,7 @@
 #include "reporter/hosts.h"
 #include "reporter/release_facts.h"
 #include "reporter/site_summary.h"
+#include "reporter/slow_requests.h"
 
 /* Any page of one aggregate, by display->query.page. Out of memory: -ENOMEM. */
 int wp_page_build(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err);
@@ -47,6 +48,8 @@ void wp_page_running(struct wp_display *display, const struct wp_facts *facts);
 /* A heading, the categories over time and the same as a table; nothing when all is one moment. */
 void wp_page_over_time(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_waits(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_transactions(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_latency(struct wp_display *display, const struct wp_service_fact *service);
 void wp_page_io(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_release_facts(struct wp_display *display, const struct wp_release_summary *release,
     const struct wp_release_facts *facts);

@@ -4,6 +4,7 @@
 #include "reporter/page.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MATRIX_HOSTS 10u   /* a wider table nobody reads; the pairs are listed below it */
 #define TABLE_ROWS 2000u
@@ -133,6 +134,20 @@ static void add_pairs(struct wp_display *display, const struct wp_hosts *hosts)
     }
 }
 
+/* The flame of what stands on a host's processes, where frames name it: those that another host's wait was followed to. */
+static struct wp_link flame_of_host(struct wp_display *display, const struct wp_facts *facts, const char *host)
+{
+    uint32_t count;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    for (uint32_t i = 1; i < count; i++) {
+        const char *name = wp_report_text(facts->report, frames[i].name);
+        size_t size = strlen(name), end = strlen(host) + 2;
+        if (frames[i].style == WP_STYLE_PROCESS && size > end && !memcmp(name + size - end, "]@", 2) && !strcmp(name + size - end + 2, host))
+            return wp_page_flame_link(display, facts, "host", host);
+    }
+    return (struct wp_link){0};
+}
+
 static void add_hosts(struct wp_display *display, const struct wp_facts *facts, const struct wp_hosts *hosts)
 {
     static const struct wp_column columns[] = {
@@ -155,6 +170,7 @@ static void add_hosts(struct wp_display *display, const struct wp_facts *facts, 
             continue;
         row[0].text = host_name(display, hosts, (uint32_t)i);
         row[0].note = host->is_recorded ? NULL : "not on these paths";
+        row[0].link = flame_of_host(display, facts, host->name);
         row[1].number = host->processes;
         row[2].number = row[3].number = host->total_ns;
         row[4].number = host->running_ns;
@@ -224,7 +240,7 @@ void wp_page_host_clocks(struct wp_display *display, const struct wp_hosts *host
 }
 
 /* One sentence that says what the tables show. */
-static void add_summary(struct wp_display *display, const struct wp_facts *facts, const struct wp_hosts *hosts)
+static void add_summary(struct wp_display *display, const struct wp_hosts *hosts)
 {
     struct wp_pool *pool = &display->pool;
     const struct wp_host_pair *first = hosts->pair_count ? &hosts->pairs[0] : NULL;
@@ -237,9 +253,8 @@ static void add_summary(struct wp_display *display, const struct wp_facts *facts
     }
     display->subtitle = recorded == 1 ? "One host" : wp_pool_printf(pool, "%zu hosts", recorded);
     if (first && first->edge)
-        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "Hosts waited %s for messages of other hosts (%s of the "
-            "total). The longest: %s waited %s for %s.", wp_human_duration(pool, waited),
-            wp_human_share(pool, waited, facts->total_ns), host_name(display, hosts, first->to),
+        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "Hosts waited %s for messages of other hosts, a wait "
+            "inside another one counted in both. The longest: %s waited %s for %s.", wp_human_duration(pool, waited), host_name(display, hosts, first->to),
             wp_human_duration(pool, first->edge->waited_ns), host_name(display, hosts, first->from)));
     if (distrusted)
         wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(pool, "%zu %s a clock that contradicts the others: times between "
@@ -252,7 +267,7 @@ void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts)
     wp_hosts_build(&hosts, &display->pool, facts);
     if (display->pool.failed)
         return;
-    add_summary(display, facts, &hosts);
+    add_summary(display, &hosts);
     if (hosts.pair_count) {
         wp_display_heading(display, "Who waited for whom");
         add_matrix(display, &hosts);

@@ -17,12 +17,13 @@ static struct wp_link node_link(struct wp_display *display, const struct wp_fact
 static void add_disks(struct wp_display *display, const struct wp_facts *facts, const struct wp_io_facts *io)
 {
     static const struct wp_column columns[] = {
-        {"Disk", NULL, WP_COLUMN_NAME}, {"Operation", NULL, WP_COLUMN_TEXT}, {"Waited by", "The process, and its function",
+        {"Disk", NULL, WP_COLUMN_NAME}, {"Operation", NULL, WP_COLUMN_TEXT},
+        {"File", "What it was for, where the kernel could tell; N and H stand for numbers and hashes", WP_COLUMN_NAME}, {"Waited by", "The process, and its function",
         WP_COLUMN_NAME}, {"Time", "At the device and in its queue", WP_COLUMN_DURATION}, {"Share", "Of the total", WP_COLUMN_SHARE},
         {"At the device", NULL, WP_COLUMN_DURATION}, {"Queued", "Before it was given to the device", WP_COLUMN_DURATION},
         {"Waits", NULL, WP_COLUMN_COUNT}, {"A wait", "At the device, on average", WP_COLUMN_DURATION},
     };
-    struct wp_table *table = wp_display_table(display, "disks", columns, 9, io->disk_count < TABLE_ROWS ? io->disk_count : TABLE_ROWS);
+    struct wp_table *table = wp_display_table(display, "disks", columns, 10, io->disk_count < TABLE_ROWS ? io->disk_count : TABLE_ROWS);
     table->whole_ns = facts->total_ns;
     table->searchable = io->disk_count > 10;
     table->empty = "Nothing waited for a disk.";
@@ -34,13 +35,14 @@ static void add_disks(struct wp_display *display, const struct wp_facts *facts, 
         row[0].text = wp_pool_clip(&display->pool, disk->what, NAME_BYTES);
         row[0].link = node_link(display, facts, disk);
         row[1].text = disk->kind;
-        row[2].text = disk->process;
-        row[2].note = disk->function;
-        row[3].number = row[4].number = disk->total_ns;
-        row[5].number = disk->device_ns;
-        row[6].number = disk->queue_ns;
-        row[7].number = disk->count;
-        row[8].number = disk->count ? disk->device_ns / disk->count : 0;
+        row[2].text = disk->file;
+        row[3].text = disk->process;
+        row[3].note = disk->function;
+        row[4].number = row[5].number = disk->total_ns;
+        row[6].number = disk->device_ns;
+        row[7].number = disk->queue_ns;
+        row[8].number = disk->count;
+        row[9].number = disk->count ? disk->device_ns / disk->count : 0;
     }
 }
 

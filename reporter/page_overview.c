@@ -77,6 +77,24 @@ static void add_more_link(struct wp_display *display, const struct wp_facts *fac
         item->link = wp_link_to(page, facts->release, facts->aggregate, NULL);
 }
 
+/* The latencies of the service with most time in its requests. */
+static void add_requests(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_pool *pool = &display->pool;
+    size_t count;
+    const struct wp_service_fact *services = wp_slow_requests_build(pool, facts, &count);
+    if (!count)
+        return;
+    wp_display_heading(display, "How long requests took");
+    wp_page_latency(display, services);
+    struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "%s requests on %s%s: half take up to %s, 99 "
+        "of 100 up to %s. What the slow ones waited for", wp_human_count(pool, services->count),
+        wp_pool_clip(pool, services->name, 60), count > 1 ? " (there are more)" : "", wp_human_duration(pool, services->median_ns),
+        wp_human_duration(pool, services->p99_ns)));
+    if (item)
+        item->link = wp_link_to(WP_PAGE_TRANSACTIONS, facts->release, facts->aggregate, NULL);
+}
+
 void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
 {
     struct wp_query flame = {WP_PAGE_FLAME, facts->release, facts->aggregate};
@@ -88,6 +106,7 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
     add_chart(display, WP_ITEM_BAR, facts);
     wp_page_categories(display, facts->categories, &flame);
     wp_page_over_time(display, facts);
+    add_requests(display, facts);
     wp_display_heading(display, "How much of it is explained");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "Each step adds one category, the best understood first. Time spent waiting on another control path is taken off "

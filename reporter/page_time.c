@@ -65,8 +65,10 @@ void wp_page_over_time(struct wp_display *display, const struct wp_facts *facts)
     wp_display_heading(display, "Over time");
     add_peak(display, timeline);
     struct wp_item *item = wp_display_add(display, WP_ITEM_OVER_TIME, NULL);
-    if (item)
+    if (item) {
         item->timeline = timeline;
+        item->link = wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate, NULL);
+    }
     if (timeline->timeless_ns)
         wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "Of %s it is not known when they were: an older "
             "version recorded them.", wp_human_duration(&display->pool, timeline->timeless_ns)));

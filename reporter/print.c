@@ -29,11 +29,16 @@ static int format_text(struct wp_buffer *out, const struct wp_facts *facts, stru
     return rc;
 }
 
+static int html(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+{
+    return wp_single_file(out, facts, NULL, err);
+}
+
 static const struct {
     const char *name;
     int (*write)(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err); /* NULL: of tables */
 } formats[WP_FORMATS] = {
-    [WP_FORMAT_HTML] = {"html", wp_single_file},
+    [WP_FORMAT_HTML] = {"html", html},
     [WP_FORMAT_JSON] = {"json", wp_format_json},
     [WP_FORMAT_TEXT] = {"text", format_text},
     [WP_FORMAT_FOLDED] = {"folded", wp_format_folded},

@@ -14,6 +14,7 @@ static const struct {
     [WP_PAGE_CHRONO] = {"Chronology", "chronology.html"},
     [WP_PAGE_RUNNING] = {"Running", "running.html"},
     [WP_PAGE_WAITS] = {"Waits", "waits.html"},
+    [WP_PAGE_TRANSACTIONS] = {"Requests", "requests.html"},
     [WP_PAGE_PROCESSES] = {"Processes", "processes.html"},
     [WP_PAGE_FUNCTIONS] = {"Functions", "functions.html"},
     [WP_PAGE_FUNCTION] = {"Callers and callees", "functions"},

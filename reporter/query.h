@@ -15,6 +15,7 @@ enum wp_page_kind {
     WP_PAGE_CHRONO,
     WP_PAGE_RUNNING,
     WP_PAGE_WAITS,       /* who waits for whom */
+    WP_PAGE_TRANSACTIONS, /* how long requests took, and what the slow ones waited for */
     WP_PAGE_PROCESSES,
     WP_PAGE_FUNCTIONS,
     WP_PAGE_FUNCTION,    /* callers and callees; several parts, no tab of its own */

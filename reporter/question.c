@@ -241,7 +241,12 @@ int wp_question_run(const struct wp_logger *logger, int argc, char **argv, struc
     struct wp_buffer out = {0};
     size_t damaged = 0;
     wp_question_parse(&question, argc, argv);
-    int rc = wp_question_answer(&out, &question, &damaged, err);
+    int rc = 0;
+    for (size_t i = 0; i < question.release_count && !rc; i++)
+        rc = wp_named_resolve(&(struct wp_named){&question.releases[i], &question.aggregate, &question.selection}, &question.named[i],
+            question.stores, question.store_count, err);
+    if (!rc)
+        rc = wp_question_answer(&out, &question, &damaged, err);
     if (!rc && damaged)
         wp_log(logger, WP_LOG_WARN, "values could not be read and are left out. damaged=%zu", damaged);
     if (!rc)

@@ -5,7 +5,7 @@
 #include "common/buffer.h"
 #include "common/log.h"
 #include "reporter/group.h"
-#include "reporter/stores.h"
+#include "reporter/named.h"
 
 #define WP_QUESTION_RELEASES 256u
 
@@ -22,6 +22,7 @@ struct wp_question {
     enum wp_question_format format;
     size_t top;                                /* rows of each release; 0: all */
     struct wp_selection selection;
+    struct wp_reference named[WP_QUESTION_RELEASES]; /* what releases and aggregate point into when references were given */
 };
 
 /* Ends the program where the command line asks for that (argp). argv[0] is "query". */

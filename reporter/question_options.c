@@ -16,7 +16,7 @@ enum { KEY_SINCE = 0x100, KEY_UNTIL };
 
 static const struct argp_option option_table[] = {
     {"store", 's', "ROOT", 0, "The store to read; may be repeated, several are read as one", 0},
-    {"release", 'r', "ID", 0, "This release; may be repeated (all)", 0},
+    {"release", 'r', "ID", 0, "This release, an id or a reference as REV~2; may be repeated (all)", 0},
     {"aggregate", 'a', "NAME", 0, "This aggregate (main, else the largest)", 0},
     {"process", 'p', "PATTERN", 0, "Stacks with a process of this name, * and ? as in a shell", 1},
     {"function", 'F', "PATTERN", 0, "Stacks with this function, in that process if one is given too", 1},
@@ -109,7 +109,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         add(state, question->stores, &question->store_count, WP_STORES_LIMIT, arg);
         break;
     case 'r':
-        parse_id(state, "release", arg);
+        if (!wp_named_valid(arg))
+            argp_error(state, "'%s' is not a valid release: letters, digits and ._+- (1 to 128 of them), or a reference", arg);
         add(state, question->releases, &question->release_count, WP_QUESTION_RELEASES, arg);
         break;
     case 'a':

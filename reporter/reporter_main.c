@@ -54,7 +54,10 @@ static int report(const struct wp_logger *logger, int argc, char **argv, struct 
 {
     struct wp_reporter_options options;
     wp_reporter_options_parse(&options, argc, argv);
-    int rc = options.prints ? print_report(&options, err) : write_site(&options, logger, err);
+    int rc = wp_named_resolve(&(struct wp_named){&options.release, &options.aggregate, &options.selection}, &options.named,
+        options.common.stores, options.common.store_count, err);
+    if (!rc)
+        rc = options.prints ? print_report(&options, err) : write_site(&options, logger, err);
     wp_config_destroy(options.config);
     return rc;
 }

@@ -15,7 +15,7 @@ enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_SINGLE, KEY_PARTS };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
-    {"release", 'r', "ID", 0, "Only this release", 0},
+    {"release", 'r', "ID", 0, "Only this release: an id, or a reference as REV~2 or REV:AGGREGATE@TIMEBOX", 0},
     {"aggregate", 'a', "NAME", 0, "Only this aggregate (when printing: main, else the largest)", 0},
     {"format", 'f', "FORMAT", 0,
         "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, csv or ndjson (html: the site)", 0},
@@ -66,7 +66,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         options->out = arg;
         break;
     case 'r':
-        parse_id(state, "release", arg, &options->release);
+        if (!wp_named_valid(arg))
+            argp_error(state, "'%s' is not a valid release: letters, digits and ._+- (1 to 128 of them), or a reference", arg);
+        options->release = arg;
         break;
     case 'a':
         parse_id(state, "aggregate", arg, &options->aggregate);

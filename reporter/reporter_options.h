@@ -2,6 +2,7 @@
 #ifndef WP_REPORTER_REPORTER_OPTIONS_H
 #define WP_REPORTER_REPORTER_OPTIONS_H
 /* The command line of wakepath-reporter. */
+#include "reporter/named.h"
 #include "reporter/print.h"
 #include "reporter/site.h"
 
@@ -28,6 +29,7 @@ struct wp_reporter_options {
     bool format_given, is_single, quiet, no_wait;
     bool prints;                            /* one report, not the site */
     struct wp_selection selection;
+    struct wp_reference named;              /* what release and aggregate point into when a reference was given */
     struct wp_config *config;                       /* owned by main; strings point into it */
 };
 

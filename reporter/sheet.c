@@ -83,6 +83,27 @@ static void read_edge(const struct wp_sheet_source *source, size_t row, struct w
     fields[6].number = fact->bound_ns;
 }
 
+static size_t transaction_count(const struct wp_sheet_source *source)
+{
+    uint32_t count;
+    wp_report_transactions(source->facts->report, &count);
+    return count;
+}
+
+static void read_transaction(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+{
+    uint32_t count;
+    const struct wp_report *report = source->facts->report;
+    const struct wp_transaction *fact = &wp_report_transactions(report, &count)[row];
+    fields[0].text = wp_report_text(report, fact->service);
+    fields[1].text = wp_report_text(report, fact->who);
+    fields[2].text = wp_report_text(report, fact->what);
+    fields[3].text = fact->part == WP_PART_WHOLE ? "whole" : fact->part == WP_PART_UNREAD ? "unread" : wp_category_key(fact->part);
+    fields[4].number = wp_latency_floor(fact->bucket);
+    fields[5].number = fact->ns;
+    fields[6].number = fact->count;
+}
+
 static size_t unexplained_count(const struct wp_sheet_source *source)
 {
     uint32_t count;
@@ -144,6 +165,8 @@ const struct wp_sheet wp_sheets[WP_SHEETS] = {
     {"waits", {TEXT("waiter"), TEXT("waits_for"), TEXT("kind"), NUMBER("ns"), NUMBER("count")}, wait_count, read_wait},
     {"edges", {TEXT("from"), TEXT("to"), NUMBER("messages"), NUMBER("waited_ns"), NUMBER("transit_ns"),
         NUMBER("transit_max_ns"), NUMBER("clock_bound_ns")}, edge_count, read_edge},
+    {"requests", {TEXT("service"), TEXT("who"), TEXT("function"), TEXT("part"), NUMBER("latency_at_least_ns"), NUMBER("ns"),
+        NUMBER("count")}, transaction_count, read_transaction},
     {"unexplained", {STACK("stack"), TEXT("reason"), NUMBER("ns"), NUMBER("count")}, unexplained_count, read_unexplained},
     {"stacks", {STACK("stack"), TEXT("category"), NUMBER("ns"), NUMBER("count")}, stack_count, read_stack},
 };

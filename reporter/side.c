@@ -2,7 +2,9 @@
 #include "reporter/side.h"
 
 #include "common/path.h"
+#include "storage/reference.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +37,10 @@ static int parse_times(struct wp_side_spec *spec, const char *text, struct wp_er
 {
     char since[64] = "", until[64] = "";
     const char *dots = strstr(text, "..");
+    if (!dots && !wp_time_parse(text, &spec->since_s)) { /* a timebox, by its first second */
+        spec->until_s = spec->since_s + 1;
+        return 0;
+    }
     if (!dots || (size_t)(dots - text) >= sizeof(since) || strlen(dots + 2) >= sizeof(until))
         return wp_error_set(err, -EINVAL, "'%.100s' is not a range of times: SINCE..UNTIL", text);
     memcpy(since, text, (size_t)(dots - text));
@@ -73,10 +79,27 @@ int wp_side_parse(struct wp_side_spec *spec, const char *text, struct wp_error *
         return wp_error_set(err, -EINVAL, "'%.100s' names no host after the slash", text);
     if (host)
         snprintf(spec->host, sizeof(spec->host), "%s", host);
+    char *back = strchr(copy, '~');
+    if (back)
+        *back++ = 0;
+    if (back && *back && !isdigit((unsigned char)*back))
+        return wp_error_set(err, -EINVAL, "'%.100s': behind '~' stands a number of releases", text);
+    spec->back = !back ? 0 : *back ? strtoull(back, NULL, 10) : 1;
     int rc = parse_id(spec->release, copy, "release", err);
     if (!rc && aggregate)
         rc = parse_id(spec->aggregate, aggregate, "aggregate", err);
     return !rc && times ? parse_times(spec, times, err) : rc;
+}
+
+int wp_side_find(struct wp_side_spec *spec, const struct wp_stores *stores, struct wp_error *err)
+{
+    struct wp_reference reference = {.back = spec->back};
+    snprintf(reference.release, sizeof(reference.release), "%s", spec->release);
+    int rc = wp_reference_resolve(&reference, stores->stores, stores->count, err);
+    if (!rc)
+        snprintf(spec->release, sizeof(spec->release), "%s", reference.release);
+    spec->back = 0;
+    return rc;
 }
 
 int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, const struct wp_selection *selection,

@@ -2,7 +2,7 @@
 #ifndef WP_REPORTER_SIDE_H
 #define WP_REPORTER_SIDE_H
 /*
- * One side of a comparison as it is asked for: RELEASE[:AGGREGATE][@SINCE..UNTIL][/HOST]. Each sign is in no id. The times
+ * One side of a comparison as it is asked for: RELEASE[~N][:AGGREGATE][@TIMEBOX|@SINCE..UNTIL][/HOST]. Each sign is in no id. The times
  * are those of --since and --until, and select whole timeboxes; either may be left out. A host can be told from the others
  * only where an aggregator's shard holds nothing but that host.
  */
@@ -12,10 +12,13 @@ struct wp_side_spec {
     char release[129], aggregate[129]; /* aggregate "": the default */
     char host[256];                    /* "": all */
     uint64_t since_s, until_s;
+    uint64_t back;                     /* releases before the named one; wp_side_find makes it 0 */
 };
 
 /* -EINVAL, with what is wrong. */
 int wp_side_parse(struct wp_side_spec *spec, const char *text, struct wp_error *err);
+/* The release that is meant. -ENOENT. */
+int wp_side_find(struct wp_side_spec *spec, const struct wp_stores *stores, struct wp_error *err);
 /* Facts of a side; `aggregate` is taken when the spec names none, and NULL is main, else the largest. -ENOENT; -EINVAL: the
  * host cannot be told from others. */
 int wp_side_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_side_spec *spec,

@@ -5,6 +5,7 @@
 #include "reporter/escape.h"
 #include "reporter/format_html.h"
 #include "reporter/page.h"
+#include "reporter/time_data.h"
 #include "reporter/view_data.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@
 struct writer {
     struct wp_buffer *out;
     const struct wp_facts *facts;
+    const struct wp_compare *compare; /* NULL: none */
     char nonce[17];
 };
 
@@ -36,10 +38,10 @@ static void section_name(char *name, size_t room, enum wp_page_kind page, const 
     wp_buffer_fini(&path);
 }
 
-/* One that rests on two releases, and the many parts about functions, are of the site alone. */
-static bool is_here(int page)
+/* The many parts about functions are of the site alone. */
+static bool is_here(const struct writer *writer, int page)
 {
-    return page != WP_PAGE_COMPARE && page != WP_PAGE_FUNCTION;
+    return (page != WP_PAGE_COMPARE || writer->compare) && page != WP_PAGE_FUNCTION;
 }
 
 static bool is_section(const struct writer *writer, const char *name, size_t size)
@@ -47,7 +49,7 @@ static bool is_section(const struct writer *writer, const char *name, size_t siz
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES; page++) {
         char other[32];
         section_name(other, sizeof(other), (enum wp_page_kind)page, writer->facts);
-        if (is_here(page) && strlen(other) == size && !strncmp(other, name, size))
+        if (is_here(writer, page) && strlen(other) == size && !strncmp(other, name, size))
             return true;
     }
     return false;
@@ -105,7 +107,7 @@ static int put_section(struct writer *writer, enum wp_page_kind page, struct wp_
     struct wp_buffer html = {0};
     char name[32];
     wp_display_init(&display, &(struct wp_query){page, writer->facts->release, writer->facts->aggregate});
-    int rc = wp_page_build(&display, writer->facts, err);
+    int rc = page == WP_PAGE_COMPARE ? wp_page_compare(&display, writer->compare, err) : wp_page_build(&display, writer->facts, err);
     if (!rc)
         rc = wp_format_html(&html, &display, err);
     const char *start = rc ? NULL : strstr((const char *)html.data, begin);
@@ -168,7 +170,7 @@ static void put_top(struct writer *writer)
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES; page++) {
         char name[32];
         section_name(name, sizeof(name), (enum wp_page_kind)page, writer->facts);
-        if (is_here(page))
+        if (is_here(writer, page))
             wp_buffer_printf(out, "<a href=\"#page=%s\"><bdi>%s</bdi></a>\n", name, wp_page_title((enum wp_page_kind)page));
     }
     wp_buffer_puts(out, "</nav>\n<main id=\"main\">\n");
@@ -186,12 +188,19 @@ static int put_data(struct writer *writer, int (*make)(struct wp_buffer *, const
 static int put_scripts(struct writer *writer, struct wp_error *err)
 {
     static const char *const names[] = {"units.js", "table.js", "view.js", "palette.js", "tip.js", "surface.js",
-        "flame_model.js", "flame.js", "time_axis.js", "trace_model.js", "chronology.js", "running.js"};
+        "flame_model.js", "flame_times.js", "flame_exemplar.js", "flame.js", "time_axis.js", "trace_model.js", "chronology.js", "running.js"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         put_script(writer, names[i]);
     int rc = put_data(writer, wp_view_data_flame, err);
+    if (!rc)
+        rc = put_data(writer, wp_time_data, err);
     if (!rc && writer->facts->trace)
         rc = put_data(writer, wp_view_data_trace, err);
+    if (!rc && writer->compare) {
+        wp_buffer_printf(writer->out, "<script nonce=\"%s\">\n", writer->nonce);
+        rc = wp_view_data_compare(writer->out, writer->facts, writer->compare, err);
+        wp_buffer_puts(writer->out, "</script>\n");
+    }
     put_script(writer, "single.js");
     return rc;
 }
@@ -209,16 +218,16 @@ static int choose_nonce(struct writer *writer, struct wp_error *err)
     return rc;
 }
 
-int wp_single_file(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+int wp_single_file(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare, struct wp_error *err)
 {
-    struct writer writer = {.out = out, .facts = facts};
+    struct writer writer = {.out = out, .facts = facts, .compare = compare};
     int rc = choose_nonce(&writer, err);
     if (rc)
         return rc;
     put_head(&writer);
     put_top(&writer);
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
-        if (is_here(page))
+        if (is_here(&writer, page))
             rc = put_section(&writer, (enum wp_page_kind)page, err);
     wp_buffer_puts(out, "</main>\n<footer>Made by Wakepath: where did the time go, and who was being waited for?</footer>\n");
     if (!rc)

@@ -6,8 +6,10 @@
  * those of the site are, then their contents follow each other as sections. With scripts one section shows at a time, and the
  * part of the address behind '#' says which; without, all stand below each other.
  */
+#include "reporter/compare.h"
 #include "reporter/facts.h"
 
-int wp_single_file(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
+/* `compare`: `facts` against an older side, whose page comes first then; NULL for none. */
+int wp_single_file(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare, struct wp_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "reporter/page.h"
 #include "reporter/site_parts.h"
 #include "reporter/site_reuse.h"
+#include "reporter/time_data.h"
 #include "reporter/view_data.h"
 
 #include <errno.h>
@@ -119,6 +120,8 @@ static int write_aggregate(struct site *site, struct wp_release_summary *release
     int rc = write_pages(site, facts, err);
     if (!rc)
         rc = write_beside(site, facts, "flame-data.js", wp_view_data_flame, err);
+    if (!rc)
+        rc = write_beside(site, facts, "flame-times.js", wp_time_data, err);
     if (!rc && facts->trace)
         rc = write_beside(site, facts, "trace-data.js", wp_view_data_trace, err);
     if (!rc)

@@ -63,7 +63,13 @@ const char *wp_stack_process(const struct wp_facts *facts, uint32_t node)
 const char *wp_stack_plain_process(struct wp_pool *pool, const char *name)
 {
     size_t size = strlen(name);
+    const char *host = NULL;
+    for (const char *at = strstr(name, "]@"); at; at = strstr(at + 1, "]@"))
+        host = at; /* the last one: a process may be named anything */
     if (size > 2 && name[0] == '[' && name[size - 1] == ']')
         return wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)(size - 2), name + 1), 40);
+    if (host && name[0] == '[' && host > name + 1 && host[2])
+        return wp_pool_printf(pool, "%s on %s",
+            wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)(host - name - 1), name + 1), 40), wp_pool_clip(pool, host + 2, 60));
     return wp_pool_clip(pool, name, 40);
 }

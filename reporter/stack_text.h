@@ -10,7 +10,7 @@ const char *wp_stack_text(struct wp_pool *pool, const struct wp_facts *facts, ui
 const char *wp_stack_top(const struct wp_facts *facts, uint32_t node);
 /* The process frame that the node's layer stands on ("[comm]"); "" when there is none. */
 const char *wp_stack_process(const struct wp_facts *facts, uint32_t node);
-/* "cc1" of "[cc1]", copied and clipped for a sentence. */
+/* "cc1" of "[cc1]", "api on web-2" of "[api]@web-2", copied and clipped for a sentence. */
 const char *wp_stack_plain_process(struct wp_pool *pool, const char *name);
 
 #endif

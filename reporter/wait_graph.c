@@ -5,11 +5,13 @@
 #include "common/intmap.h"
 #include "reporter/components.h"
 #include "reporter/io_name.h"
+#include "reporter/stack_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NONE UINT32_MAX
+#define LEAST_OF_KNOT 1000u /* a wait shorter than this part of the longest one ties no knot: a late acknowledgement is no circle */
 #define KNOT_NAMES 6u /* members that a knot's name says */
 
 struct building {
@@ -78,9 +80,7 @@ static uint32_t wait_of(struct building *building, uint32_t from, uint32_t to)
 
 static const char *plain_name(struct building *building, const char *frame)
 {
-    size_t size = strlen(frame);
-    return size > 2 && frame[0] == '[' && frame[size - 1] == ']'
-        ? wp_pool_printf(building->pool, "%.*s", (int)(size - 2 < 200 ? size - 2 : 200), frame + 1) : frame;
+    return wp_stack_plain_process(building->pool, frame);
 }
 
 /* Which party each node's time belongs to, and where one begins to wait for another. */
@@ -219,9 +219,14 @@ static void find_knots(struct building *building)
     struct wp_wait_graph *graph = building->graph;
     struct wp_arc *arcs = calloc(graph->wait_count + 1u, sizeof(*arcs));
     uint32_t *component = calloc(graph->party_count * 2u + 1u, sizeof(*component)), *members = component + graph->party_count;
+    uint64_t longest = 0;
+    size_t count = 0;
+    for (uint32_t i = 0; i < graph->wait_count; i++)
+        longest = graph->waits[i].ns > longest ? graph->waits[i].ns : longest;
     for (uint32_t i = 0; arcs && i < graph->wait_count; i++)
-        arcs[i] = (struct wp_arc){graph->waits[i].from, graph->waits[i].to};
-    if (!arcs || !component || wp_components(arcs, graph->wait_count, graph->party_count, component)) {
+        if (graph->waits[i].ns >= longest / LEAST_OF_KNOT)
+            arcs[count++] = (struct wp_arc){graph->waits[i].from, graph->waits[i].to};
+    if (!arcs || !component || wp_components(arcs, count, graph->party_count, component)) {
         building->failed = true;
     } else {
         for (uint32_t i = 0; i < graph->party_count; i++)

@@ -57,7 +57,7 @@ int wp_reference_parse(struct wp_reference *reference, const char *text, struct 
 }
 
 struct begin {
-    const char *release;
+    char *release;
     uint64_t first_ns;
 };
 
@@ -102,30 +102,63 @@ static int compare_begins(const void *left, const void *right)
     return strcmp(a->release, b->release);
 }
 
-int wp_reference_resolve(struct wp_reference *reference, struct wp_store *store, struct wp_error *err)
+struct begins {
+    struct begin *rows;        /* names are owned */
+    size_t count;
+};
+
+/* A release of several stores began where it began first. */
+static int add_begin(struct begins *begins, const char *release, uint64_t first_ns)
 {
-    char **releases = NULL;
-    size_t count = 0, at = 0;
+    for (size_t i = 0; i < begins->count; i++)
+        if (!strcmp(begins->rows[i].release, release)) {
+            uint64_t known_ns = begins->rows[i].first_ns;
+            begins->rows[i].first_ns = !known_ns || (first_ns && first_ns < known_ns) ? first_ns : known_ns;
+            return 0;
+        }
+    struct begin *grown = reallocarray(begins->rows, begins->count + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    begins->rows = grown;
+    grown[begins->count] = (struct begin){strdup(release), first_ns};
+    return grown[begins->count].release ? (begins->count++, 0) : -ENOMEM;
+}
+
+static int list_begins(struct begins *begins, struct wp_store *const *stores, size_t count, struct wp_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < count; i++) {
+        char **releases = NULL;
+        size_t release_count = 0;
+        rc = wp_store_releases(stores[i], &releases, &release_count, err);
+        for (size_t j = 0; !rc && j < release_count; j++)
+            if (add_begin(begins, releases[j], begin_of(stores[i], releases[j])))
+                rc = wp_error_set(err, -ENOMEM, "out of memory for the releases");
+        wp_strings_free(releases, release_count);
+    }
+    if (!rc && begins->count)
+        qsort(begins->rows, begins->count, sizeof(*begins->rows), compare_begins);
+    return rc;
+}
+
+int wp_reference_resolve(struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err)
+{
+    struct begins begins = {0};
+    size_t at = 0;
     if (!reference->back)
         return 0; /* who opens it will say whether it is there */
-    int rc = wp_store_releases(store, &releases, &count, err);
-    struct begin *begins = rc ? NULL : calloc(count + 1, sizeof(*begins));
-    if (!rc && !begins)
-        rc = wp_error_set(err, -ENOMEM, "out of memory for the releases");
-    for (size_t i = 0; !rc && i < count; i++)
-        begins[i] = (struct begin){releases[i], begin_of(store, releases[i])};
-    if (!rc && count)
-        qsort(begins, count, sizeof(*begins), compare_begins);
-    while (!rc && at < count && strcmp(begins[at].release, reference->release))
+    int rc = list_begins(&begins, stores, count, err);
+    while (!rc && at < begins.count && strcmp(begins.rows[at].release, reference->release))
         at++;
-    if (!rc && at == count)
-        rc = wp_error_set(err, -ENOENT, "store '%s' has no release '%s'", wp_store_root(store), reference->release);
+    if (!rc && at == begins.count)
+        rc = wp_error_set(err, -ENOENT, "store '%s' has no release '%s'", wp_store_root(stores[0]), reference->release);
     else if (!rc && reference->back > at)
         rc = wp_error_set(err, -ENOENT, "there are only %zu releases before '%s'", at, reference->release);
     if (!rc)
-        snprintf(reference->release, sizeof(reference->release), "%s", begins[at - reference->back].release);
+        snprintf(reference->release, sizeof(reference->release), "%s", begins.rows[at - reference->back].release);
     reference->back = 0;
-    free(begins);
-    wp_strings_free(releases, count);
+    for (size_t i = 0; i < begins.count; i++)
+        free(begins.rows[i].release);
+    free(begins.rows);
     return rc;
 }

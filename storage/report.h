@@ -10,6 +10,7 @@
 #include "common/buffer.h"
 #include "common/error.h"
 #include "storage/category.h"
+#include "storage/latency.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -100,6 +101,35 @@ struct wp_report_edge {
     uint64_t bound_max_ns;                /* how well the two clocks were known, at worst */
 };
 
+/*
+ * Transactions: a request read from a connection until its reply begins to leave, of the process of interest. A row of
+ * WP_PART_WHOLE counts those of one latency bucket; the rows of other parts are what such transactions consisted of, added
+ * up: who was on top of the pseudo-stack (processes, through whom), in what function, in which category.
+ */
+#define WP_PART_WHOLE WP_CATEGORIES         /* latencies: from the request's arrival on */
+#define WP_PART_UNREAD (WP_CATEGORIES + 1u) /* the request had arrived and nobody read it yet */
+#define WP_PARTS (WP_CATEGORIES + 2u)
+struct wp_transaction {
+    uint32_t service;    /* string id: where requests come in, "tcp port 80" */
+    uint32_t who, what;  /* string ids: "web › postgres on db-1", "fdatasync"; "" of WP_PART_WHOLE */
+    uint32_t part;       /* enum wp_category or one of the above */
+    uint32_t bucket;     /* of the latency of the whole transaction */
+    uint64_t ns, count;
+};
+
+struct wp_transaction_part {
+    const char *service, *who, *what;
+    uint32_t part, bucket;
+    uint64_t ns;
+};
+
+/* The slowest transaction of a service; of equal ones the first. */
+struct wp_slowest {
+    uint32_t service;    /* string id */
+    uint64_t start_ns;   /* realtime */
+    uint64_t ns;
+};
+
 struct wp_report; /* opaque; the arrays are read with the accessors */
 
 struct wp_report *wp_report_create(void);
@@ -127,6 +157,9 @@ void wp_report_limit(struct wp_report *report, const char *name, uint64_t count,
 /* `sums` without its hosts: the maxima are of these messages. */
 void wp_report_edge(struct wp_report *report, const char *from, const char *to, const struct wp_report_edge *sums);
 /* Recorded time and the time it stands for (windows); coverage is their ratio. */
+/* One transaction that began at `start_ns` (realtime); and a stretch of one. */
+void wp_report_transaction(struct wp_report *report, const char *service, uint64_t start_ns, uint64_t ns);
+void wp_report_transaction_part(struct wp_report *report, const struct wp_transaction_part *part);
 void wp_report_window(struct wp_report *report, uint64_t recorded_ns, uint64_t window_ns);
 void wp_report_uncertain(struct wp_report *report, uint64_t ns); /* of the total, touched by drops or healed gaps */
 /* Work started by the paths and not waited for, counted apart from the total. */
@@ -156,6 +189,9 @@ const uint32_t *wp_report_hosts(const struct wp_report *report, uint32_t *count)
 const struct wp_event_count *wp_report_event_counts(const struct wp_report *report, uint32_t *count);
 const struct wp_limit_count *wp_report_limits(const struct wp_report *report, uint32_t *count);
 const struct wp_report_edge *wp_report_edges(const struct wp_report *report, uint32_t *count);
+/* In no order. */
+const struct wp_transaction *wp_report_transactions(const struct wp_report *report, uint32_t *count);
+const struct wp_slowest *wp_report_slowest(const struct wp_report *report, uint32_t *count);
 
 /* --- the merge law and the stored form --- */
 int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct wp_error *err);

@@ -28,14 +28,16 @@ struct wp_report {
     struct wp_event_count *events;
     struct wp_limit_count *limits;
     struct wp_report_edge *edges;
+    struct wp_transaction *transactions;
+    struct wp_slowest *slowest;
     uint32_t bucket_count, sample_count, sample_room, cell_sample_room;
     uint32_t frame_count, node_count, cell_count, process_count, unexplained_count, largest_count, span_count,
-        host_count, event_count, limit_count, edge_count;
+        host_count, event_count, limit_count, edge_count, transaction_count, slowest_count;
     uint32_t frame_room, node_room, node_cell_room, cell_room, cell_next_room, process_room, unexplained_room,
-        span_room, host_room, event_room, limit_room, edge_room;
+        span_room, host_room, event_room, limit_room, edge_room, transaction_room, slowest_room;
     struct wp_tree_index tree;
     struct wp_intmap names;    /* (host, comm) -> a number for the pair */
-    struct wp_intmap by_process, by_unexplained, by_host, by_event, by_limit, by_edge;
+    struct wp_intmap by_process, by_unexplained, by_host, by_event, by_limit, by_edge, by_transaction, by_slowest;
     uint64_t recorded_ns, window_ns, uncertain_ns, detached_ns;
     bool largest_is_fresh, has_failed;
 };
@@ -53,6 +55,8 @@ void wp_report_host_add(struct wp_report *report, uint32_t string);
 void wp_report_event_add(struct wp_report *report, const struct wp_event_count *row);
 void wp_report_limit_add(struct wp_report *report, const struct wp_limit_count *row);
 void wp_report_edge_add(struct wp_report *report, const struct wp_report_edge *row);
+void wp_report_transaction_add(struct wp_report *report, const struct wp_transaction *row);
+void wp_report_slowest_add(struct wp_report *report, const struct wp_slowest *row);
 /* wp_report_encode, and how many nodes it wrote (those that time stands on). */
 int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32_t *nodes, struct wp_error *err);
 struct wp_tree_rows wp_report_tree(struct wp_report *report);

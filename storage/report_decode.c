@@ -35,6 +35,11 @@ static int check_columns(const message_type *m, struct wp_error *err)
     if (!rc)
         rc = WP_LENGTHS("edges", err, m->n_edge_from, m->n_edge_to, m->n_edge_messages, m->n_edge_waited_ns,
             m->n_edge_transit_ns, m->n_edge_transit_max_ns, m->n_edge_bound_max_ns);
+    if (!rc)
+        rc = WP_LENGTHS("transactions", err, m->n_transaction_service, m->n_transaction_who, m->n_transaction_what,
+            m->transaction_part.len, m->transaction_bucket.len, m->n_transaction_ns, m->n_transaction_count);
+    if (!rc)
+        rc = WP_LENGTHS("slowest transactions", err, m->n_slowest_service, m->n_slowest_start_ns, m->n_slowest_ns);
     return rc;
 }
 
@@ -58,10 +63,16 @@ static int check_ids(const message_type *m, struct wp_error *err)
         {m->limit_name, m->n_limit_name, m->n_strings, "limit"},
         {m->edge_from, m->n_edge_from, m->n_strings, "host of an edge"},
         {m->edge_to, m->n_edge_to, m->n_strings, "host of an edge"},
+        {m->transaction_service, m->n_transaction_service, m->n_strings, "service of a transaction"},
+        {m->transaction_who, m->n_transaction_who, m->n_strings, "process of a transaction"},
+        {m->transaction_what, m->n_transaction_what, m->n_strings, "function of a transaction"},
+        {m->slowest_service, m->n_slowest_service, m->n_strings, "service of a transaction"},
     };
     int rc = wp_bytes_check(m->frame_style, 1, WP_STYLES - 1, "style of a frame", err);
     if (!rc)
         rc = wp_bytes_check(m->cell_category, 0, WP_CATEGORIES - 1, "category", err);
+    if (!rc)
+        rc = wp_bytes_check(m->transaction_part, 0, WP_PARTS - 1, "part of a transaction", err);
     for (size_t i = 0; !rc && i < sizeof(columns) / sizeof(*columns); i++)
         rc = wp_ids_check(columns[i].ids, columns[i].count, columns[i].limit, columns[i].what, err);
     return rc;
@@ -178,6 +189,12 @@ static void take_rows(struct wp_report *report, const message_type *m)
     for (size_t i = 0; i < m->n_edge_from; i++)
         wp_report_edge_add(report, &(struct wp_report_edge){m->edge_from[i], m->edge_to[i], m->edge_messages[i],
             m->edge_waited_ns[i], m->edge_transit_ns[i], m->edge_transit_max_ns[i], m->edge_bound_max_ns[i]});
+    for (size_t i = 0; i < m->n_transaction_ns; i++)
+        wp_report_transaction_add(report, &(struct wp_transaction){m->transaction_service[i], m->transaction_who[i],
+            m->transaction_what[i], m->transaction_part.data[i], m->transaction_bucket.data[i], m->transaction_ns[i],
+            m->transaction_count[i]});
+    for (size_t i = 0; i < m->n_slowest_ns; i++)
+        wp_report_slowest_add(report, &(struct wp_slowest){m->slowest_service[i], m->slowest_start_ns[i], m->slowest_ns[i]});
     wp_report_window(report, m->recorded_ns, m->window_ns);
     wp_report_uncertain(report, m->uncertain_ns);
     wp_report_detached(report, m->detached_ns);

@@ -210,6 +210,41 @@ static void put_edges(struct encoder *encoder)
     }
 }
 
+static void put_transactions(struct encoder *encoder)
+{
+    Wakepath__Store__Report *message = &encoder->message;
+    const struct wp_report_order *order = &encoder->order;
+    uint32_t count = order->transaction_count;
+    COLUMN(encoder, u32, transaction_service, count);
+    COLUMN(encoder, u32, transaction_who, count);
+    COLUMN(encoder, u32, transaction_what, count);
+    COLUMN(encoder, u64, transaction_ns, count);
+    COLUMN(encoder, u64, transaction_count, count);
+    message->transaction_part = (ProtobufCBinaryData){count, wp_columns_bytes(&encoder->columns, count)};
+    message->transaction_bucket = (ProtobufCBinaryData){count, wp_columns_bytes(&encoder->columns, count)};
+    COLUMN(encoder, u32, slowest_service, order->slowest_count);
+    COLUMN(encoder, u64, slowest_start_ns, order->slowest_count);
+    COLUMN(encoder, u64, slowest_ns, order->slowest_count);
+    if (encoder->columns.has_failed)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct wp_transaction *row = &encoder->report->transactions[order->transactions[i]];
+        message->transaction_service[i] = order->string_rank[row->service];
+        message->transaction_who[i] = order->string_rank[row->who];
+        message->transaction_what[i] = order->string_rank[row->what];
+        message->transaction_part.data[i] = (uint8_t)row->part;
+        message->transaction_bucket.data[i] = (uint8_t)row->bucket;
+        message->transaction_ns[i] = row->ns;
+        message->transaction_count[i] = row->count;
+    }
+    for (uint32_t i = 0; i < order->slowest_count; i++) {
+        const struct wp_slowest *row = &encoder->report->slowest[order->slowest[i]];
+        message->slowest_service[i] = order->string_rank[row->service];
+        message->slowest_start_ns[i] = row->start_ns;
+        message->slowest_ns[i] = row->ns;
+    }
+}
+
 int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32_t *nodes, struct wp_error *err)
 {
     struct encoder encoder = {.report = report};
@@ -226,6 +261,7 @@ int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32
     put_spans_and_hosts(&encoder);
     put_counts(&encoder);
     put_edges(&encoder);
+    put_transactions(&encoder);
     encoder.message.recorded_ns = report->recorded_ns;
     encoder.message.window_ns = report->window_ns;
     encoder.message.uncertain_ns = report->uncertain_ns;

@@ -98,6 +98,32 @@ static void put_facts(struct json_object *object, const struct wp_report *report
         wp_json_put_text(wp_json_add_row(rows), "host", wp_report_text(report, hosts[i]));
 }
 
+static void put_transactions(struct json_object *object, const struct wp_report *report)
+{
+    uint32_t count;
+    struct json_object *rows = wp_json_put_rows(object, "transactions");
+    const struct wp_transaction *transactions = wp_report_transactions(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_object *row = wp_json_add_row(rows);
+        uint32_t part = transactions[i].part;
+        wp_json_put_text(row, "service", wp_report_text(report, transactions[i].service));
+        wp_json_put_text(row, "who", wp_report_text(report, transactions[i].who));
+        wp_json_put_text(row, "what", wp_report_text(report, transactions[i].what));
+        wp_json_put_text(row, "part", part == WP_PART_WHOLE ? "whole" : part == WP_PART_UNREAD ? "unread" : wp_category_key(part));
+        wp_json_put_number(row, "at_least_ns", wp_latency_floor(transactions[i].bucket));
+        wp_json_put_number(row, "ns", transactions[i].ns);
+        wp_json_put_number(row, "count", transactions[i].count);
+    }
+    rows = wp_json_put_rows(object, "slowest_transactions");
+    const struct wp_slowest *slowest = wp_report_slowest(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_object *row = wp_json_add_row(rows);
+        wp_json_put_text(row, "service", wp_report_text(report, slowest[i].service));
+        wp_json_put_number(row, "start_ns", slowest[i].start_ns);
+        wp_json_put_number(row, "ns", slowest[i].ns);
+    }
+}
+
 static void put_counts(struct json_object *object, const struct wp_report *report)
 {
     uint32_t count;
@@ -129,6 +155,7 @@ static void put_counts(struct json_object *object, const struct wp_report *repor
         wp_json_put_number(row, "transit_max_ns", edges[i].transit_max_ns);
         wp_json_put_number(row, "bound_max_ns", edges[i].bound_max_ns);
     }
+    put_transactions(object, report);
     wp_json_put(object, "coverage", json_object_new_double(wp_report_coverage(report)));
     wp_json_put_number(object, "uncertain_ns", wp_report_uncertain_ns(report));
     wp_json_put_number(object, "detached_ns", wp_report_detached_ns(report));

@@ -64,7 +64,7 @@ static void merge_rows(struct merge *merge)
     const struct wp_report *from = merge->from;
     uint32_t processes = from->process_count, unexplained = from->unexplained_count, spans = from->span_count;
     uint32_t hosts = from->host_count, events = from->event_count, limits = from->limit_count;
-    uint32_t edges = from->edge_count;
+    uint32_t edges = from->edge_count, transactions = from->transaction_count, slowest = from->slowest_count;
     for (uint32_t i = 0; i < processes; i++) {
         struct wp_report_process row = from->processes[i];
         uint64_t total_ns = row.total_ns, running_ns = row.running_ns;
@@ -97,6 +97,18 @@ static void merge_rows(struct merge *merge)
         row.from = string_here(merge, row.from);
         row.to = string_here(merge, row.to);
         wp_report_edge_add(merge->into, &row);
+    }
+    for (uint32_t i = 0; i < transactions; i++) {
+        struct wp_transaction row = from->transactions[i];
+        row.service = string_here(merge, row.service);
+        row.who = string_here(merge, row.who);
+        row.what = string_here(merge, row.what);
+        wp_report_transaction_add(merge->into, &row);
+    }
+    for (uint32_t i = 0; i < slowest; i++) {
+        struct wp_slowest row = from->slowest[i];
+        row.service = string_here(merge, row.service);
+        wp_report_slowest_add(merge->into, &row);
     }
 }
 

@@ -120,6 +120,29 @@ static int compare_edges(const void *left, const void *right, void *context)
     return 0;
 }
 
+static int compare_transactions(const void *left, const void *right, void *context)
+{
+    const struct sorter *sorter = context;
+    const uint32_t *rank = sorter->order->string_rank;
+    const struct wp_transaction *a = &sorter->report->transactions[*(const uint32_t *)left];
+    const struct wp_transaction *b = &sorter->report->transactions[*(const uint32_t *)right];
+    COMPARE(rank[a->service], rank[b->service]);
+    COMPARE(rank[a->who], rank[b->who]);
+    COMPARE(rank[a->what], rank[b->what]);
+    COMPARE(a->part, b->part);
+    COMPARE(a->bucket, b->bucket);
+    return 0;
+}
+
+static int compare_slowest(const void *left, const void *right, void *context)
+{
+    const struct sorter *sorter = context;
+    const uint32_t *rank = sorter->order->string_rank;
+    const struct wp_slowest *slowest = sorter->report->slowest;
+    COMPARE(rank[slowest[*(const uint32_t *)left].service], rank[slowest[*(const uint32_t *)right].service]);
+    return 0;
+}
+
 static int allocate(struct wp_report_order *order, const struct wp_report *report)
 {
     size_t strings = wp_intern_count(report->strings) + (size_t)1, frames = report->frame_count;
@@ -132,7 +155,8 @@ static int allocate(struct wp_report_order *order, const struct wp_report *repor
         {&order->cells, report->cell_count}, {&order->processes, report->process_count},
         {&order->unexplained, report->unexplained_count}, {&order->hosts, report->host_count},
         {&order->events, report->event_count}, {&order->limits, report->limit_count},
-        {&order->edges, report->edge_count}};
+        {&order->edges, report->edge_count}, {&order->transactions, report->transaction_count},
+        {&order->slowest, report->slowest_count}};
     size_t total = 0;
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
         total += parts[i].count;
@@ -178,6 +202,11 @@ static void choose_rows(struct wp_report_order *order, const struct wp_report *r
     for (uint32_t i = 0; i < report->edge_count; i++)
         if (report->edges[i].messages)
             order->edges[order->edge_count++] = i;
+    for (uint32_t i = 0; i < report->transaction_count; i++)
+        if (report->transactions[i].ns || report->transactions[i].count)
+            order->transactions[order->transaction_count++] = i;
+    for (uint32_t i = 0; i < report->slowest_count; i++)
+        order->slowest[order->slowest_count++] = i;
 }
 
 static void rank_strings(struct sorter *sorter)
@@ -200,6 +229,12 @@ static void rank_strings(struct sorter *sorter)
         rank[report->limits[order->limits[i]].name] = 1;
     for (uint32_t i = 0; i < order->edge_count; i++)
         rank[report->edges[order->edges[i]].from] = rank[report->edges[order->edges[i]].to] = 1;
+    for (uint32_t i = 0; i < order->transaction_count; i++) {
+        const struct wp_transaction *row = &report->transactions[order->transactions[i]];
+        rank[row->service] = rank[row->who] = rank[row->what] = 1;
+    }
+    for (uint32_t i = 0; i < order->slowest_count; i++)
+        rank[report->slowest[i].service] = 1;
     for (uint32_t i = 1; i < wp_intern_count(report->strings); i++)
         if (rank[i])
             order->strings[++order->string_count] = i;
@@ -275,6 +310,8 @@ int wp_report_order_init(struct wp_report_order *order, const struct wp_report *
     qsort_r(order->events, order->event_count, sizeof(uint32_t), compare_events, &sorter);
     qsort_r(order->limits, order->limit_count, sizeof(uint32_t), compare_limits, &sorter);
     qsort_r(order->edges, order->edge_count, sizeof(uint32_t), compare_edges, &sorter);
+    qsort_r(order->transactions, order->transaction_count, sizeof(uint32_t), compare_transactions, &sorter);
+    qsort_r(order->slowest, order->slowest_count, sizeof(uint32_t), compare_slowest, &sorter);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "storage/store_lock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #define READERS 512u
 #define MAP_KNOWN SIZE_MAX /* take the size that the file says */
 #define MAP_LIMIT ((size_t)1 << 46)
+#define LOCK_BYTES (READERS * 64u + 4096u) /* of lock.mdb: 64 a reader, and LMDB's own head */
 #define NO_ROOM_BYTES (1u << 20) /* free on a disk that has just cut a write short */
 
 int wp_env_error(struct wp_error *err, int mdb_rc, const char *what, const struct wp_store *store, const char *release)
@@ -116,12 +118,36 @@ bool wp_env_is_replaced(const struct wp_store *store, const struct wp_env *env)
            st.st_ino != env->inode;
 }
 
+/*
+ * LMDB (0.9.24, mdb_env_setup_locks) makes lock.mdb a hole and writes to it through a map: on a full disk that is SIGBUS. So it
+ * gets its blocks first, from who may still be told that there are none. LMDB takes a file that is large enough as it is.
+ */
+static int allot_lock(const struct wp_store *store, const char *folder, struct wp_error *err)
+{
+    char path[PATH_MAX + 16];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/lock.mdb", folder);
+    if (!stat(path, &st) && st.st_size >= (off_t)LOCK_BYTES && st.st_blocks * 512 >= st.st_size)
+        return 0;
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0664);
+    if (fd < 0)
+        return wp_error_errno(err, -errno, "cannot open '%s'", path);
+    off_t size = lseek(fd, 0, SEEK_END);
+    int rc = posix_fallocate(fd, 0, size > (off_t)LOCK_BYTES ? size : (off_t)LOCK_BYTES);
+    close(fd);
+    if (rc == ENOSPC || rc == EDQUOT)
+        return wp_env_error(err, ENOSPC, "cannot open the environment", store, strrchr(folder, '/') + 1);
+    return rc ? wp_error_errno(err, -rc, "cannot write '%s'", path) : 0;
+}
+
 static int open_files(const struct wp_store *store, struct wp_env *env, bool write, struct wp_error *err)
 {
     char path[PATH_MAX];
     int dead, rc = prepare_folder(store, env->release, write, path, err);
     if (!rc)
         rc = check_file(store, path, err);
+    if (!rc && write)
+        rc = allot_lock(store, path, err);
     if (rc)
         return rc;
     int mdb_rc = mdb_env_create(&env->mdb);

@@ -46,6 +46,9 @@ static const struct command commands[] = {
         WP_TOOL_VALUE(WP_TOOL_NOW), wp_tool_metadata},
     {"repair", "ROOT[/RELEASE] --drop-damaged", "Give up what is damaged", 1, 2, WP_TOOL_JSON | WP_TOOL_DRY_RUN |
         WP_TOOL_DROP_DAMAGED, wp_tool_repair},
+    {"import", "CAPTURE|ROOT[/RELEASE]... --into ROOT", "Take in what was recorded elsewhere", 1, WP_TOOL_ARGUMENTS, WP_TOOL_JSON |
+        WP_TOOL_FORCE | WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO) | WP_TOOL_VALUE(WP_TOOL_RELEASE) |
+        WP_TOOL_VALUE(WP_TOOL_LABEL) | WP_TOOL_VALUE(WP_TOOL_SHARD) | WP_TOOL_VALUE(WP_TOOL_AGGREGATE), wp_tool_import},
     {"load", "ROOT [DUMP]", "Make releases of a dump", 1, 2, WP_TOOL_JSON, wp_tool_load},
 };
 #undef AGES
@@ -61,6 +64,7 @@ static const struct argp_option all_options[] = {
     {"no-roll-up", 'N', NULL, 0, "Delete old hours and days instead of rolling them up", 0},
     {"rename-shard", 'm', NULL, 0, "A shard that has a namesake of another origin gets a name of its own", 0},
     {"drop-damaged", 'D', NULL, 0, "Delete what cannot be read", 0},
+    {"force", 'f', NULL, 0, "File it there though it was recorded as another release", 0},
     {"traces", KEY_OF(WP_TOOL_TRACES), "AGE", 0, "Keep traces so long (7d)", 0},
     {"hours", KEY_OF(WP_TOOL_HOURS), "AGE", 0, "Keep hours so long, then as days (30d)", 0},
     {"days", KEY_OF(WP_TOOL_DAYS), "AGE", 0, "Keep days so long, then as months (1y)", 0},
@@ -70,12 +74,15 @@ static const struct argp_option all_options[] = {
     {"now", KEY_OF(WP_TOOL_NOW), "SECONDS", 0, "Count ages from there instead of from now", 0},
     {"quota", KEY_OF(WP_TOOL_QUOTA), "BYTES", 0, "All releases together take no more; the oldest goes first", 0},
     {"shard", KEY_OF(WP_TOOL_SHARD), "ID", 0, "Of this shard", 0},
-    {"aggregate", KEY_OF(WP_TOOL_AGGREGATE), "NAME", 0, "Of this aggregate, not of the release", 0},
+    {"aggregate", KEY_OF(WP_TOOL_AGGREGATE), "NAME", 0, "Of this aggregate, not of the release; to import, as the aggregator's "
+        "NAME=SELECTOR (may be repeated)", 0},
     {"timebox", KEY_OF(WP_TOOL_TIMEBOX), "SECOND", 0, "Of the aggregate's timebox that begins there", 0},
+    {"release", KEY_OF(WP_TOOL_RELEASE), "ID", 0, "File it under this release", 0},
+    {"label", KEY_OF(WP_TOOL_LABEL), "KEY=VALUE", 0, "Say this of it, as metadata of the release; may be repeated", 0},
     {"into", KEY_OF(WP_TOOL_INTO), "ROOT", 0, "Where it goes, made if it is not there", 0},
 };
 static const unsigned option_flags[] = {WP_TOOL_JSON, WP_TOOL_RECURSIVE, WP_TOOL_LONG, WP_TOOL_DRY_RUN, WP_TOOL_ROLL_UP,
-    WP_TOOL_NO_ROLL_UP, WP_TOOL_RENAME_SHARD, WP_TOOL_DROP_DAMAGED};
+    WP_TOOL_NO_ROLL_UP, WP_TOOL_RENAME_SHARD, WP_TOOL_DROP_DAMAGED, WP_TOOL_FORCE};
 #define OPTIONS (sizeof(all_options) / sizeof(*all_options))
 
 static unsigned flag_of(size_t option)
@@ -93,6 +100,14 @@ struct parse {
 
 /* --- one command --- */
 
+static void take_value(struct wp_tool *tool, enum wp_tool_value option, const char *value, struct argp_state *state)
+{
+    if (tool->given_count == WP_TOOL_GIVEN)
+        argp_error(state, "more than %d options with a value", WP_TOOL_GIVEN);
+    tool->values[option] = value;
+    tool->given[tool->given_count++ % WP_TOOL_GIVEN] = (struct wp_tool_given){option, value};
+}
+
 static error_t parse_command(int key, char *arg, struct argp_state *state)
 {
     struct parse *parse = state->input;
@@ -100,7 +115,7 @@ static error_t parse_command(int key, char *arg, struct argp_state *state)
         if (key == all_options[i].key && parse->command->flags & flag_of(i)) {
             parse->tool->flags |= flag_of(i);
             if (key >= KEY_OF(0))
-                parse->tool->values[key - KEY_OF(0)] = arg;
+                take_value(parse->tool, (enum wp_tool_value)(key - KEY_OF(0)), arg, state);
             return 0;
         }
     }

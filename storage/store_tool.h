@@ -14,30 +14,39 @@ struct json_object;
 
 enum wp_tool_flags {
     WP_TOOL_JSON = 1, WP_TOOL_RECURSIVE = 2, WP_TOOL_LONG = 4, WP_TOOL_DRY_RUN = 8, WP_TOOL_ROLL_UP = 16, WP_TOOL_NO_ROLL_UP = 32,
-    WP_TOOL_RENAME_SHARD = 64, WP_TOOL_DROP_DAMAGED = 128,
+    WP_TOOL_RENAME_SHARD = 64, WP_TOOL_DROP_DAMAGED = 128, WP_TOOL_FORCE = 256,
 };
 
 /* Options with a value. In a command's flags option n is bit WP_TOOL_VALUE(n). */
 enum wp_tool_value {
     WP_TOOL_TRACES, WP_TOOL_HOURS, WP_TOOL_DAYS, WP_TOOL_MONTHS, WP_TOOL_STATE, WP_TOOL_LATE, WP_TOOL_NOW, WP_TOOL_QUOTA,
-    WP_TOOL_INTO, WP_TOOL_SHARD, WP_TOOL_AGGREGATE, WP_TOOL_TIMEBOX, WP_TOOL_VALUES
+    WP_TOOL_INTO, WP_TOOL_SHARD, WP_TOOL_AGGREGATE, WP_TOOL_TIMEBOX, WP_TOOL_RELEASE, WP_TOOL_LABEL, WP_TOOL_VALUES
 };
 #define WP_TOOL_VALUE(n) (1u << (16 + (n)))
 
 #define WP_TOOL_ARGUMENTS 5
+#define WP_TOOL_GIVEN 32       /* options with a value, of one command line */
+
+struct wp_tool_given {
+    enum wp_tool_value option;
+    const char *value;
+};
 
 struct wp_tool_place {
     char root[PATH_MAX];
     char release[3 * WP_ID_ROOM]; /* "": all; wp_tool_open makes an id of a reference */
     char rest[WP_KEY_ROOM];       /* a key or the start of keys, "" none */
     bool is_reference, has_timebox; /* of an aggregate: `rest` begins with its name */
+    char aggregate[WP_ID_ROOM];     /* of a reference */
     uint64_t timebox_s;
 };
 
 struct wp_tool {
     unsigned flags;                             /* given ones */
     const char *arguments[WP_TOOL_ARGUMENTS];   /* NULL: not given */
-    const char *values[WP_TOOL_VALUES];         /* NULL: not given */
+    const char *values[WP_TOOL_VALUES];         /* NULL: not given; the last one of several */
+    struct wp_tool_given given[WP_TOOL_GIVEN];  /* all of them, as they came */
+    unsigned given_count;
     struct wp_tool_place place;                 /* what they say */
     struct wp_buffer complaints;                /* lines for standard error: releases that were passed over */
     struct wp_store *store;                     /* opened by wp_tool_open, closed by the caller of the command */
@@ -48,6 +57,8 @@ struct wp_tool {
 int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err);
 /* Takes the arguments apart, opens tool->store, and resolves a reference; nothing is made where there is no store. */
 int wp_tool_open(struct wp_tool *tool, struct wp_error *err);
+/* The same with other arguments than the tool's own. */
+int wp_tool_open_at(struct wp_tool *tool, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err);
 int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct json_object **object, struct wp_error *err);
 /* The releases that are meant: the given one, or all. Free with wp_strings_free. */
@@ -86,6 +97,7 @@ int wp_tool_backup(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_repair(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_merge(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_import(struct wp_tool *tool, struct wp_error *err);
 
 /* All of it: parses, runs, prints. The exit status. */
 int wp_store_tool_main(int argc, char **argv);

@@ -168,9 +168,7 @@ static int each_release(struct merging *merging, const char *argument, int (*wor
     char **releases = NULL;
     size_t count = 0;
     struct wp_tool *tool = merging->tool;
-    int rc = wp_tool_place_of(&tool->place, arguments, merging->err);
-    if (!rc)
-        rc = wp_store_open(&tool->store, tool->place.root, false, merging->err);
+    int rc = wp_tool_open_at(tool, arguments, merging->err);
     if (!rc)
         rc = wp_tool_releases(tool, &releases, &count, merging->err);
     merging->from = tool->store;

@@ -155,6 +155,18 @@ static int take_options(struct job *job)
     return rc;
 }
 
+/* REV:AGGREGATE@TIMEBOX says what --aggregate and --timebox do. */
+static int take_reference(struct job *job)
+{
+    const struct wp_tool_place *place = &job->tool->place;
+    if (job->place.aggregate)
+        return wp_error_set(job->err, -EINVAL, "'%s' says which aggregate, and so does --aggregate", job->tool->arguments[1]);
+    job->place.aggregate = place->aggregate;
+    job->place.has_timebox = place->has_timebox;
+    job->place.timebox_s = place->timebox_s;
+    return 0;
+}
+
 int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
 {
     static const struct {
@@ -177,10 +189,10 @@ int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
     job.value = words > 1 ? tool->arguments[3] : NULL;
     int rc = take_options(&job);
     if (!rc)
-        rc = wp_tool_place_of(&tool->place, place, err);
-    if (!rc)
-        rc = wp_store_open(&tool->store, tool->place.root, false, err);
-    if (!rc && (!*tool->place.release || *tool->place.rest))
+        rc = wp_tool_open_at(tool, place, err);
+    if (!rc && tool->place.is_reference)
+        rc = take_reference(&job);
+    if (!rc && (!*tool->place.release || (*tool->place.rest && !tool->place.is_reference)))
         rc = wp_error_set(err, -EINVAL, "'%s': give ROOT/RELEASE", tool->arguments[1]);
     if (rc)
         return rc;

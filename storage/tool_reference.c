@@ -15,7 +15,7 @@ int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err)
     struct wp_tool_place *place = &tool->place;
     int rc = wp_reference_parse(&reference, place->release, err);
     if (!rc)
-        rc = wp_reference_resolve(&reference, tool->store, err);
+        rc = wp_reference_resolve(&reference, &tool->store, 1, err);
     if (rc || !*reference.aggregate) {
         snprintf(place->release, sizeof(place->release), "%s", reference.release);
         return rc;
@@ -23,6 +23,7 @@ int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err)
     if (*place->rest)
         return wp_error_set(err, -EINVAL, "'%s': a key and '%s' cannot both be meant", place->rest, place->release);
     place->is_reference = true;
+    snprintf(place->aggregate, sizeof(place->aggregate), "%s", reference.aggregate);
     place->has_timebox = reference.has_timebox;
     place->timebox_s = reference.timebox_s;
     snprintf(place->release, sizeof(place->release), "%s", reference.release);
@@ -42,9 +43,8 @@ int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct json_
     struct wp_report *report = NULL;
     struct wp_damage *damage = NULL;
     struct wp_buffer raw = {0};
-    char aggregate[WP_ID_ROOM];
+    const char *aggregate = place->aggregate;
     size_t count = 0;
-    snprintf(aggregate, sizeof(aggregate), "%.*s", (int)strcspn(place->rest, "/"), place->rest);
     if (place->has_timebox)
         selection = (struct wp_selection){.since_s = place->timebox_s, .until_s = place->timebox_s + 1};
     int rc = wp_txn_read_report(txn, aggregate, &selection, &report, &damage, &count, err);

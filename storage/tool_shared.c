@@ -16,7 +16,12 @@
 
 int wp_tool_open(struct wp_tool *tool, struct wp_error *err)
 {
-    int rc = wp_tool_place_of(&tool->place, tool->arguments, err);
+    return wp_tool_open_at(tool, tool->arguments, err);
+}
+
+int wp_tool_open_at(struct wp_tool *tool, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err)
+{
+    int rc = wp_tool_place_of(&tool->place, arguments, err);
     if (!rc)
         rc = wp_store_open(&tool->store, tool->place.root, false, err);
     return !rc && wp_is_reference(tool->place.release) ? wp_tool_resolve(tool, err) : rc;

@@ -2,7 +2,7 @@
 #ifndef WP_COLLECTOR_BPF_BLOCK_H
 #define WP_COLLECTOR_BPF_BLOCK_H
 /* Block requests. A request is named by a hash of its address, unique while it is in flight. */
-#include "sched.h"
+#include "file.h"
 
 static __always_inline __u64 request_key(struct request *rq)
 {
@@ -35,6 +35,9 @@ static __always_inline __u8 block_flags(__u32 command)
 
 static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_flags, __u32 bytes)
 {
+    if (wp_is_paused)
+        return 0;
+    __u64 file = kind == KIND_BLOCK_COMPLETE ? 0 : file_of(rq);
     struct wp_record *r = RESERVE(struct wp_record, kind);
     if (!r)
         return 0;
@@ -44,25 +47,26 @@ static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_
     r->b = request_key(rq);
     r->c = bytes;
     r->flags = block_flags(rq->cmd_flags) | extra_flags;
+    r->stack_key = file;
     submit(r);
     return 0;
 }
 
 SEC("tp_btf/block_rq_insert")
-int BPF_PROG(wp_block_insert, struct request *rq)
+int WORK_PROG(wp_block_insert, struct request *rq)
 {
     return send_block(KIND_BLOCK_INSERT, rq, 0, rq->__data_len);
 }
 
 SEC("tp_btf/block_rq_issue")
-int BPF_PROG(wp_block_issue, struct request *rq)
+int WORK_PROG(wp_block_issue, struct request *rq)
 {
     return send_block(KIND_BLOCK_ISSUE, rq, 0, rq->__data_len);
 }
 
 /* Also fires for a part of a request: that part's waiters are woken, the request goes on. */
 SEC("tp_btf/block_rq_complete")
-int BPF_PROG(wp_block_complete, struct request *rq, unsigned char status, unsigned int bytes)
+int WORK_PROG(wp_block_complete, struct request *rq, unsigned char status, unsigned int bytes)
 {
     struct cpu_context *context = cpu_context();
     if (context)

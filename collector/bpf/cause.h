@@ -102,7 +102,7 @@ static __always_inline void fill_cause(void *ctx, struct wp_record *r, struct cp
 }
 
 SEC("tp_btf/irq_handler_entry")
-int BPF_PROG(wp_irq_entry, int irq)
+int WORK_PROG(wp_irq_entry, int irq)
 {
     struct cpu_context *context = cpu_context();
     if (!context)
@@ -115,7 +115,7 @@ int BPF_PROG(wp_irq_entry, int irq)
 }
 
 SEC("tp_btf/irq_handler_exit")
-int BPF_PROG(wp_irq_exit)
+int WORK_PROG(wp_irq_exit)
 {
     struct cpu_context *context = cpu_context();
     if (!context)
@@ -126,7 +126,7 @@ int BPF_PROG(wp_irq_exit)
 }
 
 SEC("tp_btf/softirq_entry")
-int BPF_PROG(wp_softirq_entry, unsigned int vector)
+int WORK_PROG(wp_softirq_entry, unsigned int vector)
 {
     struct cpu_context *context = cpu_context();
     if (!context)
@@ -140,7 +140,7 @@ int BPF_PROG(wp_softirq_entry, unsigned int vector)
 }
 
 SEC("tp_btf/softirq_exit")
-int BPF_PROG(wp_softirq_exit)
+int WORK_PROG(wp_softirq_exit)
 {
     struct cpu_context *context = cpu_context();
     if (!context)
@@ -162,25 +162,25 @@ static __always_inline int count_timer(int change)
 }
 
 SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(wp_hrtimer_entry)
+int WORK_PROG(wp_hrtimer_entry)
 {
     return count_timer(1);
 }
 
 SEC("tp_btf/hrtimer_expire_exit")
-int BPF_PROG(wp_hrtimer_exit)
+int WORK_PROG(wp_hrtimer_exit)
 {
     return count_timer(-1);
 }
 
 SEC("tp_btf/timer_expire_entry")
-int BPF_PROG(wp_timer_entry)
+int WORK_PROG(wp_timer_entry)
 {
     return count_timer(1);
 }
 
 SEC("tp_btf/timer_expire_exit")
-int BPF_PROG(wp_timer_exit)
+int WORK_PROG(wp_timer_exit)
 {
     return count_timer(-1);
 }

@@ -4,6 +4,7 @@
 /* The ring buffer, the filters, and the heads of records. */
 #include "kernel_types.h"
 #include "ring_record.h"
+#include "work.h"
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

@@ -82,6 +82,7 @@ struct task_struct {
     struct mm_struct *mm;
     struct nsproxy *nsproxy;
     struct css_set *cgroups;
+    struct files_struct *files;
     struct task_struct *group_leader;
 };
 
@@ -94,15 +95,71 @@ struct task_struct___cpu {
 
 struct super_block {
     unsigned int s_dev;
+    unsigned long s_magic;
+};
+
+struct hlist_node {
+    struct hlist_node *next;
+};
+
+struct hlist_head {
+    struct hlist_node *first;
 };
 
 struct inode {
     struct super_block *i_sb;
     unsigned long i_ino;
+    unsigned int i_generation;
+    struct hlist_head i_dentry;
+};
+
+struct qstr {
+    const unsigned char *name;
+};
+
+struct dentry {
+    struct dentry *d_parent;
+    struct qstr d_name;
+    union {
+        struct hlist_node d_alias;
+    } d_u;
+};
+
+struct address_space {
+    struct inode *host;
+};
+
+struct page {
+    unsigned long compound_head;
+    struct address_space *mapping;
+};
+
+struct bio_vec {
+    struct page *bv_page;
+    unsigned int bv_len, bv_offset;
+};
+
+struct bvec_iter {
+    unsigned int bi_idx;
+};
+
+struct bio {
+    struct bvec_iter bi_iter;
+    struct bio_vec *bi_io_vec;
+};
+
+struct fdtable {
+    unsigned int max_fds;
+    struct file **fd;
+};
+
+struct files_struct {
+    struct fdtable *fdt;
 };
 
 struct file {
     struct inode *f_inode;
+    unsigned int f_flags;
 };
 
 struct linux_binprm {
@@ -123,6 +180,7 @@ struct request {
     unsigned int cmd_flags;
     unsigned int __data_len;
     __u64 __sector;
+    struct bio *bio;
 };
 
 struct in6_addr {

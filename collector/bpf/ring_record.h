@@ -22,10 +22,12 @@ typedef uint64_t wp_u64;
 #define WP_RECORD_SOCKET 32u      /* tail: struct wp_record_socket; d = its key. Comes before the first use of the key */
 #define WP_RECORD_FILE 33u        /* code of an unknown file: a = inode, d = device, pid,
                                    * b = address of the mapping, 0: the program itself */
-#define WP_RECORD_KINDS 34u
+#define WP_RECORD_PATH 34u        /* what a file is called: a = its key, d = its filesystem's device. Tail: struct wp_record_path.
+                                   * The stack_key of a block request is the key of the file that it is for, 0: not known */
+#define WP_RECORD_KINDS 35u
 
 #define WP_RECORD_COMM 16
-#define WP_RECORD_PATH 256
+#define WP_RECORD_EXE 256
 #define WP_RECORD_CMDLINE 1024
 #define WP_RECORD_KERNEL_DEPTH 64
 #define WP_RECORD_USER_DEPTH 127
@@ -53,7 +55,7 @@ struct wp_record_task {
 /* Tail of EXEC: the task, then these. */
 struct wp_record_exec {
     struct wp_record_task task;
-    char path[WP_RECORD_PATH];
+    char path[WP_RECORD_EXE];
     wp_u32 cmdline_size; /* 0 when it was not asked for */
     char cmdline[WP_RECORD_CMDLINE]; /* arguments, each with its NUL */
 };
@@ -66,12 +68,34 @@ struct wp_record_socket {
     wp_u32 netns;
 };
 
+#define WP_RECORD_NAMES 10
+#define WP_RECORD_NAME 64
+
+/* From the file up; `count` full: there may be more above. None: memory of the device itself (a filesystem's own data). */
+struct wp_record_path {
+    wp_u32 count, reserved;
+    char names[WP_RECORD_NAMES][WP_RECORD_NAME]; /* cut to fit, each with its NUL */
+};
+
 /* Records that found the ring full: per CPU and kind, ever growing. */
 struct wp_record_drops {
     wp_u64 count[WP_RECORD_KINDS];
     wp_u64 last_ns[WP_RECORD_KINDS];
 };
 
+#define WP_WORK_CPUS 1024u       /* more of them share */
+#define WP_WORK_ONE_IN 61u
+#define WP_WORK_MOST_NS 100000u  /* what takes longer was interrupted, by the host of a virtual machine maybe */
+
+/* Of one CPU, ever growing. The programs may interrupt each other: a run may be lost here and there. */
+struct wp_work {
+    wp_u64 runs, taken, taken_ns; /* taken: runs whose time was taken; their times */
+    wp_u64 unwalked;              /* stacks of sleeps that were left out */
+    wp_u32 until_next, unwalked_run;
+    wp_u64 reserved[3];           /* a cache line each */
+};
+
+_Static_assert(sizeof(struct wp_work) == 64, "a cache line");
 _Static_assert(sizeof(struct wp_record) == 72, "the head of a record");
 _Static_assert(sizeof(struct wp_record_task) == 40, "the tail of a task");
 _Static_assert(sizeof(struct wp_record_socket) == 44, "the tail of a socket");

@@ -84,11 +84,13 @@ static __always_inline struct call call_of(struct task_struct *task)
 }
 
 SEC("tp_btf/sched_switch")
-int BPF_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
+int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
     struct cpu_context *context = cpu_context();
     if (context)
         clear_mark(context, LEVEL_TASK);
+    if (wp_is_paused && prev_state != 0x80) /* TASK_DEAD: numbers are used again */
+        return 0;
     struct stack_record *r = stack_scratch(0);
     if (!r)
         return 0;
@@ -112,12 +114,21 @@ int BPF_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_stru
         send_with_stack(r);
         return 0;
     }
+    if (!wp_walk_one_in) {
+        is_walk_wanted();
+        send_with_stack(r);
+        return 0;
+    }
     struct pt_regs *regs = user_regs(prev);
     struct memo *memo = memo_of(prev, regs);
     if (memo && regs && is_as_remembered(ctx, memo, prev, regs)) {
         r->head.stack_key = memo->key;
         if (bpf_ringbuf_output(&ring, r, sizeof(r->head), wake_flag()))
             count_drop(KIND_SWITCH);
+        return 0;
+    }
+    if (!is_walk_wanted()) {
+        send_with_stack(r);
         return 0;
     }
     take_stacks(ctx, r, prev, regs, 0);
@@ -130,8 +141,10 @@ int BPF_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_stru
 }
 
 SEC("tp_btf/sched_waking")
-int BPF_PROG(wp_waking, struct task_struct *woken)
+int WORK_PROG(wp_waking, struct task_struct *woken)
 {
+    if (wp_is_paused)
+        return 0;
     struct cpu_context *context = cpu_context();
     if (!context || !is_here(woken))
         return 0;
@@ -160,7 +173,7 @@ static __always_inline bool is_vfork(struct task_struct *parent)
 }
 
 SEC("tp_btf/sched_process_fork")
-int BPF_PROG(wp_fork, struct task_struct *parent, struct task_struct *child)
+int WORK_PROG(wp_fork, struct task_struct *parent, struct task_struct *child)
 {
     __u32 parent_pid = parent->tgid, child_pid = child->tgid;
     if (wp_is_chosen_only && parent_pid != child_pid && bpf_map_lookup_elem(&chosen, &parent_pid)) {
@@ -183,7 +196,7 @@ int BPF_PROG(wp_fork, struct task_struct *parent, struct task_struct *child)
 }
 
 SEC("tp_btf/sched_process_exec")
-int BPF_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binprm *program)
+int WORK_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binprm *program)
 {
     if (!is_here(task))
         return 0;
@@ -211,7 +224,7 @@ int BPF_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binprm
 }
 
 SEC("tp_btf/sched_process_exit")
-int BPF_PROG(wp_exit, struct task_struct *task)
+int WORK_PROG(wp_exit, struct task_struct *task)
 {
     __u32 pid = task->tgid;
     if (wp_is_chosen_only && task->pid == task->tgid)
@@ -227,7 +240,7 @@ int BPF_PROG(wp_exit, struct task_struct *task)
 }
 
 SEC("tp_btf/task_rename")
-int BPF_PROG(wp_rename, struct task_struct *task, const char *comm)
+int WORK_PROG(wp_rename, struct task_struct *task, const char *comm)
 {
     if (!is_here(task))
         return 0;
@@ -267,16 +280,23 @@ int wp_tasks(struct bpf_iter__task *ctx)
     return 0;
 }
 
-SEC("perf_event")
-int wp_sample(void *ctx)
+static __always_inline void sample(void *ctx)
 {
     struct task_struct *task = current_task();
     struct stack_record *r = stack_scratch(1);
-    if (!r || !task->pid || !is_here(task) || !is_chosen(task->tgid))
-        return 0;
+    if (wp_is_paused || !r || !task->pid || !is_here(task) || !is_chosen(task->tgid))
+        return;
     fill_head(&r->head, KIND_SAMPLE, task);
     take_stacks(ctx, r, task, user_regs(task), 1);
     send_with_stack(r);
+}
+
+SEC("perf_event")
+int wp_sample(void *ctx)
+{
+    __u64 began_ns = begin_work();
+    sample(ctx);
+    end_work(began_ns);
     return 0;
 }
 

@@ -126,6 +126,8 @@ static __always_inline struct socket *known_socket(struct sock *sk)
 
 static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a, __u64 b, __u32 c)
 {
+    if (wp_is_paused && kind != KIND_SOCK_STATE)
+        return;
     struct wp_record *r = RESERVE(struct wp_record, kind);
     if (!r)
         return;
@@ -176,32 +178,32 @@ static __always_inline int tcp_read(struct sock *sk, int result, int flags)
 
 /* Which of the programs for one fact is loaded: collector/probe.c. */
 SEC("tp_btf/sock_send_length")
-int BPF_PROG(wp_sock_send, struct sock *sk, int result)
+int WORK_PROG(wp_sock_send, struct sock *sk, int result)
 {
     return tcp_sent(sk, result);
 }
 
 SEC("fexit/tcp_sendmsg")
-int BPF_PROG(wp_sock_send_exit, struct sock *sk, void *message, unsigned long size, int result)
+int WORK_PROG(wp_sock_send_exit, struct sock *sk, void *message, unsigned long size, int result)
 {
     return tcp_sent(sk, result);
 }
 
 /* sendfile and splice, until Linux 6.4 a way of their own */
 SEC("fexit/tcp_sendpage")
-int BPF_PROG(wp_sock_page_exit, struct sock *sk, void *page, int offset, unsigned long size, int flags, int result)
+int WORK_PROG(wp_sock_page_exit, struct sock *sk, void *page, int offset, unsigned long size, int flags, int result)
 {
     return tcp_sent(sk, result);
 }
 
 SEC("tp_btf/sock_recv_length")
-int BPF_PROG(wp_sock_recv, struct sock *sk, int result, int flags)
+int WORK_PROG(wp_sock_recv, struct sock *sk, int result, int flags)
 {
     return tcp_read(sk, result, flags);
 }
 
 SEC("fexit/tcp_recvmsg")
-int BPF_PROG(wp_sock_recv_exit, struct sock *sk, void *message, unsigned long size, int flags, int *address_size, int result)
+int WORK_PROG(wp_sock_recv_exit, struct sock *sk, void *message, unsigned long size, int flags, int *address_size, int result)
 {
     return tcp_read(sk, result, flags);
 }
@@ -229,13 +231,13 @@ static __always_inline int tcp_arrived(struct sock *sk, struct sk_buff *skb)
 }
 
 SEC("tp_btf/tcp_probe")
-int BPF_PROG(wp_tcp_arrive, struct sock *sk, struct sk_buff *skb)
+int WORK_PROG(wp_tcp_arrive, struct sock *sk, struct sk_buff *skb)
 {
     return tcp_arrived(sk, skb);
 }
 
 SEC("fentry/tcp_rcv_established")
-int BPF_PROG(wp_tcp_arrive_entry, struct sock *sk, struct sk_buff *skb)
+int WORK_PROG(wp_tcp_arrive_entry, struct sock *sk, struct sk_buff *skb)
 {
     return tcp_arrived(sk, skb);
 }
@@ -265,19 +267,19 @@ static __always_inline int data_ready(struct sock *sk)
 }
 
 SEC("tp_btf/sk_data_ready")
-int BPF_PROG(wp_data_ready, struct sock *sk)
+int WORK_PROG(wp_data_ready, struct sock *sk)
 {
     return data_ready(sk);
 }
 
 SEC("fentry/sock_def_readable")
-int BPF_PROG(wp_data_ready_entry, struct sock *sk)
+int WORK_PROG(wp_data_ready_entry, struct sock *sk)
 {
     return data_ready(sk);
 }
 
 SEC("tp_btf/inet_sock_set_state")
-int BPF_PROG(wp_sock_state, struct sock *sk, int before, int after)
+int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
 {
     if (!is_inet(sk) || !is_tcp(sk) || after == TCP_LISTEN || after == TCP_SYN_SENT || after == TCP_SYN_RECV ||
         after == TCP_NEW_SYN_RECV)
@@ -303,7 +305,7 @@ int BPF_PROG(wp_sock_state, struct sock *sk, int before, int after)
 }
 
 SEC("tp_btf/tcp_retransmit_skb")
-int BPF_PROG(wp_retransmit, struct sock *sk, struct sk_buff *skb)
+int WORK_PROG(wp_retransmit, struct sock *sk, struct sk_buff *skb)
 {
     struct wp_tcp_cb cb;
     if (!is_inet(sk) || bpf_probe_read_kernel(&cb, sizeof(cb), skb->cb))
@@ -385,7 +387,7 @@ static __always_inline void segment_out(struct sock *sk, struct sk_buff *skb)
 
 /* A packet leaves, usually in the sender's context: datagrams, and the first segment of a connection being made. */
 SEC("tp_btf/net_dev_queue")
-int BPF_PROG(wp_packet_out, struct sk_buff *skb)
+int WORK_PROG(wp_packet_out, struct sk_buff *skb)
 {
     struct sock *sk = skb->sk;
     if (!sk)
@@ -411,7 +413,7 @@ int BPF_PROG(wp_packet_out, struct sk_buff *skb)
 }
 
 SEC("tp_btf/netif_receive_skb")
-int BPF_PROG(wp_packet_in, struct sk_buff *skb)
+int WORK_PROG(wp_packet_in, struct sk_buff *skb)
 {
     struct cpu_context *context = cpu_context();
     if (!context)

@@ -24,6 +24,8 @@
     view.legend(place, palette.LEGEND);
     this.tip = new wakepath.Tip();
     this.surface.setHeight(this.total);
+    // Stacks stand on the ground: the first path's is what a reader sees first.
+    if (this.paths.length) this.surface.stage.scrollTop = Math.max(0, this.paths[0].bottom + GAP - this.surface.height);
     var state = view.readHash();
     if (state.from && state.to) this.axis.show(Number(state.from) || 0, Number(state.to) || data.length);
   }
@@ -52,6 +54,7 @@
   Chronology.prototype.acts = function () {
     var self = this;
     return {
+      head: TimeAxis.HEIGHT,
       draw: function (ctx, width, height, top) {
         self.draw(ctx, width, height, top);
       },

@@ -11,10 +11,10 @@
   function Flame(place, data) {
     this.data = data;
     this.differs = Boolean(data.was);
-    this.whole = this.model = models.decode(data);
+    this.all = this.whole = this.model = models.decode(data); // all of it; of the chosen time; what is drawn
     this.zoom = this.selected = 0;
     this.up = true;
-    this.hits = null;
+    this.hits = this.category = null;
     this.drawn = 0;
     this.buildTools(place);
     this.surface = new Surface(place, (this.differs ? 'Difference flame' : 'Consolidated flame') + '. Arrow keys move, Enter zooms, Escape goes back, slash searches.',
@@ -25,7 +25,7 @@
     this.fromHash();
     var self = this;
     window.addEventListener('hashchange', function () {
-      self.fromHash();
+      if (self.surface.stage.offsetParent) self.fromHash(); // in a single file another view may be in sight
     });
   }
 
@@ -49,7 +49,11 @@
     this.gatherButton = this.differs ? document.createElement('button') : view.button(bar, 'Gather', 'Put together all that stands on this frame, wherever it occurs', function () {
       self.gatherSelected();
     });
-    bar.appendChild(view.element('span', 'hint', 'Click zooms, Escape goes back, arrow keys move, / searches'));
+    this.one = this.differs ? this.gatherButton : view.button(bar, 'Show one', 'Where this happened, event by event', function () {
+      wakepath.showOne(self.model, self.zoom, Boolean(self.gathered), self.say);
+    });
+    this.times = this.differs ? null : new wakepath.FlameTimes(this, bar, place);
+    bar.appendChild(view.element('span', 'hint', 'Click zooms, Escape goes back, / searches'));
     this.trail = view.element('p', 'trail');
     place.appendChild(this.trail);
   };
@@ -203,7 +207,8 @@
         ['', palette.VERDICTS[data.mark[node]]]);
     }
     if (node) rows.push(['Of what it stands on', units.share(model.total[node], model.total[model.parent[node]])]);
-    rows.push(['Pieces', units.count(models.pieces(model, node))]);
+    var pieces = models.pieces(model, node); // not known of a part of the time
+    if (pieces) rows.push(['Pieces', units.count(pieces)]);
     models.categories(model, node).slice(0, 5).forEach(function (row) {
       rows.push([data.categories[row[0]] ? data.categories[row[0]][1] : 'other',
         units.duration(row[1])]);
@@ -229,13 +234,14 @@
     this.showTrail();
     this.layout();
     this.toHash();
+    if (this.times) this.times.paint();
   };
 
   Flame.prototype.showTrail = function () {
     var model = this.model, self = this, chain = [], total = model.total[this.zoom];
     for (var node = this.zoom; node; node = model.parent[node]) chain.unshift(node);
     this.back.disabled = !this.zoom && !this.gathered;
-    this.gatherButton.disabled = !this.zoom;
+    this.gatherButton.disabled = this.one.disabled = !this.zoom;
     this.trail.textContent = '';
     [0].concat(chain.length > 6 ? chain.slice(-6) : chain).forEach(function (step, place) {
       if (place) self.trail.appendChild(document.createTextNode(place === 1 && chain.length > 6 ? ' › … › ' : ' › '));
@@ -294,6 +300,16 @@
     this.layout();
   };
 
+  // Another stretch of time: what was gathered is gathered from it, what was zoomed stays so where it is still there.
+  Flame.prototype.setWhole = function (model) {
+    var key = this.gatherKey, link = this.zoom ? this.model.link[this.zoom] : 0;
+    if (this.whole === model) return;
+    this.whole = model;
+    if (!key || !this.gather(key[0], key[1])) this.setModel(model, '', null);
+    var at = link ? this.model.link.indexOf(link, 1) : -1;
+    if (at > 0) this.zoomTo(at);
+  };
+
   Flame.prototype.gatherSelected = function () {
     if (!this.zoom) return;
     var frame = this.model.frames[this.model.frame[this.zoom]];
@@ -305,13 +321,15 @@
   Flame.prototype.gather = function (key, name) {
     var frames = this.whole.frames;
     var model = models.gather(this.whole, function (frame) {
-      return frames[frame][1] === name && (key !== 'process' || frames[frame][0] === palette.STYLE.PROCESS);
+      var isProcess = frames[frame][0] === palette.STYLE.PROCESS;
+      if (key === 'host') return isProcess && frames[frame][1].endsWith(']@' + name);
+      return frames[frame][1] === name && (key !== 'process' || isProcess);
     });
     if (model.count < 2) {
       this.say('Nothing named ' + name + ' is in this flame.');
       return false;
     }
-    this.setModel(model, 'all of ' + name, [key, name]);
+    this.setModel(model, (key === 'host' ? 'all on ' : 'all of ') + name, [key, name]);
     return true;
   };
 
@@ -377,11 +395,20 @@
     if (this.gatherKey) state[this.gatherKey[0]] = this.gatherKey[1];
     if (this.zoom) state.node = ('0000000' + this.model.link[this.zoom].toString(16)).slice(-8);
     if (!this.up) state.down = '1';
+    if (this.times) Object.assign(state, this.times.state());
     view.writeHash(state);
   };
 
   Flame.prototype.fromHash = function () {
-    var state = view.readHash(), key = state.process ? 'process' : state.gather ? 'gather' : '', category = null;
+    var self = this, state = view.readHash();
+    if (!this.times) this.show(state);
+    else this.times.restore(state, function () {
+      self.show(state);
+    });
+  };
+
+  Flame.prototype.show = function (state) {
+    var key = state.process ? 'process' : state.host ? 'host' : state.gather ? 'gather' : '', category = null;
     this.up = state.down !== '1';
     this.flip.setAttribute('aria-pressed', String(!this.up));
     this.data.categories.forEach(function (row, i) {

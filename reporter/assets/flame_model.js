@@ -82,6 +82,10 @@
     return found;
   }
 
+  function hasTime(group) {
+    return group.total > 0;
+  }
+
   function childGroups(model, nodes) {
     var groups = new Map();
     nodes.forEach(function (node) {
@@ -95,7 +99,7 @@
         }
       }
     });
-    return Array.from(groups.values()).sort(function (a, b) {
+    return Array.from(groups.values()).filter(hasTime).sort(function (a, b) {
       return b.total - a.total || (model.frames[a.frame][1] < model.frames[b.frame][1] ? -1 : 1);
     });
   }
@@ -135,6 +139,20 @@
     return build(model, made, cells);
   }
 
+  // The same flame with other times on its cells: frames without any are left out, siblings stand by size again.
+  function during(model, cellNs) {
+    var other = {frames: model.frames, parent: model.parent, depth: model.depth, frame: model.frame, link: model.link,
+      firstCell: model.firstCell, end: model.end, count: model.count, cellCategory: model.cellCategory, cellNs: cellNs,
+      cellPieces: new Float64Array(cellNs.length), total: new Float64Array(model.count)};
+    for (var i = model.count - 1; i >= 0; i--) {
+      for (var cell = model.firstCell[i]; cell < model.firstCell[i + 1]; cell++) other.total[i] += cellNs[cell];
+      if (i) other.total[model.parent[i]] += other.total[i];
+    }
+    return gather(other, function () {
+      return true;
+    });
+  }
+
   function rootGroups(model, roots) {
     var groups = new Map();
     roots.forEach(function (node) {
@@ -143,7 +161,7 @@
       group.total += model.total[node];
       groups.set(group.frame, group);
     });
-    return Array.from(groups.values()).sort(function (a, b) {
+    return Array.from(groups.values()).filter(hasTime).sort(function (a, b) {
       return b.total - a.total;
     });
   }
@@ -184,5 +202,5 @@
     return sum;
   }
 
-  window.wakepath.flameModel = {decode: decode, gather: gather, categories: categories, pieces: pieces};
+  window.wakepath.flameModel = {decode: decode, gather: gather, during: during, categories: categories, pieces: pieces};
 })();

@@ -14,7 +14,29 @@
   button.addEventListener('click', wakepath.toggleTheme);
   document.addEventListener('wakepath-theme', nameButton);
   nameButton();
+  var tabs = document.querySelector('.tabs'), tab = tabs && tabs.querySelector('[aria-current]');
+  if (tab) tabs.scrollLeft = tab.offsetLeft - (tabs.clientWidth - tab.offsetWidth) / 2; // on a phone it may be out of sight
   wakepath.tables();
+
+  // On paper everything is unfolded and light, whatever the screen shows.
+  var folded = [], theme = null;
+  window.addEventListener('beforeprint', function () {
+    folded = Array.from(document.querySelectorAll('details:not([open])'));
+    folded.forEach(function (details) {
+      details.open = true;
+    });
+    theme = document.documentElement.getAttribute('data-theme');
+    document.documentElement.setAttribute('data-theme', 'light');
+    document.dispatchEvent(new Event('wakepath-print'));
+  });
+  window.addEventListener('afterprint', function () {
+    folded.forEach(function (details) {
+      details.open = false;
+    });
+    if (theme) document.documentElement.setAttribute('data-theme', theme);
+    else document.documentElement.removeAttribute('data-theme');
+    document.dispatchEvent(new Event('wakepath-theme'));
+  });
 
   var place = document.getElementById('view');
   if (!place) {

@@ -56,6 +56,7 @@
   Running.prototype.acts = function () {
     var self = this;
     return {
+      head: TimeAxis.HEIGHT,
       draw: function (ctx, width, height, top) {
         self.draw(ctx, width, height, top);
       },

@@ -19,6 +19,7 @@
   wakepath.view.writeHash = function (state) {
     writeHash(Object.assign({page: shown}, state));
   };
+  wakepath.isSingle = true;
   wakepath.go = function (file, fragment) {
     window.location.hash = '#page=' + file.replace(/\.html$/, '') + (fragment ? '&' + fragment : '');
   };
@@ -28,7 +29,7 @@
     if (!place || section.dataset.drawn) return;
     section.dataset.drawn = 'yes';
     var view = place.dataset.view;
-    var payload = wakepath.payloads[view === 'flame' ? 'flame' : 'trace'];
+    var payload = wakepath.payloads[view === 'flame' ? 'flame' : view === 'difference' ? 'compare' : 'trace'];
     if (payload && wakepath.views[view]) {
       place.textContent = '';
       wakepath.views[view](place, payload);
@@ -36,7 +37,7 @@
   }
 
   function show() {
-    var wanted = wakepath.view.readHash().page || 'overview';
+    var wanted = wakepath.view.readHash().page || (document.getElementById('page=compare') ? 'compare' : 'overview');
     var section = sections.find(function (one) {
       return one.dataset.page === wanted;
     }) || sections[0];
@@ -63,7 +64,7 @@
   // Before the views hear of it: a new address is theirs only where it is of their page.
   window.addEventListener('hashchange', function (event) {
     show();
-    if (shown !== 'flame') event.stopImmediatePropagation();
+    if (shown !== 'flame' && shown !== 'compare') event.stopImmediatePropagation();
   });
   show();
 })();

@@ -5,7 +5,8 @@
   'use strict';
 
   // acts: draw(ctx, width, height, top), hover(x, y, event), leave(), click(x, y, event), drag(dx, dy), wheel(x, event),
-  // pinch(x, factor), key(event); y counts from the top of the content. All but draw may be missing.
+  // pinch(x, factor), key(event); y counts from the top of the content. head: pixels of an axis that stands above what is
+  // scrolled. All but draw may be missing.
   function Surface(place, label, acts) {
     this.acts = acts;
     this.stage = document.createElement('div');
@@ -32,6 +33,9 @@
     });
     document.addEventListener('wakepath-theme', function () {
       self.paint();
+    });
+    document.addEventListener('wakepath-print', function () {
+      self.paintNow(); // there is no next frame before the paper
     });
     new ResizeObserver(function () {
       self.resize();
@@ -106,10 +110,12 @@
     var above = this.stage.getBoundingClientRect().top + window.scrollY;
     var most = Math.max(320, Math.round(window.innerHeight - above - 20));
     var height = Math.max(120, Math.min(this.contentHeight, most));
+    var atEnd = this.height && this.stage.scrollTop + this.height >= this.contentHeight - 1; // what stands on the ground stays in sight
     this.stage.style.height = height + 'px';
     var width = this.stage.clientWidth, ratio = window.devicePixelRatio || 1;
     if (!width) return;
     this.spacer.style.height = Math.max(0, this.contentHeight - height) + 'px';
+    if (atEnd) this.stage.scrollTop = this.contentHeight;
     if (this.width !== width || this.height !== height || this.ratio !== ratio) {
       this.width = width;
       this.height = height;
@@ -139,6 +145,22 @@
     ctx.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     ctx.clearRect(0, 0, this.width, this.height);
     this.acts.draw(ctx, this.width, this.height, this.stage.scrollTop);
+    this.shade(ctx);
+  };
+
+  // A shadow along the edge beyond which there is more.
+  Surface.prototype.shade = function (ctx) {
+    var self = this, top = this.stage.scrollTop, SHADE = 12;
+    function edge(from, to) {
+      var paint = ctx.createLinearGradient(0, from, 0, to);
+      paint.addColorStop(0, 'rgb(0 0 0 / 22%)');
+      paint.addColorStop(1, 'rgb(0 0 0 / 0%)');
+      ctx.fillStyle = paint;
+      ctx.fillRect(0, Math.min(from, to), self.width, SHADE);
+    }
+    var head = this.acts.head || 0;
+    if (top > 1) edge(head, head + SHADE);
+    if (this.contentHeight - top - this.height > 1) edge(this.height, this.height - SHADE);
   };
 
   // As much of `text` as fits into `room` pixels, by the mean width of a character in the font in use.

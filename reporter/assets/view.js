@@ -96,6 +96,21 @@
     };
   }
 
-  window.wakepath.view = {readHash: readHash, writeHash: writeHash, element: element, button: button, toggle: toggle,
+  // Data that few ask for: done(payload), or done(null) when there is no such file.
+  function load(file, name, done) {
+    var payloads = window.wakepath.payloads;
+    if (payloads[name] || window.wakepath.isSingle) {
+      done(payloads[name] || null);
+      return;
+    }
+    var script = element('script');
+    script.src = file;
+    script.onload = script.onerror = function () {
+      done(payloads[name] || null);
+    };
+    document.head.appendChild(script);
+  }
+
+  window.wakepath.view = {load: load, readHash: readHash, writeHash: writeHash, element: element, button: button, toggle: toggle,
     search: search, legend: legend, say: say};
 })();

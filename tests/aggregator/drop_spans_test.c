@@ -70,6 +70,22 @@ static void too_many_are_too_wide(void **state)
     wp_drop_spans_fini(&spans);
 }
 
+static void beginnings(void **state)
+{
+    (void)state;
+    struct wp_drop_spans spans = {0};
+    for (uint64_t i = 0; i < 10; i++)
+        wp_drop_spans_add(&spans, i * 100, i * 100 + 49);
+    for (uint64_t start = 0; start < 1000; start += 7)
+        for (uint64_t end = start; end < 1100; end += 13) {
+            uint64_t count = 0;
+            for (uint64_t i = 0; i < 10; i++)
+                count += i * 100 >= start && i * 100 < end;
+            assert_int_equal(wp_drop_spans_begun(&spans, start, end), count);
+        }
+    wp_drop_spans_fini(&spans);
+}
+
 /* A thread that runs for ten milliseconds, with half a millisecond of losses in them, is uncertain for that half. */
 static void in_a_report(void **state)
 {
@@ -88,17 +104,33 @@ static void in_a_report(void **state)
         {.kind = WP_EVENT_SWITCH, .cpu = 1, .count = 3, .from_ns = 1002000000, .to_ns = 1002399999},
         {.kind = WP_EVENT_SAMPLE, .cpu = 2, .count = 1, .from_ns = 1002200000, .to_ns = 1002499999},
         {.kind = WP_EVENT_SAMPLE, .cpu = 2, .count = 1, .from_ns = 1010000000, .to_ns = 1020000000},
+        {.reason = WP_DROP_PAUSED, .from_ns = 1004000000, .to_ns = 1004999999},
+        {.reason = WP_DROP_PAUSED, .from_ns = 1007000000, .to_ns = 1007499999},
+        {.reason = WP_DROP_STACKS, .count = 40, .from_ns = 1001000000, .to_ns = 1003999999},
     };
     struct wp_batch batch = {.seq = 1, .first_string = 1, .strings = &name, .string_count = 1, .first_thread = 1,
         .first_socket = 1, .first_object = 1, .first_frame = 1, .first_stack = 1, .threads = &thread, .thread_count = 1,
-        .events = events, .event_count = 2, .drops = drops, .drop_count = 3, .watermark_ns = 1010000000};
+        .events = events, .event_count = 2, .drops = drops, .drop_count = 6, .watermark_ns = 1010000000};
     struct wp_host_session *session;
     assert_int_equal(wp_selector_parse(&rule.selector, "command", NULL), 0);
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", &options, NULL, NULL), 0);
     assert_int_equal(wp_host_session_take(session, &batch, NULL), 0);
     wp_host_session_close(session);
     assert_int_equal(wp_report_total(session->aggregates[0]->report), 10000000);
-    assert_int_equal(wp_report_uncertain_ns(session->aggregates[0]->report), 500000);
+    assert_int_equal(wp_report_uncertain_ns(session->aggregates[0]->report), 500000 + 1500000);
+    assert_int_equal(session->drops[0] + session->drops[WP_EVENT_SWITCH] + session->drops[WP_EVENT_SAMPLE], 5); /* stacks are no events */
+    wp_aggregate_close_delta(session->aggregates[0], session->drops, 1010000000);
+    assert_int_equal((uint64_t)(wp_report_coverage(session->aggregates[0]->report) * 10000), 8500);
+    uint32_t count;
+    const struct wp_report *report = session->aggregates[0]->report;
+    const struct wp_limit_count *limits = wp_report_limits(report, &count);
+    assert_int_equal(count, 2);
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_paused = !strcmp(wp_report_text(report, limits[i].name), "overhead: no events");
+        assert_true(is_paused || !strcmp(wp_report_text(report, limits[i].name), "overhead: fewer stacks"));
+        assert_int_equal(limits[i].count, is_paused ? 2 : 1);
+        assert_int_equal(limits[i].ns, is_paused ? 1500000 : 3000000);
+    }
     wp_host_session_destroy(session);
     wp_selector_fini(&rule.selector);
 }
@@ -106,6 +138,6 @@ static void in_a_report(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(only_the_overlap), cmocka_unit_test(any_order),
-        cmocka_unit_test(too_many_are_too_wide), cmocka_unit_test(in_a_report)};
+        cmocka_unit_test(too_many_are_too_wide), cmocka_unit_test(beginnings), cmocka_unit_test(in_a_report)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,6 +161,37 @@ static uint64_t slices_follow(const struct wp_host_session *session)
     return sum;
 }
 
+/* Every link goes forward: who wakes runs then (or began to within the overlap that is allowed), whoever creates was there before,
+ * and a block request was queued, issued and done in that order before it woke anybody. */
+static uint64_t links_go_forward(const struct wp_host_session *session, bool is_whole)
+{
+    const struct wp_timeline *timeline = &session->timeline;
+    uint64_t links = 0;
+    for (uint32_t i = 1; i < timeline->thread_count; i++) {
+        const struct wp_thread *thread = &timeline->threads[i];
+        assert_true(!thread->birth_ns || thread->first_slice == thread->slice_end ||
+            wp_thread_slice(thread, thread->first_slice)->out_ns >= thread->birth_ns);
+        for (uint64_t n = thread->first_slice; n < thread->slice_end; n++) {
+            const struct wp_slice *slice = wp_thread_slice(thread, n);
+            const struct wp_thread *waker = &timeline->threads[slice->waker];
+            if (!slice->wake_ns || !slice->waker || !waker->slices)
+                continue;
+            uint64_t at = wp_thread_find(waker, slice->wake_ns - 1); /* its run may end at that very moment */
+            if (at == waker->slice_end)
+                continue;
+            links++;
+            assert_true(!is_whole || wp_thread_slice(waker, at)->in_ns <= slice->wake_ns + WP_EARLY_WAKING_NS);
+            assert_true(!is_whole || wp_thread_slice(waker, at)->in_ns);
+        }
+    }
+    for (uint64_t n = 0; n < timeline->blockops.count && n <= timeline->blockops.mask; n++) {
+        const struct wp_blockop *op = &timeline->blockops.ops[n];
+        assert_true(!op->issue_ns || op->insert_ns <= op->issue_ns);
+        assert_true(!op->done_ns || op->issue_ns <= op->done_ns);
+    }
+    return links;
+}
+
 static void same_bytes(const struct wp_report *left, const struct wp_report *right)
 {
     struct wp_buffer a = {0}, b = {0};
@@ -192,6 +223,8 @@ static void hold(const struct made_options *options)
     }
     uint64_t base_ns = base_total(all[0]);
     assert_int_equal(base_ns, slices_follow(session));
+    uint64_t links = links_go_forward(session, !options->drop_per_mille);
+    assert_true(links || options->events < 500);
     /* what was waited for on other paths is followed once at most */
     assert_true(wp_report_total(all[0]) - base_ns <= wp_report_category(all[0], WP_OTHER_PATH));
     if (!options->drop_per_mille) {

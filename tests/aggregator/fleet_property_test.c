@@ -232,6 +232,23 @@ static void nothing_is_missing(const struct wp_report *report)
     }
 }
 
+/* What transactions of a latency consisted of adds up to it; whole ones are among their rows. Returns how many there are. */
+static uint64_t check_transactions(const struct wp_report *report)
+{
+    uint32_t count;
+    uint64_t number = 0;
+    const struct wp_transaction *rows = wp_report_transactions(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t whole = 0, parts = 0;
+        for (uint32_t j = 0; j < count; j++)
+            if (rows[j].service == rows[i].service && rows[j].bucket == rows[i].bucket)
+                *(rows[j].part == WP_PART_WHOLE ? &whole : &parts) += rows[j].ns;
+        assert_int_equal(whole, parts);
+        number += rows[i].part == WP_PART_WHOLE ? rows[i].count : 0;
+    }
+    return number;
+}
+
 static uint64_t edge_messages(const struct wp_report *report)
 {
     uint32_t count;
@@ -252,7 +269,7 @@ static uint64_t number(const char *name, uint64_t otherwise)
 
 /* Reports are the same to the byte as long as waits are within the history, the command is on one host (else who follows an other
  * path that two waited for is who comes to it first), and nothing is learned of the clocks meanwhile. */
-static uint64_t hold(const struct made_fleet_options *options, bool is_exact)
+static uint64_t hold(const struct made_fleet_options *options, bool is_exact, uint64_t *transactions)
 {
     uint64_t history_ns = is_exact ? LONG_NS : SHORT_NS;
     struct made_fleet made;
@@ -264,6 +281,7 @@ static uint64_t hold(const struct made_fleet_options *options, bool is_exact)
         categories_sum_up(first.sums[i]);
         assert_int_equal(base_total(first.sums[i]), i && !options->base_everywhere ? 0 : lives(&made, i));
         messages += edge_messages(first.sums[i]);
+        *transactions += check_transactions(first.sums[i]);
         nothing_is_missing(first.sums[i]);
     }
     for (enum order order = AS_IT_HAPPENED; order <= ONE_AFTER_THE_OTHER; order++) {
@@ -285,14 +303,15 @@ static uint64_t hold(const struct made_fleet_options *options, bool is_exact)
 
 static void hold_all(bool base_everywhere, bool tells_leavings)
 {
-    uint64_t first = number("WP_SEED", 1), count = getenv("WP_SEED") ? 1 : number("WP_TRACES", 100), messages = 0;
+    uint64_t first = number("WP_SEED", 1), count = getenv("WP_SEED") ? 1 : number("WP_TRACES", 100), messages = 0,
+        transactions = 0;
     for (uint64_t seed = first; seed < first + count; seed++) {
         struct made_fleet_options options = {.seed = seed, .events = 300 + (uint32_t)(seed * 7919 % 2500),
             .base_everywhere = base_everywhere, .tells_leavings = tells_leavings};
-        messages += hold(&options, !base_everywhere && !tells_leavings);
+        messages += hold(&options, !base_everywhere && !tells_leavings, &transactions);
     }
     print_message("%llu waits that ended with a message of another host\n", (unsigned long long)messages);
-    assert_true(messages > count);
+    assert_true(messages > count && transactions > 0);
 }
 
 static void whatever_the_order(void **state)

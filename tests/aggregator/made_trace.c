@@ -140,7 +140,8 @@ static void happen(struct machine *m, struct wp_event event)
             m->loss_ns = m->now_ns;
         m->dropping = is_first ? m->options.drop_burst : m->dropping - 1;
         if (made_random(&m->loss_seed) % 2) /* some losses are known to be losses, since the first of them in a burst */
-            b->drops[b->drop_count++] = (struct wp_drop){event.kind, event.cpu, 1, m->loss_ns, m->now_ns};
+            b->drops[b->drop_count++] = (struct wp_drop){event.kind, event.cpu, 1, m->loss_ns, m->now_ns,
+                event.cpu % 2 ? WP_DROP_PAUSED : WP_DROP_NO_ROOM};
         return;
     }
     trace->use[b->event_count] = (struct made_use){b->string_count, b->thread_count, b->socket_count, b->frame_count,

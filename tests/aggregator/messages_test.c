@@ -121,6 +121,30 @@ static void a_reader_was_with_others(void **state)
     assert_int_equal(read.others_ns, 5000);
 }
 
+/* Nothing is held before the first datagram; then as much as came, up to the last 16,384; each keeps its number throughout. */
+static void datagrams_take_what_they_need(void **state)
+{
+    struct place *place = *state;
+    struct wp_messages *messages = &place->messages;
+    struct wp_send send;
+    assert_null(messages->datagram_ring);
+    assert_false(wp_messages_datagram_by(messages, 1, 1000000, &send));
+    for (uint32_t i = 1; i <= 40000; i++) {
+        struct wp_event event = {.kind = WP_EVENT_SOCK_SEND, .flags = WP_SOCK_DATAGRAM, .time_ns = i, .d = 1, .a = 1000 + i % 30000, .c = i};
+        wp_messages_event(messages, &event, 7);
+        if (i == 100)
+            assert_true(messages->datagram_room < 1000);
+        uint64_t number = wp_messages_datagram_number(messages, 1000 + i % 30000);
+        assert_int_equal(number, i);
+        for (uint32_t back = 0; back < 16384 && back < i; back += 1 + back * 3) {
+            assert_true(wp_messages_datagram(messages, i - back, &send));
+            assert_int_equal(send.bytes, i - back);
+        }
+        assert_false(i > 16384 && wp_messages_datagram(messages, i - 16384, &send));
+    }
+    assert_int_equal(messages->datagram_room, 16384);
+}
+
 static void closed_sockets_are_forgotten(void **state)
 {
     struct place *place = *state;
@@ -155,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(each_of_many, set_up, tear_down),
         cmocka_unit_test_setup_teardown(memory_follows_the_rate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reader_was_with_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(datagrams_take_what_they_need, set_up, tear_down),
         cmocka_unit_test_setup_teardown(closed_sockets_are_forgotten, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -388,6 +388,25 @@ static int parse_host(struct parser *p, char **w, int n)
     return rc;
 }
 
+/* option fit|history US, option depth|width N */
+static int parse_option(struct parser *p, char **w, int n)
+{
+    if (n != 3)
+        return fail(p, "option NAME NUMBER", w[0]);
+    double number = strtod(w[2], NULL);
+    if (!strcmp(w[1], "fit"))
+        p->scenario->fit_ns = (uint64_t)(number * 1000);
+    else if (!strcmp(w[1], "history"))
+        p->scenario->history_ns = (uint64_t)(number * 1000);
+    else if (!strcmp(w[1], "depth"))
+        p->scenario->depth = (uint32_t)number;
+    else if (!strcmp(w[1], "width"))
+        p->scenario->width = (uint32_t)number;
+    else
+        return fail(p, "no option", w[1]);
+    return 0;
+}
+
 static int parse_line(struct parser *p, char *line)
 {
     char *words[16], *save = NULL;
@@ -398,6 +417,8 @@ static int parse_line(struct parser *p, char *line)
         return 0;
     if (!strcmp(words[0], "host"))
         return parse_host(p, words, count);
+    if (!strcmp(words[0], "option"))
+        return parse_option(p, words, count);
     if (!strcmp(words[0], "thread"))
         return parse_thread(p, words, count);
     if (!strcmp(words[0], "socket"))

@@ -51,6 +51,44 @@ static void describe_edges(const struct wp_report *report, struct wp_buffer *out
     free(lines);
 }
 
+static void put_us(struct wp_buffer *out, uint64_t ns, bool is_exact);
+
+/* "transactions SERVICE N US" and "in WHO WHAT PART US" of them, all latencies together, sorted. */
+static void describe_transactions(const struct wp_report *report, struct wp_buffer *out, bool is_exact)
+{
+    uint32_t count, used = 0;
+    const struct wp_transaction *rows = wp_report_transactions(report, &count);
+    char **lines = calloc(count + 1, sizeof(*lines));
+    for (uint32_t i = 0; i < count; i++) {
+        struct wp_buffer line = {0};
+        uint64_t ns = 0, number = 0;
+        bool is_first = true;
+        for (uint32_t j = 0; j < count; j++)
+            if (rows[j].service == rows[i].service && rows[j].who == rows[i].who && rows[j].what == rows[i].what &&
+                rows[j].part == rows[i].part) {
+                is_first &= j >= i;
+                ns += rows[j].ns;
+                number += rows[j].count;
+            }
+        if (!is_first)
+            continue;
+        wp_buffer_printf(&line, "transactions %s ", wp_report_text(report, rows[i].service));
+        if (rows[i].part == WP_PART_WHOLE)
+            wp_buffer_printf(&line, "%llu ", (unsigned long long)number);
+        else
+            wp_buffer_printf(&line, "in %s,%s,%s ", wp_report_text(report, rows[i].who), wp_report_text(report, rows[i].what),
+                rows[i].part == WP_PART_UNREAD ? "unread" : wp_category_key((enum wp_category)rows[i].part));
+        put_us(&line, ns, is_exact);
+        lines[used++] = (char *)line.data;
+    }
+    qsort(lines, used, sizeof(*lines), compare_lines);
+    for (uint32_t i = 0; i < used; i++) {
+        wp_buffer_printf(out, "%s\n", lines[i]);
+        free(lines[i]);
+    }
+    free(lines);
+}
+
 /* Of several hosts to the microsecond: that much the clocks' model rounds. */
 static void put_us(struct wp_buffer *out, uint64_t ns, bool is_exact)
 {
@@ -60,8 +98,18 @@ static void put_us(struct wp_buffer *out, uint64_t ns, bool is_exact)
         wp_buffer_printf(out, "%llu", (unsigned long long)(ns + 500) / 1000);
 }
 
-/* "total N", "wall N", "unsure N" when there is some, then "STACK CATEGORY US" sorted, then the edges; times in
- * microseconds. */
+/* "limit NAME COUNT US": a bound bit so often, and touched so much. */
+static void describe_limits(const struct wp_report *report, struct wp_buffer *out)
+{
+    uint32_t count;
+    const struct wp_limit_count *limits = wp_report_limits(report, &count);
+    for (uint32_t i = 0; i < count; i++)
+        wp_buffer_printf(out, "limit %s %llu %g\n", wp_report_text(report, limits[i].name), (unsigned long long)limits[i].count,
+            (double)limits[i].ns / 1000);
+}
+
+/* "total N", "wall N", "uncertain N" and "detached N" when there is some, then "STACK CATEGORY US" sorted, then the edges and the
+ * transactions; times in microseconds. */
 static char *describe(const struct wp_report *report, bool is_exact)
 {
     uint32_t count, used = 0;
@@ -85,12 +133,16 @@ static char *describe(const struct wp_report *report, bool is_exact)
         wp_buffer_printf(&out, "CATEGORIES SUM TO %g\n", (double)sum / 1000);
     if (wp_report_uncertain_ns(report))
         wp_buffer_printf(&out, "uncertain %g\n", (double)wp_report_uncertain_ns(report) / 1000);
+    if (wp_report_detached_ns(report))
+        wp_buffer_printf(&out, "detached %g\n", (double)wp_report_detached_ns(report) / 1000);
+    describe_limits(report, &out);
     for (uint32_t i = 0; i < used; i++) {
         wp_buffer_printf(&out, "%s\n", lines[i]);
         free(lines[i]);
     }
     free(lines);
     describe_edges(report, &out);
+    describe_transactions(report, &out, is_exact);
     return (char *)out.data;
 }
 
@@ -107,7 +159,8 @@ static int set_up(struct stage *stage, const struct scenario *scenario, struct w
 {
     *stage = (struct stage){.rule = {.name = "main"}};
     stage->options = (struct wp_host_session_options){.rules = &stage->rule, .rule_count = 1, .epoch_ns = 1000000000,
-        .lateness_ns = 2000000000, .history_ns = 10000000000};
+        .lateness_ns = 2000000000, .history_ns = scenario->history_ns ? scenario->history_ns : 10000000000,
+        .fit_ns = scenario->fit_ns, .depth = scenario->depth, .width = scenario->width};
     int rc = wp_fleet_create(&stage->fleet);
     if (rc)
         return wp_error_set(err, rc, "out of memory");
@@ -167,10 +220,12 @@ static char *run(struct scenario *scenario, struct wp_error *err)
         wp_host_session_close(stage.sessions[i]);
     if (!rc) {
         wp_host_session_resolve(stage.sessions[0]); /* it may have waited for those that were closed after it */
+        struct wp_aggregate *aggregate = stage.sessions[0]->aggregates[0];
+        wp_aggregate_close_delta(aggregate, stage.sessions[0]->drops, stage.sessions[0]->resolved_ns);
         if (!stage.sessions[0]->is_ended)
             wp_error_set(err, -EBUSY, "the first host still waits for others");
         else
-            text = describe(stage.sessions[0]->aggregates[0]->report, scenario->host_count == 1);
+            text = describe(aggregate->report, scenario->host_count == 1);
     }
     tear_down(&stage);
     return text;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* facts_dump SECONDS [RING-BYTES [LEFT-OUT]]: what the live source says, one JSON object a line; "ready" on stderr when it is attached. */
+/*
+ * facts_dump [RING-BYTES [LEFT-OUT]]: what the live source says until standard input ends, one JSON object a line; "ready" on
+ * stderr when it is attached.
+ */
 #include "collector/source_bpf.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <unistd.h>
 
 static void print_text(const char *name, const char *text)
 {
@@ -37,6 +41,7 @@ static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
     print_text("other_comm", f->other_comm);
     print_text("exe", f->exe);
     print_text("cmdline", f->cmdline);
+    print_text("file", f->file);
     puts("}");
     return 0;
 }
@@ -67,32 +72,32 @@ static int on_mapped(void *context, uint64_t time_ns, uint32_t pid, bool clears,
     return 0;
 }
 
-static uint64_t now_ns(void)
+/* Whoever recorded has seen the end of what it wanted recorded. */
+static bool is_over(void)
 {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+    char byte;
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    return poll(&input, 1, 0) > 0 && read(STDIN_FILENO, &byte, 1) <= 0;
 }
 
 int main(int argc, char **argv)
 {
     struct wp_source *source;
     struct wp_error err = {0};
-    struct wp_logger logger = {"facts_dump", argc > 3 ? WP_LOG_ERROR : WP_LOG_WARN, 2};
+    struct wp_logger logger = {"facts_dump", argc > 2 ? WP_LOG_ERROR : WP_LOG_WARN, 2};
     struct wp_source_bpf_options options = {.frequency_hz = 199, .wants_cmdline = true,
-        .ring_bytes = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0,
-        .left_out = argc > 3 ? argv[3] : NULL};
+        .ring_bytes = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0,
+        .left_out = argc > 2 ? argv[2] : NULL};
     struct wp_sink sink = {on_fact, on_drops, on_watermark, on_mapped, NULL};
-    if (argc < 2 || wp_source_bpf_create(&source, &options, &logger, &err)) {
-        fprintf(stderr, "%s\n", argc < 2 ? "usage: facts_dump SECONDS [RING-BYTES [LEFT-OUT]]" : err.text);
+    if (wp_source_bpf_create(&source, &options, &logger, &err)) {
+        fprintf(stderr, "%s\n", err.text);
         return 1;
     }
     fputs("ready\n", stderr);
-    uint64_t end = now_ns() + (uint64_t)(strtod(argv[1], NULL) * 1e9);
     bool is_stopped = false;
     int more = 1;
     while (more > 0) {
-        if (!is_stopped && now_ns() > end) {
+        if (!is_stopped && is_over()) {
             source->ops->stop(source);
             is_stopped = true;
         }

@@ -6,6 +6,7 @@ import os, subprocess, sys, time, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fleet_net import Fleet, sh, stop
+from fleet_report import edges, outline, time_in
 
 BIN, TIER = sys.argv[1], sys.argv[2]
 ABSURD = {"h1": "0", "h2": "3600000,200", "h3": "-3600000,-200"} # +-1 h, +-200 ppm
@@ -27,31 +28,6 @@ def client(fleet, host, *options, nexts=("h2",), name="web"):
 def go(child):
     """Lets a client begin; what each of its requests took, in seconds."""
     return [int(word) / 1e9 for word in child.communicate("\n", timeout=120)[0].split()]
-
-
-def time_in(report, *parts, without=()):
-    """Seconds of the pieces whose pseudo-stack holds these frames in this order, and none of the others."""
-    total = 0
-    for line in report["folded"].splitlines():
-        stack, ns = line.rsplit(" ", 1)
-        at = 0
-        if any(part in stack for part in without):
-            continue
-        for part in parts:
-            at = stack.find(part, at)
-            if at < 0:
-                break
-        else:
-            total += int(ns) / 1e9
-    return total
-
-
-def outline(report):
-    """The heaviest pseudo-stacks without their kernel functions."""
-    rows = sorted(((int(line.rsplit(" ", 1)[1]), line.rsplit(" ", 1)[0]) for line in report["folded"].splitlines()), reverse=True)
-    keep = ("[", "sleep:", "tcp:", "sched:", "path:")
-    return "\n".join("%8.2f ms %s" % (ns / 1e6, ";".join(f for f in stack.split(";") if f.startswith(keep)))
-                     for ns, stack in rows[:8]) + "\n%s" % report["edges"]
 
 
 class FleetTest(unittest.TestCase):
@@ -79,9 +55,6 @@ class FleetTest(unittest.TestCase):
         self.assertAlmostEqual(found, expected, delta=expected * tolerance + 0.01,
                                msg="%s: %.4f s found, %.4f s it was\n%s" % (what, found, expected, outline(report)))
 
-    def edges(self, report):
-        return {(e["from"], e["to"]): e for e in report["edges"]}
-
     def test_chain_over_three_hosts_whose_clocks_disagree(self):
         fleet = self.fleet("h1", "h2", "h3", clocks=ABSURD)
         tier(fleet, "h3", "db", "--sleep", "3000")
@@ -92,10 +65,10 @@ class FleetTest(unittest.TestCase):
         self.blamed("the sleep two hosts away", report,
                     ("[web]", "tcp:", "[api]@h2", "tcp:", "[db]@h3", "sleep:clock_nanosleep"), 200 * 0.00308)
         self.blamed("the work of the next host", report, ("[web]", "[api]@h2"), sum(took), 0.15, measured=True)
-        edges = self.edges(report)
-        self.assertGreaterEqual(edges["h2", "h1"]["messages"], 195)
-        self.assertGreaterEqual(edges["h3", "h2"]["messages"], 195)
-        for edge in edges.values():
+        found = edges(report)
+        self.assertGreaterEqual(found["h2", "h1"]["messages"], 195)
+        self.assertGreaterEqual(found["h3", "h2"]["messages"], 195)
+        for edge in found.values():
             self.assertLess(edge["clock_bound_ns"], 20_000_000, "at worst: of the first messages, by time probes alone")
             self.assertLess(edge["transit_ns"], 5_000_000, "not an hour; a busy machine takes its time")
         self.assertLess(report["categories"]["remote_not_traced"], 0.01 * report["total_ns"])
@@ -137,7 +110,7 @@ class FleetTest(unittest.TestCase):
         report = self.finish(fleet)
         self.blamed("the sleep behind the translation", report, ("[web]", "[db]@h3", "sleep:clock_nanosleep"), 100 * 0.00408,
                     0.06)
-        self.assertGreaterEqual(self.edges(report)["h3", "h1"]["messages"], 98)
+        self.assertGreaterEqual(edges(report)["h3", "h1"]["messages"], 98)
 
     def test_a_collector_that_vanishes(self):
         fleet = self.fleet("h1", "h2", "h3", options=("--give-up", "1000"))
@@ -168,7 +141,13 @@ class FleetTest(unittest.TestCase):
         report = fleet.report("web", "v7.1")
         self.blamed("filed under the release that the process says", report, ("[web]", "[api]@h2", "sleep:clock_nanosleep"),
                     50 * 0.00208, 0.1)
-        self.assertEqual(fleet.report("api")["release"], "unversioned")
+        served = fleet.report("api")
+        self.assertEqual(served["release"], "unversioned")
+        requests, = served["requests"] # of both clients; each slept 2 ms for
+        self.assertEqual((requests["service"], requests["count"]), ("tcp port 7000", 100))
+        self.assertGreater(requests["median_ns"], 2000000)
+        asleep = [part for part in requests["consists_of"] if part["part"] == "deliberate_sleep"]
+        self.assertGreater(sum(part["usual_ns"] for part in asleep), 2000000)
 
     def test_large_answers(self):
         fleet = self.fleet("h1", "h2", clocks=ABSURD)

@@ -106,7 +106,7 @@ static void tell_losses(struct gen_host *host)
             continue;
         b->drops = gen_grow(b->drops, &host->drop_room, b->drop_count + 1, sizeof(*b->drops));
         b->drops[b->drop_count++] = (struct wp_drop){kind, 0, host->lost[kind], gen_clock_at(&host->clock, host->loss.from_ns),
-            gen_clock_at(&host->clock, host->sim->now_ns < host->loss.to_ns ? host->sim->now_ns : host->loss.to_ns)};
+            gen_clock_at(&host->clock, host->sim->now_ns < host->loss.to_ns ? host->sim->now_ns : host->loss.to_ns), WP_DROP_NO_ROOM};
         host->dropped += host->lost[kind];
         host->lost[kind] = 0;
     }

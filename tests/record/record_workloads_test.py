@@ -35,6 +35,10 @@ class Workloads(RecordTest):
             size -= len(parts[-1])
         return self.write(name, "".join(parts))
 
+    def busy(self, summary):
+        """The time but that on other paths and that which is the neighbours' doing: a CPU was wanted, or a timeout passed meanwhile."""
+        return summary["total_ns"] - sum(summary["categories"][name] for name in ("other_path", "scheduler", "involuntary", "timeout"))
+
     def test_pipeline(self):
         self.record(["sh", "-c", "head -c 20000000 /dev/urandom | gzip -c | md5sum"])
         summary = self.summary()
@@ -50,8 +54,9 @@ class Workloads(RecordTest):
         summary = self.summary()
         self.keep("sleep")
         self.assert_sound(summary)
-        self.assertGreater(summary["categories"]["deliberate_sleep"], 600e6)
-        self.assertLess(summary["categories"]["deliberate_sleep"], 750e6)
+        self.assertGreater(summary["categories"]["deliberate_sleep"], 690e6)
+        late = summary["categories"]["scheduler"] + summary["categories"]["involuntary"]
+        self.assertLess(summary["categories"]["deliberate_sleep"], 750e6 + late, "a timer is late on a busy machine, not by much")
 
     def make_project(self):
         names = [f"part{i}" for i in range(8)]
@@ -118,8 +123,8 @@ http {{
         self.keep("xz")
         self.assert_sound(summary)
         self.assert_processes(summary, "xz")
-        spent = summary["total_ns"] - summary["categories"]["other_path"]
-        self.assertGreater(summary["categories"]["understood_functions"], 0.4 * spent)
+        share = summary["categories"]["understood_functions"] / self.busy(summary)
+        self.assertGreater(share, 0.6, f"of the time that is its own: {summary['categories']}")
 
     def test_zstd_with_threads(self):
         self.record(["zstd", "-T2", "-15", "-qc", self.text_file("data", 12000000)], stdout=subprocess.DEVNULL)

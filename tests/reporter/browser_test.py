@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 
+import accessible
 from browser import Browser
 
 BIN, SAMPLE = sys.argv[1], sys.argv[2]
@@ -47,7 +48,7 @@ class Pages(unittest.TestCase):
     def dark_pixels(self):
         """How many different colours the canvas holds: an empty one has one."""
         return self.browser.evaluate("""(function () {
-          var canvas = document.querySelector('canvas'), seen = new Set();
+          var canvas = document.querySelector('.stage canvas'), seen = new Set();
           var data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
           for (var i = 0; i < data.length; i += 4)
             seen.add(data[i] << 24 | data[i + 1] << 16 | data[i + 2] << 8 | data[i + 3]);
@@ -56,7 +57,7 @@ class Pages(unittest.TestCase):
     def test_every_page_draws_without_a_fault(self):
         for kind in self.sites:
             for page in ("index.html", "v1/index.html", "v1/main/index.html", "v1/main/processes.html",
-                         "v1/main/functions.html", "v1/main/functions-1.html", "v1/main/hosts.html", "v1/main/io.html", "v1/main/waits.html", "v1/main/unexplained.html", "v1/main/about.html"):
+                         "v1/main/functions.html", "v1/main/functions-1.html", "v1/main/hosts.html", "v1/main/io.html", "v1/main/waits.html", "v1/main/requests.html", "v1/main/unexplained.html", "v1/main/about.html"):
                 self.assertEqual(self.open(kind, page), "page")
             for page, view in (("flame", "flame"), ("chronology", "chronology"), ("running", "running")):
                 if kind == "fleet" and view != "flame":
@@ -73,7 +74,7 @@ class Pages(unittest.TestCase):
         zoom = browser.evaluate("window.wakepath.flame.name(window.wakepath.flame.zoom)")
         browser.open(address)
         self.assertEqual(browser.evaluate("window.wakepath.flame.name(window.wakepath.flame.zoom)"), zoom)
-        browser.evaluate("document.querySelector('canvas').focus()")
+        browser.evaluate("document.querySelector('.stage canvas').focus()")
         browser.key("Escape")
         self.assertEqual(browser.evaluate("window.wakepath.flame.zoom"), 0)
         browser.evaluate("var b = document.querySelector('input[type=search]'); b.value = 'ira';"
@@ -84,7 +85,7 @@ class Pages(unittest.TestCase):
     def test_flame_click_zooms_and_keys_move(self):
         self.open("plain", "v1/main/flame.html")
         browser = self.browser
-        box = browser.evaluate("(function () { var r = document.querySelector('canvas').getBoundingClientRect();"
+        box = browser.evaluate("(function () { var r = document.querySelector('.stage canvas').getBoundingClientRect();"
                                "return [r.left, r.top, r.width, r.height]; })()")
         browser.click(box[0] + 30, box[1] + box[3] - 35)
         self.assertTrue(browser.wait("window.wakepath.flame.zoom === 1"))
@@ -101,6 +102,81 @@ class Pages(unittest.TestCase):
         self.open("plain", "v1/main/flame.html#category=blocking_io")
         self.assertIn("799 ms", browser.evaluate("document.querySelector('.found').textContent"))
 
+    def test_pages_are_accessible(self):
+        pages = ["index.html", "v1/index.html"] + ["v1/main/" + page + ".html" for page in (
+            "index", "flame", "chronology", "running", "waits", "requests", "processes", "functions", "functions-1", "hosts", "io",
+            "unexplained", "about")]
+        for dark in (False, True):
+            self.browser.call("Emulation.setEmulatedMedia",
+                              {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+            for kind in ("plain", "fleet"):
+                for page in pages:
+                    self.open(kind, page)
+                    self.assertEqual(self.browser.evaluate(accessible.SCRIPT), [], f"{kind} {page} {'dark' if dark else 'light'}")
+        self.browser.call("Emulation.setEmulatedMedia", {"features": []})
+
+    def test_a_stretch_of_time_is_chosen(self):
+        browser, times = self.browser, "window.wakepath.flame.times"
+        self.open("fleet", "v1/main/flame.html")
+        whole = browser.evaluate("window.wakepath.flame.model.total[0]")
+        browser.evaluate(times + ".toggle.click()")
+        self.assertTrue(browser.wait(times + ".data && 1"))
+        columns = browser.evaluate(times + ".sums.length")
+        parts = [browser.evaluate(f"({times}.choose([{i}, {i}]), window.wakepath.flame.model.total[0])") for i in range(columns)]
+        self.assertGreater(columns, 3)
+        self.assertEqual(sum(parts), browser.evaluate(f"Array.from({times}.sums).reduce(function (a, b) {{ return a + b; }})"))
+        self.assertLessEqual(sum(parts), whole)
+        address = browser.evaluate("location.href")
+        browser.open(address)
+        self.assertTrue(browser.wait(f"{times}.range && {times}.range[0] === {columns - 1}"), address)
+        browser.evaluate(times + ".canvas.focus()")
+        browser.key("ArrowLeft")
+        self.assertEqual(browser.evaluate(times + ".range.join()"), f"{columns - 2},{columns - 2}")
+        browser.key("Escape")
+        self.assertEqual(browser.evaluate("window.wakepath.flame.model.total[0]"), whole)
+        self.open("fleet", "v1/main/index.html")
+        link = browser.evaluate("document.querySelectorAll('.timeline a')[1].href.baseVal")
+        browser.open(f"{self.sites['fleet']}/v1/main/{link}")
+        self.assertTrue(browser.wait(f"{times}.range && {times}.range.join() === '1,1'"), link)
+        self.assertEqual(browser.faults(), [])
+
+    def test_a_frame_shows_one_of_its_stretches(self):
+        self.open("plain", "v1/main/flame.html")
+        browser, flame = self.browser, "window.wakepath.flame"
+        browser.evaluate(f"{flame}.zoomTo({flame}.model.frame.indexOf({flame}.model.frames.findIndex(function (f) "
+                         "{ return f[1] === '[cc1]'; }), 1))")
+        browser.evaluate(flame + ".one.click()")
+        self.assertTrue(browser.wait("location.href.indexOf('chronology.html#from=') > 0"))
+        self.assertTrue(browser.wait("document.body && document.body.dataset.ready"))
+        self.assertIn("[cc1]", browser.evaluate("(function () { var c = window.wakepath.chronology, names = [];"
+                                                "c.paths.forEach(function (p) { p.rows.forEach(function (r) { r.node.forEach(function (n, i) {"
+                                                "if (r.end[i] > c.axis.from && r.start[i] < c.axis.to) names.push(c.frame(n)[1]); }); }); });"
+                                                "return names.join(' '); })()"))
+        self.assertEqual(browser.faults(), [])
+
+    def test_a_host_has_its_flame(self):
+        self.open("plain", "v1/main/flame.html")
+        flame = "window.wakepath.flame"
+        self.browser.evaluate(f"{flame}.whole.frames.forEach(function (f) {{ if (f[1] === '[cc1]') f[1] = '[cc1]@h2'; }})")
+        self.assertTrue(self.browser.evaluate(f"{flame}.gather('host', 'h2')"))
+        self.assertEqual(self.browser.evaluate(f"{flame}.model.total[0]"), 2340000000)
+        self.assertFalse(self.browser.evaluate(f"{flame}.gather('host', 'h3')"))
+
+    def test_paper_has_everything_unfolded_and_light(self):
+        self.open("plain", "v1/main/flame.html")
+        browser = self.browser
+        browser.evaluate("document.documentElement.setAttribute('data-theme', 'dark')")
+        browser.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        browser.call("Emulation.setEmulatedMedia", {"media": "print"})
+        self.assertEqual(browser.evaluate("document.querySelectorAll('details:not([open])').length"), 0)
+        self.assertGreater(browser.evaluate("document.querySelector('.stage canvas').getBoundingClientRect().height"), 50)
+        self.assertEqual(browser.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
+        self.assertEqual(browser.evaluate("getComputedStyle(document.querySelector('.tools')).display"), "none")
+        browser.call("Emulation.setEmulatedMedia", {"media": ""})
+        browser.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        self.assertEqual(browser.evaluate("document.documentElement.getAttribute('data-theme')"), "dark")
+        self.assertEqual(browser.faults(), [])
+
     def test_a_wait_on_another_path_leads_to_that_path(self):
         self.open("plain", "v1/main/flame.html")
         browser = self.browser
@@ -112,7 +188,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(browser.evaluate(where), ["[kworker/0:1]", 0])
         self.assertIn("node=", browser.evaluate("location.hash"))
         # one that stands nowhere by itself: all of that process
-        browser.evaluate(f"window.wakepath.flame.zoomTo({find % 'path:[cc1]'}); document.querySelector('canvas').focus()")
+        browser.evaluate(f"window.wakepath.flame.zoomTo({find % 'path:[cc1]'}); document.querySelector('.stage canvas').focus()")
         browser.key("Enter")
         self.assertEqual(browser.evaluate("window.wakepath.flame.gathered"), "all of [cc1]")
         self.assertIn("process=", browser.evaluate("location.hash"))
@@ -132,7 +208,7 @@ class Pages(unittest.TestCase):
         before = browser.evaluate("window.wakepath.running.drawn")
         browser.evaluate("window.wakepath.running.sleepButton.click()")
         self.assertTrue(browser.wait(f"window.wakepath.running.drawn > {before}"))
-        box = browser.evaluate("(function () { var r = document.querySelector('canvas').getBoundingClientRect();"
+        box = browser.evaluate("(function () { var r = document.querySelector('.stage canvas').getBoundingClientRect();"
                                "return [r.left, r.top]; })()")
         browser.click(box[0] + 20, box[1] + 24 + 4 + 11)
         self.assertTrue(browser.wait("location.pathname.endsWith('flame.html') && window.wakepath && window.wakepath.flame "
@@ -223,4 +299,4 @@ class Pages(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]], verbosity=2)
+    unittest.main(argv=[sys.argv[0]] + sys.argv[3:], verbosity=2)

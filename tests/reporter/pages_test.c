@@ -12,7 +12,9 @@
 #include "reporter/io_facts.h"
 #include "reporter/over_time.h"
 #include "reporter/wait_graph.h"
+#include "reporter/slow_requests.h"
 #include "tests/reporter/sample_fleet.h"
+#include "tests/reporter/sample_service.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,6 +269,7 @@ static void disks_and_connections(void **state)
     struct wp_error err = {0};
     struct wp_report *report = wp_report_create();
     wp_report_add(report, sample_node(report, "[a];f@x;sleep:read;io:vda read"), WP_BLOCKING_IO, 1000, 4);
+    wp_report_add(report, sample_node(report, "[a];f@x;sleep:read;io:vda read /data/my read.db"), WP_BLOCKING_IO, 3, 1);
     wp_report_add(report, sample_node(report, "[a];f@x;sleep:read;io:vda read;io:queue"), WP_IO_QUEUE, 200, 3);
     wp_report_add(report, sample_node(report, "[a];g@x;sleep:read;io:8:16 write"), WP_BLOCKING_IO, 30, 1);
     wp_report_add(report, sample_node(report, "[a];f@x;sleep:recv;tcp:1.2.3.4:80"), WP_REMOTE_NOT_TRACED, 500, 2);
@@ -275,7 +278,7 @@ static void disks_and_connections(void **state)
         WP_BLOCKING_IO, 7000, 6);
     assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
     wp_io_facts_build(&io, &facts.pool, &facts);
-    assert_int_equal(io.disk_count, 3);
+    assert_int_equal(io.disk_count, 4);
     assert_string_equal(io.disks[0].process, "b"); /* who waits is the one below it, not the one far below */
     assert_string_equal(io.disks[0].function, "h");
     assert_string_equal(io.disks[1].what, "vda");
@@ -284,7 +287,12 @@ static void disks_and_connections(void **state)
     assert_int_equal(io.disks[1].device_ns, 1000);
     assert_int_equal(io.disks[1].queue_ns, 200);
     assert_int_equal(io.disks[1].count, 4);
+    assert_string_equal(io.disks[1].file, "");
     assert_string_equal(io.disks[2].what, "8:16");
+    assert_string_equal(io.disks[3].what, "vda");
+    assert_string_equal(io.disks[3].kind, "read");
+    assert_string_equal(io.disks[3].file, "/data/my read.db");
+    assert_int_equal(io.disks[3].total_ns, 3);
     assert_int_equal(io.connection_count, 2);
     assert_string_equal(io.connections[0].what, "tcp:5.6.7.8:80");
     assert_int_equal(io.connections[0].total_ns, 7050);
@@ -292,6 +300,68 @@ static void disks_and_connections(void **state)
     assert_int_equal(io.connections[1].queue_ns, 500);
     assert_int_equal(io.connections[1].count, 2);
     wp_facts_fini(&facts);
+}
+
+static uint64_t part_count(const struct wp_service_fact *service, const char *who, unsigned part)
+{
+    for (size_t i = 0; i < service->row_count; i++)
+        if (!strcmp(service->rows[i].who, who) && service->rows[i].part == part)
+            return service->rows[i].slow_ns - service->rows[i].usual_ns;
+    fail_msg("no row of %s", who);
+    return 0;
+}
+
+static void slow_requests_say_why(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_error err = {0};
+    struct service_options options = {.seed = 1, .seconds = 2, .requests = 10};
+    struct wp_report *report = sample_service(&options);
+    size_t count;
+    bool is_found = false;
+    sample_service_requests(report, 2000, 1);
+    wp_report_transaction(report, "tcp port 81", 5, 900); /* one alone proves nothing and says nothing */
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
+    const struct wp_service_fact *services = wp_slow_requests_build(&facts.pool, &facts, &count);
+    assert_int_equal(count, 2);
+    assert_string_equal(services[0].name, "tcp port 80");
+    assert_int_equal(services[0].count, 2000);
+    assert_in_range(services[0].slow_count, 100, 140); /* one of twenty, as near as buckets tell */
+    assert_in_range(services[0].median_ns, 13000000, 17000000);
+    assert_true(services[0].p99_ns > 3 * services[0].median_ns && services[0].slowest_ns >= services[0].p99_ns * 8 / 9);
+    assert_string_equal(services[0].rows[0].who, "web › postgres");
+    assert_string_equal(services[0].rows[0].what, "pread");
+    assert_int_equal(services[0].rows[0].part, WP_BLOCKING_IO);
+    assert_int_equal(part_count(&services[0], "", WP_PART_UNREAD), 0);
+    uint64_t usual = 0, slow = 0; /* what they consist of is all of it, but for the rounding of each */
+    for (size_t i = 0; i < services[0].row_count; i++) {
+        usual += services[0].rows[i].usual_ns;
+        slow += services[0].rows[i].slow_ns;
+    }
+    assert_in_range(usual, services[0].usual_mean_ns - 20, services[0].usual_mean_ns);
+    assert_in_range(slow, services[0].slow_mean_ns - 20, services[0].slow_mean_ns);
+    assert_int_equal(services[1].slow_count, 0);
+    for (size_t i = 0; i < facts.finding_count; i++)
+        is_found |= !strcmp(facts.findings[i].kind, "slow") && strstr(facts.findings[i].sentence, "web › postgres waits for the disk in pread.");
+    assert_true(is_found);
+    wp_facts_fini(&facts);
+}
+
+static void latencies_fall_into_their_bucket(void **state)
+{
+    (void)state;
+    const uint64_t times[] = {0, 1, 1023, 1024, 1151, 1152, 2047, 2048, 123456789, 1ull << 40, UINT64_MAX};
+    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+        unsigned bucket = wp_latency_bucket(times[i]);
+        assert_true(bucket < WP_LATENCY_BUCKETS && wp_latency_floor(bucket) <= times[i]);
+        assert_true(bucket == WP_LATENCY_BUCKETS - 1 || times[i] < wp_latency_floor(bucket + 1));
+    }
+    for (unsigned bucket = 1; bucket < WP_LATENCY_BUCKETS; bucket++) {
+        assert_int_equal(wp_latency_bucket(wp_latency_floor(bucket)), bucket);
+        assert_int_equal(wp_latency_bucket(wp_latency_floor(bucket) - 1), bucket - 1);
+        assert_true(bucket == 1 || (wp_latency_floor(bucket) - wp_latency_floor(bucket - 1)) * 8 <= wp_latency_floor(bucket));
+    }
 }
 
 int main(void)
@@ -306,6 +376,8 @@ int main(void)
         cmocka_unit_test(callers_add_up),
         cmocka_unit_test(time_is_laid_out_by_bucket),
         cmocka_unit_test(disks_and_connections),
+        cmocka_unit_test(slow_requests_say_why),
+        cmocka_unit_test(latencies_fall_into_their_bucket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

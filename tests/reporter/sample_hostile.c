@@ -48,6 +48,8 @@ struct wp_report *sample_hostile_report(void)
             .transit_ns = 30, .bound_max_ns = UINT64_MAX});
         wp_report_events(report, name, 10, 1);
         wp_report_limit(report, name, 1, 1);
+        wp_report_transaction(report, name, 1790000000000000000u + i, 5000);
+        wp_report_transaction_part(report, &(struct wp_transaction_part){name, name, name, i % WP_PARTS, wp_latency_bucket(5000), 5000});
     }
     if (report)
         wp_report_activity(report, START, START + 40000);

@@ -17,7 +17,10 @@ static struct wp_report *make_service(const char *which)
         options.hour = strcmp(which, "-slower") ? 1 : 2;
         options.slower[SERVICE_DISK] = strcmp(which, "-slower") ? 0 : 0.2;
     }
-    return sample_service(&options);
+    struct wp_report *report = sample_service(&options);
+    if (report)
+        sample_service_requests(report, 2000, options.seed);
+    return report;
 }
 
 int main(int argc, char **argv)

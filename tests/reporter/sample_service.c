@@ -72,6 +72,24 @@ static void add_second(struct wp_report *report, const struct service_options *o
         add(report, nodes[SERVICE_HOPS], WP_REMOTE_NOT_TRACED, at_ns, left / THREADS);
 }
 
+/* Requests as they come: each hop as long as it is, and for one of twenty the disk twelve times as long. */
+void sample_service_requests(struct wp_report *report, unsigned requests, uint64_t seed)
+{
+    for (unsigned i = 0; i < requests; i++) {
+        uint64_t hop_ns[SERVICE_HOPS], sum = 250000, at = START + i * (SECOND / 100);
+        for (unsigned hop = 0; hop < SERVICE_HOPS; hop++) {
+            double us = fmax(1, hops[hop].us * (1 + 0.2 * normal(&seed)));
+            sum += hop_ns[hop] = (uint64_t)(us * 1000 * (hop == SERVICE_DISK && i % 20 == 7 ? 12 : 1));
+        }
+        wp_report_transaction(report, "tcp port 80", at, sum);
+        unsigned bucket = wp_latency_bucket(sum);
+        wp_report_transaction_part(report, &(struct wp_transaction_part){"tcp port 80", "", "", WP_PART_UNREAD, bucket, 250000});
+        for (unsigned hop = 0; hop < SERVICE_HOPS; hop++)
+            wp_report_transaction_part(report, &(struct wp_transaction_part){"tcp port 80", service_hop_names[hop],
+                hop == SERVICE_DISK ? "pread" : "", hops[hop].category, bucket, hop_ns[hop]});
+    }
+}
+
 struct wp_report *sample_service(const struct service_options *options)
 {
     struct wp_report *report = wp_report_create();

@@ -21,5 +21,7 @@ struct service_options {
 extern const char *const service_hop_names[SERVICE_HOPS]; /* as a comparison calls them */
 
 struct wp_report *sample_service(const struct service_options *options);
+/* Adds so many requests on port 80: one of twenty is slow, and the disk is why. */
+void sample_service_requests(struct wp_report *report, unsigned requests, uint64_t seed);
 
 #endif

@@ -13,7 +13,7 @@ import unittest
 from browser import Browser
 
 BIN, SAMPLE = sys.argv.pop(1), sys.argv.pop(1)
-PAGES = ["overview", "flame", "chronology", "running", "waits", "processes", "functions", "io", "hosts", "unexplained", "about"]
+PAGES = ["overview", "flame", "chronology", "running", "waits", "requests", "processes", "functions", "io", "hosts", "unexplained", "about"]
 
 
 class SingleFile(unittest.TestCase):
@@ -80,6 +80,27 @@ class SingleFile(unittest.TestCase):
         browser.click(box[0] + 20, box[1] + 24 + 4 + 11)
         self.assertTrue(browser.wait("window.wakepath.flame.gathered === 'all of [make]'"))
         browser.evaluate("window.wakepath.flame.zoomTo(3)")
+        self.assertRegex(browser.evaluate("location.hash"), "page=flame.*node=")
+        self.assertEqual(browser.faults(), [])
+
+    def test_any_two_sides_in_one_file(self):
+        store, file = f"{self.folder}/sides", f"{self.folder}/compare.html"
+        for kind, release in (("service", "v1"), ("plain", "v2"), ("service-slower", "v3")):
+            subprocess.run([SAMPLE, kind, store, release], check=True)
+        done = subprocess.run([f"{BIN}/wakepath-reporter", "check", "--store", store, "--format", "html", "v1", "v3"],
+                              capture_output=True, check=False)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        with open(file, "wb") as out:
+            out.write(done.stdout)
+        browser = self.browser
+        self.assertTrue(browser.open("file://" + file))
+        self.assertEqual(browser.evaluate("document.querySelector('main > section:not([hidden]) h1').textContent"), "v3 against v1")
+        self.assertIn("longer", browser.evaluate("document.querySelector('main > section:not([hidden]) .findings').textContent"))
+        self.assertGreater(browser.evaluate("window.wakepath.flame.drawn"), 3)
+        self.assertTrue(browser.evaluate("window.wakepath.flame.differs"))
+        browser.evaluate("location.hash = '#page=flame'")
+        self.assertTrue(browser.wait("window.wakepath.flame.differs === false && window.wakepath.flame.drawn > 3"))
+        browser.evaluate("window.wakepath.flame.zoomTo(2)")
         self.assertRegex(browser.evaluate("location.hash"), "page=flame.*node=")
         self.assertEqual(browser.faults(), [])
 

@@ -108,6 +108,11 @@ void made_add(struct wp_report *report, const struct made_fact *fact)
         wp_report_edge(report, hosts[fact->c % 4], hosts[fact->d % 4], &(struct wp_report_edge){.messages = fact->a % 5,
             .waited_ns = fact->a, .transit_ns = fact->b, .transit_max_ns = fact->b, .bound_max_ns = fact->a % 100});
         break;
+    case MADE_TRANSACTION:
+        wp_report_transaction(report, hosts[fact->c % 4], fact->a, fact->b);
+        wp_report_transaction_part(report, &(struct wp_transaction_part){hosts[fact->c % 4], made_name((unsigned)(fact->d % 7)),
+            made_name((unsigned)(fact->a % 5)), (uint32_t)(fact->d % WP_PARTS), wp_latency_bucket(fact->b), fact->a});
+        break;
     case MADE_DETACHED:
     case MADE_KINDS:
         wp_report_detached(report, fact->a);

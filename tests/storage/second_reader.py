@@ -18,6 +18,7 @@ CATEGORIES = ("understood_functions", "blocking_io", "running_not_sampled", "mes
               "remote_not_traced", "deliberate_sleep", "hardware_wait", "involuntary", "kernel_block", "timeout", "other_path",
               "unaccounted")
 EDGE = ("messages", "waited_ns", "transit_ns", "transit_max_ns", "bound_max_ns")
+PARTS = CATEGORIES + ("whole", "unread")
 LINKS = ("?", "waking", "fork", "exec", "message", "io", "horizontal")
 ID = r"[A-Za-z0-9._+-]{1,128}"
 DELTA = r"(?:\.~[0-9]{10})?"
@@ -257,6 +258,12 @@ class Reader:
             time["samples"] = [{"start_ns": starts[place], "ns": ns} for place, ns in mine]
         assert at == len(rows)
 
+    @staticmethod
+    def latency(bucket):
+        """The least latency in a bucket: eight for each doubling from 1,024 ns on."""
+        octave, part = divmod(bucket - 1, 8)
+        return (1024 << octave) * (8 + part) // 8 if bucket else 0
+
     def report(self, body):
         strings, _, _, ways = self.tree(body)
         stacks = [text(b";".join(way)) for way in ways]
@@ -281,6 +288,12 @@ class Reader:
         edges = [{"from": text(strings[sender]), "to": text(strings[waiter]), **dict(zip(EDGE, sums))} for sender, waiter, *sums in
                  zip(body["edge_from"], body["edge_to"], *(body["edge_" + name] for name in EDGE), strict=True)]
         assert all(edge["messages"] for edge in edges)
+        transactions = [{"service": text(strings[service]), "who": text(strings[who]), "what": text(strings[what]), "part": PARTS[part],
+                         "at_least_ns": self.latency(bucket), "ns": ns, "count": count} for service, who, what, part, bucket, ns, count in
+                        zip(*(body["transaction_" + name] for name in ("service", "who", "what", "part", "bucket", "ns", "count")),
+                            strict=True)]
+        slowest = [{"service": text(strings[service]), "start_ns": start, "ns": ns} for service, start, ns in
+                   zip(*(body["slowest_" + name] for name in ("service", "start_ns", "ns")), strict=True)]
         covered = not body["window_ns"] or body["recorded_ns"] >= body["window_ns"]
         return {"head": head, "times": times, "spans": spans, "processes": processes, "unexplained": waits,
                 "hosts": [{"host": text(strings[host])} for host in body["hosts"]],
@@ -288,7 +301,8 @@ class Reader:
                            zip(body["event_kind"], body["event_total"], body["event_dropped"], strict=True)],
                 "limits": [{"name": text(strings[name]), "count": count, "ns": ns} for name, count, ns in
                            zip(body["limit_name"], body["limit_count"], body["limit_ns"], strict=True)],
-                "edges": edges, "coverage": 1.0 if covered else body["recorded_ns"] / body["window_ns"],
+                "edges": edges, "transactions": transactions, "slowest_transactions": slowest,
+                "coverage": 1.0 if covered else body["recorded_ns"] / body["window_ns"],
                 "uncertain_ns": body["uncertain_ns"], "detached_ns": body["detached_ns"]}
 
     def trace(self, body):

@@ -204,6 +204,9 @@ static void bad_host(report_message *m) { m->hosts[0] = UINT32_MAX; }
 static void bad_kind(report_message *m) { m->event_kind[0] = UINT32_MAX; }
 static void bad_limit(report_message *m) { m->limit_name[0] = UINT32_MAX; }
 static void bad_edge(report_message *m) { m->edge_to[0] = UINT32_MAX; }
+static void bad_part(report_message *m) { m->transaction_part.data[0] = WP_PARTS; }
+static void bad_service(report_message *m) { m->transaction_service[0] = (uint32_t)m->n_strings + 1; }
+static void bad_slowest(report_message *m) { m->slowest_service[0] = UINT32_MAX; }
 static void bad_span(report_message *m) { m->span_length_ns[0] = 0; }
 static void bad_span_touch(report_message *m) { m->span_gap_ns[1] = 0; }
 static void bad_span_end(report_message *m) { m->span_length_ns[1] = UINT64_MAX; }
@@ -241,7 +244,7 @@ static void each_rule_refuses(void **state)
         {bad_node_twice, "twice"}, {bad_style, "style"}, {bad_style_zero, "style"}, {bad_name, "name of a frame"},
         {bad_frame_twice, "twice"}, {bad_category, "category"}, {bad_cell, "time on node"}, {bad_cell_twice, "twice"},
         {bad_length, "columns"}, {bad_process, "host of a process"}, {bad_reason, "reason"}, {bad_wait, "unexplained wait"},
-        {bad_host, "host"}, {bad_kind, "event kind"}, {bad_limit, "limit"}, {bad_edge, "edge"}, {bad_span, "span"},
+        {bad_host, "host"}, {bad_kind, "event kind"}, {bad_limit, "limit"}, {bad_edge, "edge"}, {bad_part, "part of a"}, {bad_service, "service"}, {bad_slowest, "service"}, {bad_span, "span"},
         {bad_span_touch, "span"},
         {bad_span_end, "span"}, {bad_text_empty, "string"}, {bad_text_nul, "string"}, {bad_text_twice, "string"},
         {bad_shift, "buckets of"}, {bad_shift_far, "buckets of"}, {bad_shift_alone, "buckets of"}, {bad_bucket_twice, "bucket 1"},
@@ -254,7 +257,7 @@ static void each_rule_refuses(void **state)
         size_t cells = message->n_cell_ns, buckets = message->n_bucket_step;
         struct wp_report *report;
         struct wp_error err = {0};
-        assert_true(message->n_node_up > 4 && message->n_span_gap_ns > 1 && message->n_limit_name && message->n_edge_to && message->n_event_kind);
+        assert_true(message->n_node_up > 4 && message->n_span_gap_ns > 1 && message->n_limit_name && message->n_edge_to && message->n_slowest_ns && message->n_event_kind);
         cases[i].spoil(message);
         size_t size = wakepath__store__report__get_packed_size(message);
         uint8_t *packed = malloc(size);

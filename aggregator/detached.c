@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/detached.h"
+
+#include "aggregator/aggregate.h"
+
+/* More aggregates than bits share them: then what one waited for is not the other's detached work either. */
+static uint16_t mark_of(uint64_t bit)
+{
+    return (uint16_t)(1u << __builtin_ctzll(bit) % 16);
+}
+
+void wp_detached_taken(struct wp_slice *slice, uint64_t bit)
+{
+    slice->taken |= mark_of(bit);
+}
+
+void wp_detached_followed(const struct wp_thread *thread, uint64_t from, uint64_t to, uint64_t bit)
+{
+    if (from >= to)
+        return;
+    for (uint64_t i = wp_thread_find(thread, to - 1); i != thread->slice_end; i--) {
+        struct wp_slice *slice = wp_thread_slice(thread, i);
+        wp_detached_taken(slice, bit);
+        if (slice->out_ns <= from || i == thread->first_slice)
+            break;
+    }
+}
+
+static bool is_of_interest(const struct wp_aggregate *aggregate, uint32_t identity)
+{
+    return aggregate->timeline->identities[identity].aggregates & aggregate->bit;
+}
+
+/* The work goes on: only the CPU, another name or its own I/O parts this run from the one before. */
+static bool goes_on(const struct wp_slice *slice)
+{
+    return slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME) || slice->cause == WP_CAUSE_BLOCK;
+}
+
+/* Where the work that this slice is a part of was set going; NULL: before `oldest_ns`, or that is not known. */
+static const struct wp_slice *beginning(const struct wp_thread *thread, uint64_t ordinal, uint64_t oldest_ns)
+{
+    for (;; ordinal--) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        if (slice->out_ns < oldest_ns || slice->flags & WP_SLICE_UNCERTAIN)
+            return NULL;
+        if (!goes_on(slice))
+            return slice;
+        if (ordinal == thread->first_slice || wp_thread_slice(thread, ordinal - 1)->end_ns != slice->out_ns)
+            return NULL;
+    }
+}
+
+/* The base thread that set this work going, as it was then; 0: somebody else did. */
+static uint32_t starter(const struct wp_aggregate *aggregate, const struct wp_slice *first)
+{
+    uint32_t waker = first->cause == WP_CAUSE_TASK || first->flags & WP_SLICE_BORN ? first->waker : 0;
+    const struct wp_thread *thread = &aggregate->timeline->threads[waker];
+    if (!waker || !first->wake_ns)
+        return 0;
+    uint64_t ordinal = wp_thread_find(thread, first->wake_ns);
+    uint32_t identity = ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
+    return is_of_interest(aggregate, identity) ? waker : 0;
+}
+
+/* All that this base thread waited for until then has been asked. */
+static bool is_accounted(const struct wp_aggregate *aggregate, uint32_t thread, uint64_t until_ns)
+{
+    if (aggregate->timeline->threads[thread].is_dead)
+        return true;
+    for (uint32_t i = 0; i < aggregate->base_count; i++)
+        if (aggregate->base[i].thread == thread)
+            return aggregate->base[i].until_ns >= until_ns;
+    return false;
+}
+
+static uint64_t of_slice(const struct wp_aggregate *aggregate, const struct wp_thread *thread, uint64_t ordinal, uint64_t oldest_ns)
+{
+    const struct wp_slice *slice = wp_thread_slice(thread, ordinal), *first;
+    if (slice->taken & mark_of(aggregate->bit) || !slice->in_ns || is_of_interest(aggregate, slice->identity) ||
+        !(first = beginning(thread, ordinal, oldest_ns)))
+        return 0;
+    uint32_t by = starter(aggregate, first);
+    if (!by || !is_accounted(aggregate, by, slice->end_ns))
+        return 0;
+    uint64_t start_ns = slice == first ? slice->wake_ns : slice->out_ns;
+    return slice->end_ns > start_ns ? slice->end_ns - start_ns : 0;
+}
+
+uint64_t wp_detached_between(const struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t to_ns, uint64_t oldest_ns)
+{
+    const struct wp_timeline *timeline = aggregate->timeline;
+    uint64_t sum = 0;
+    for (uint32_t i = 1; i < timeline->thread_count && aggregate->base_count; i++) {
+        const struct wp_thread *thread = &timeline->threads[i];
+        uint64_t ordinal = thread->slices && thread->slice_end > thread->first_slice ? wp_thread_find(thread, from_ns) : thread->slice_end;
+        if (ordinal == thread->slice_end)
+            ordinal = thread->first_slice;
+        for (; ordinal < thread->slice_end && thread->slices; ordinal++) {
+            const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+            if (!slice->end_ns || slice->end_ns > to_ns)
+                break;
+            if (slice->end_ns > from_ns)
+                sum += of_slice(aggregate, thread, ordinal, oldest_ns);
+        }
+    }
+    return sum;
+}

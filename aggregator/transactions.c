@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/transactions.h"
+
+#include "aggregator/aggregate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WHO_BYTES 300u /* a longer chain of processes ends there */
+
+int wp_transactions_init(struct wp_transactions *transactions)
+{
+    *transactions = (struct wp_transactions){.names = wp_intern_create()};
+    return transactions->names ? 0 : -ENOMEM;
+}
+
+void wp_transactions_fini(struct wp_transactions *transactions)
+{
+    wp_intern_destroy(transactions->names);
+    free(transactions->by_node);
+    free(transactions->slots);
+    *transactions = (struct wp_transactions){0};
+}
+
+/* "postgres on db-1" of "[postgres]@db-1". */
+static void put_plain(struct wp_buffer *out, const char *frame)
+{
+    size_t size = strlen(frame);
+    const char *host = NULL;
+    for (const char *at = strstr(frame, "]@"); at; at = strstr(at + 1, "]@"))
+        host = at;
+    if (size > 2 && frame[0] == '[' && frame[size - 1] == ']')
+        wp_buffer_printf(out, "%.*s", (int)(size - 2), frame + 1);
+    else if (host && frame[0] == '[' && host[2])
+        wp_buffer_printf(out, "%.*s on %s", (int)(host - frame - 1), frame + 1, host + 2);
+    else
+        wp_buffer_puts(out, frame);
+}
+
+static struct wp_transaction_name name_of(struct wp_transactions *transactions, const struct wp_pathtree *tree, uint32_t node)
+{
+    const struct wp_frame_info *frame = &tree->frames[tree->nodes[node].frame];
+    struct wp_transaction_name name = transactions->by_node[tree->nodes[node].parent];
+    if (frame->style == WP_STYLE_USER)
+        name.function = tree->nodes[node].frame;
+    if (frame->style != WP_STYLE_PROCESS)
+        return name;
+    struct wp_buffer text = {0};
+    const char *below = wp_intern_text(transactions->names, name.who);
+    wp_buffer_printf(&text, "%s%s", below, *below ? " › " : "");
+    put_plain(&text, wp_intern_text(tree->strings, frame->name));
+    if (!text.failed && text.size <= WHO_BYTES) {
+        uint32_t who = wp_intern_id(transactions->names, (const char *)text.data, text.size);
+        name.who = who == UINT32_MAX ? name.who : who;
+    }
+    name.function = 0;
+    wp_buffer_fini(&text);
+    return name;
+}
+
+/* Nodes come after their parents: those that are new since the last time are named in their order. */
+static bool name_nodes(struct wp_transactions *transactions, const struct wp_pathtree *tree)
+{
+    if (tree->node_count > transactions->node_room) {
+        void *rows = realloc(transactions->by_node, tree->node_room * sizeof(*transactions->by_node));
+        if (!rows)
+            return false;
+        transactions->by_node = rows;
+        transactions->node_room = tree->node_room;
+    }
+    for (uint32_t i = transactions->node_count; i < tree->node_count; i++)
+        transactions->by_node[i] = i ? name_of(transactions, tree, i)
+            : (struct wp_transaction_name){wp_intern_id(transactions->names, "", 0), 0};
+    transactions->node_count = tree->node_count;
+    return true;
+}
+
+/* Where a CPU was used, or wanted, is said by the process; a wait is said by the function that waits. */
+static bool names_function(enum wp_category category)
+{
+    return category != WP_UNDERSTOOD_FUNCTIONS && category != WP_RUNNING_NOT_SAMPLED && category != WP_SCHEDULER &&
+        category != WP_INVOLUNTARY;
+}
+
+static void take_piece(void *context, const struct wp_piece *piece)
+{
+    struct wp_aggregate *aggregate = context;
+    struct wp_transactions *transactions = &aggregate->transactions;
+    const struct wp_pathtree *tree = &aggregate->tree;
+    if (piece->node >= tree->node_count || !name_nodes(transactions, tree))
+        return;
+    struct wp_transaction_name name = transactions->by_node[piece->node];
+    const char *what = name.function && names_function(piece->category)
+        ? wp_intern_text(tree->strings, tree->frames[name.function].name) : "";
+    wp_report_transaction_part(aggregate->report, &(struct wp_transaction_part){transactions->service,
+        wp_intern_text(transactions->names, name.who), what, piece->category, transactions->bucket,
+        piece->end_ns - piece->start_ns});
+}
+
+/* The time is accounted for elsewhere: here it is only looked at, so what the explainer tells besides is left out. */
+static void explain_again(struct wp_aggregate *aggregate, const struct wp_reply *reply)
+{
+    struct wp_explainer *x = &aggregate->explainer, kept = *x;
+    x->piece = take_piece;
+    x->other_path = NULL;
+    x->crossed = NULL;
+    if (reply->read_ns < reply->time_ns)
+        wp_explain(x, &(struct wp_stretch){aggregate->home, reply->thread, reply->read_ns, reply->time_ns});
+    x->piece = kept.piece;
+    x->other_path = kept.other_path;
+    x->crossed = kept.crossed;
+    memcpy(x->limit_count, kept.limit_count, sizeof(x->limit_count));
+    memcpy(x->limit_ns, kept.limit_ns, sizeof(x->limit_ns));
+}
+
+static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply)
+{
+    struct wp_transactions *transactions = &aggregate->transactions;
+    const struct wp_socket_entry *entry = wp_dictionary_socket(aggregate->timeline->dictionary, reply->socket);
+    uint64_t ns = reply->time_ns - reply->arrived_ns;
+    snprintf(transactions->service, sizeof(transactions->service), "tcp port %u", entry ? entry->local_port : 0u);
+    transactions->bucket = wp_latency_bucket(ns);
+    aggregate->has_news = true;
+    wp_report_transaction(aggregate->report, transactions->service, reply->arrived_ns + (uint64_t)aggregate->real_offset_ns, ns);
+    if (reply->arrived_ns < reply->read_ns)
+        wp_report_transaction_part(aggregate->report, &(struct wp_transaction_part){transactions->service, "", "",
+            WP_PART_UNREAD, transactions->bucket, reply->read_ns - reply->arrived_ns});
+    explain_again(aggregate, reply);
+}
+
+static bool find_slots(struct wp_aggregate *aggregate)
+{
+    struct wp_transactions *transactions = &aggregate->transactions;
+    uint32_t threads = aggregate->timeline->thread_count;
+    if (threads > transactions->slot_room) {
+        uint32_t *slots = realloc(transactions->slots, threads * sizeof(*slots));
+        if (!slots)
+            return false;
+        transactions->slots = slots;
+        transactions->slot_room = threads;
+    }
+    memset(transactions->slots, 0, threads * sizeof(*transactions->slots));
+    for (uint32_t i = 0; i < aggregate->base_count; i++)
+        transactions->slots[aggregate->base[i].thread] = i + 1;
+    return true;
+}
+
+/* Of interest when the reply left? */
+static bool is_base_at(const struct wp_aggregate *aggregate, uint32_t index, uint64_t at_ns)
+{
+    const struct wp_thread *thread = &aggregate->timeline->threads[index];
+    uint64_t ordinal = thread->slices ? wp_thread_find(thread, at_ns) : thread->slice_end;
+    return ordinal != thread->slice_end &&
+        aggregate->timeline->identities[wp_thread_slice(thread, ordinal)->identity].aggregates & aggregate->bit;
+}
+
+void wp_transactions_file(struct wp_aggregate *aggregate)
+{
+    const struct wp_messages *messages = &aggregate->timeline->messages;
+    if (messages->reply_first == messages->reply_end || !find_slots(aggregate))
+        return;
+    for (uint32_t i = messages->reply_first; i < messages->reply_end; i++) {
+        const struct wp_reply *reply = &messages->replies[i];
+        uint32_t slot = reply->thread < aggregate->timeline->thread_count ? aggregate->transactions.slots[reply->thread] : 0;
+        if (!slot || reply->time_ns <= aggregate->base[slot - 1].from_ns || reply->time_ns > aggregate->base[slot - 1].until_ns)
+            continue;
+        /* What is older than the history may be forgotten, or not yet there after a restart: never counted by chance. */
+        if (reply->time_ns - reply->arrived_ns <= aggregate->history_ns && is_base_at(aggregate, reply->thread, reply->time_ns))
+            file(aggregate, reply);
+    }
+}

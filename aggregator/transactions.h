@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_TRANSACTIONS_H
+#define WP_AGGREGATOR_TRANSACTIONS_H
+/*
+ * Transactions of an aggregate: a request that came in on a connection others had opened, until its reply begins to leave. The
+ * time of the thread that replies, from the read on, is explained once more and filed by the latency of the whole, so that a
+ * reader can ask what the slow ones did that the usual ones did not.
+ */
+#include "aggregator/explain.h"
+#include "storage/report.h"
+
+struct wp_aggregate;
+
+/* Names of a pseudo-stack, by node of the aggregate's tree. */
+struct wp_transactions {
+    struct wp_intern *names;     /* owned; "web âº postgres on db-1" */
+    struct wp_transaction_name {
+        uint32_t who;            /* in names */
+        uint32_t function;       /* frame of the innermost user function of its layer, 0 none */
+    } *by_node;                  /* owned */
+    uint32_t node_count, node_room;
+    uint32_t *slots;             /* by thread: place in the aggregate's base + 1, 0 none; owned */
+    uint32_t slot_room;
+    /* of the transaction that is being filed */
+    char service[32];
+    unsigned bucket;
+};
+
+int wp_transactions_init(struct wp_transactions *transactions);
+void wp_transactions_fini(struct wp_transactions *transactions);
+/* Files those whose reply left in what has just been accounted for: of each base thread, from its from_ns on up to its until_ns. */
+void wp_transactions_file(struct wp_aggregate *aggregate);
+
+#endif

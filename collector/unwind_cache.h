@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_UNWIND_CACHE_H
+#define WP_COLLECTOR_UNWIND_CACHE_H
+/*
+ * Unwind rows of objects on disk, by build id: a collector that starts again need not read every library's .eh_frame anew. One
+ * file an object; what is damaged, of another version or not ours is as if it were not there. Bounded: the oldest go. Several
+ * threads may use one.
+ */
+#include "collector/unwind_rows.h"
+
+struct wp_unwind_cache {
+    const char *folder; /* borrowed; made when it is not there. NULL: nothing is kept */
+};
+
+/* The rows of an open object, from the cache or read and then kept; *is_cached says which. As wp_unwind_rows_read. */
+int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, struct wp_unwind_rows **rows, bool *is_cached,
+    struct wp_error *err);
+
+#endif

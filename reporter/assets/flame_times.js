@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stretch of time for the flame: a strip of what was when, loaded when it is asked for. What is chosen becomes a model
+// like any other. The strip shows the zoomed frame's share of each column.
+(function () {
+  'use strict';
+  var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, models = wakepath.flameModel;
+  var palette = wakepath.palette, HEIGHT = 64;
+
+  function Times(flame, bar, place) {
+    var self = this;
+    this.flame = flame;
+    this.range = null;
+    this.data = null;
+    this.toggle = view.toggle(bar, 'Times', 'Choose a stretch of time', false, function (on) {
+      if (on) self.open(null);
+      else self.close();
+    });
+    this.box = view.element('div', 'times');
+    this.box.hidden = true;
+    this.canvas = view.element('canvas');
+    this.canvas.tabIndex = 0;
+    this.canvas.setAttribute('role', 'slider');
+    this.canvas.setAttribute('aria-label', 'Stretch of time. Arrow keys move, with Shift they widen, Escape takes all.');
+    this.text = view.element('p', 'trail');
+    this.box.appendChild(this.canvas);
+    this.box.appendChild(this.text);
+    place.appendChild(this.box);
+    this.listen();
+  }
+
+  // then(true) runs once the strip is there; then(false) without data (all at once, an old recording), which it says.
+  Times.prototype.open = function (then) {
+    var self = this;
+    view.load('flame-times.js', 'times', function (data) {
+      if (!data || data.start.length < 2) {
+        self.toggle.setAttribute('aria-pressed', 'false');
+        self.flame.say(data ? 'All of it was at one time.' : 'When it was could not be loaded.');
+        if (then) then(false);
+        return;
+      }
+      if (!self.data) self.prepare(data);
+      self.toggle.setAttribute('aria-pressed', 'true');
+      self.box.hidden = false;
+      self.paint();
+      if (then) then(true);
+      self.flame.surface.resize();
+    });
+  };
+
+  Times.prototype.prepare = function (data) {
+    var firstSample = new Int32Array(data.cells.length + 1), i;
+    for (i = 0; i < data.cells.length; i++) firstSample[i + 1] = firstSample[i] + data.cells[i];
+    this.data = data;
+    this.firstSample = firstSample;
+    this.sums = this.bySubtree(0);
+  };
+
+  // Time of all that stands on a node of the whole flame, by column.
+  Times.prototype.bySubtree = function (node) {
+    var model = this.flame.all, data = this.data, sums = new Float64Array(data.start.length);
+    var from = this.firstSample[model.firstCell[node]], to = this.firstSample[model.firstCell[model.end[node]]];
+    for (var i = from; i < to; i++) sums[data.place[i]] += data.ns[i];
+    return sums;
+  };
+
+  Times.prototype.close = function () {
+    this.box.hidden = true;
+    this.choose(null);
+    this.flame.surface.resize();
+  };
+
+  // [first, last] columns, or null for all.
+  Times.prototype.choose = function (range) {
+    var flame = this.flame, cells, i, sample;
+    this.range = range;
+    if (!range) {
+      flame.setWhole(flame.all);
+    } else {
+      cells = new Float64Array(this.data.cells.length);
+      for (i = 0; i < cells.length; i++)
+        for (sample = this.firstSample[i]; sample < this.firstSample[i + 1]; sample++)
+          if (this.data.place[sample] >= range[0] && this.data.place[sample] <= range[1]) cells[i] += this.data.ns[sample];
+      flame.setWhole(models.during(flame.all, cells));
+    }
+    flame.toHash();
+    this.paint();
+  };
+
+  // To tenths of a second where columns are narrower than one.
+  function clock(ms, width) {
+    return new Date(ms).toISOString().slice(11, width < 1000 ? 21 : 19);
+  }
+
+  Times.prototype.describe = function () {
+    var data = this.data, range = this.range || [0, data.start.length - 1], sum = 0;
+    for (var i = range[0]; i <= range[1]; i++) sum += this.sums[i];
+    var from = new Date(data.start[range[0]]).toISOString().slice(0, 10) + ' ' + clock(data.start[range[0]], data.width);
+    return from + ' to ' + clock(data.start[range[1]] + data.width, data.width) + ' UTC: ' + units.duration(sum) +
+      (this.range ? ', ' + units.share(sum, this.flame.all.total[0]) + ' of the whole. Escape takes all.' : '. Drag to choose a stretch of it.');
+  };
+
+  // The node of the whole flame that the shown one is; 0 when it is none, as in a gathered flame.
+  Times.prototype.wholeNode = function () {
+    var flame = this.flame, at = flame.zoom && !flame.gathered ? flame.all.link.indexOf(flame.model.link[flame.zoom], 1) : 0;
+    return at > 0 ? at : 0;
+  };
+
+  Times.prototype.paint = function () {
+    if (!this.data || this.box.hidden) return;
+    var colours = palette.read(), width = this.box.clientWidth, ratio = window.devicePixelRatio || 1, count = this.sums.length;
+    var node = this.wholeNode(), mine = node ? this.bySubtree(node) : this.sums, most = Math.max.apply(null, this.sums), i, x;
+    var ctx = this.canvas.getContext('2d'), step = width / count;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(HEIGHT * ratio);
+    this.canvas.style.width = width + 'px';
+    this.canvas.style.height = HEIGHT + 'px';
+    ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+    for (i = 0; i < count; i++) {
+      x = i * step;
+      ctx.globalAlpha = !this.range || i >= this.range[0] && i <= this.range[1] ? 1 : 0.3;
+      ctx.fillStyle = colours['f-process'];
+      ctx.fillRect(x, HEIGHT - (HEIGHT - 6) * this.sums[i] / most, Math.max(1, step - 1), HEIGHT);
+      ctx.fillStyle = colours['f-both'];
+      ctx.fillRect(x, HEIGHT - (HEIGHT - 6) * mine[i] / most, Math.max(1, step - 1), HEIGHT);
+    }
+    ctx.globalAlpha = 1;
+    this.text.textContent = this.describe();
+    this.canvas.setAttribute('aria-valuetext', this.text.textContent);
+    this.canvas.setAttribute('aria-valuemin', '0');
+    this.canvas.setAttribute('aria-valuemax', String(count - 1));
+    this.canvas.setAttribute('aria-valuenow', String(this.range ? this.range[0] : 0));
+  };
+
+  Times.prototype.column = function (event) {
+    var box = this.canvas.getBoundingClientRect(), count = this.sums.length;
+    return Math.max(0, Math.min(count - 1, Math.floor((event.clientX - box.left) / box.width * count)));
+  };
+
+  Times.prototype.listen = function () {
+    var self = this, began = -1;
+    this.canvas.addEventListener('pointerdown', function (event) {
+      began = self.column(event);
+      self.canvas.setPointerCapture(event.pointerId);
+      self.range = [began, began];
+      self.paint();
+    });
+    this.canvas.addEventListener('pointermove', function (event) {
+      if (began < 0) return;
+      var now = self.column(event);
+      self.range = [Math.min(began, now), Math.max(began, now)];
+      self.paint();
+    });
+    this.canvas.addEventListener('pointerup', function () {
+      if (began < 0) return;
+      began = -1;
+      self.choose(self.range);
+    });
+    this.canvas.addEventListener('keydown', function (event) {
+      self.key(event);
+    });
+    document.addEventListener('wakepath-theme', function () {
+      self.paint();
+    });
+    window.addEventListener('resize', function () {
+      self.paint();
+    });
+  };
+
+  Times.prototype.key = function (event) {
+    var last = this.sums.length - 1, range = this.range, by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+    if (event.key === 'Escape') this.choose(null);
+    else if (by && !range) this.choose(by > 0 ? [0, 0] : [last, last]);
+    else if (by && event.shiftKey) this.choose([range[0], Math.max(range[0], Math.min(last, range[1] + by))]);
+    else if (by && range[0] + by >= 0 && range[1] + by <= last) this.choose([range[0] + by, range[1] + by]);
+    else if (!by) return;
+    event.preventDefault();
+  };
+
+  // For the address: ms since 1970, [from, to).
+  Times.prototype.state = function () {
+    if (!this.range) return {};
+    return {from: Math.round(this.data.start[this.range[0]]), to: Math.round(this.data.start[this.range[1]] + this.data.width)};
+  };
+
+  // The columns that an address names, once they are there; then().
+  Times.prototype.restore = function (state, then) {
+    var self = this, from = Number(state.from), to = Number(state.to);
+    if (!(from >= 0) || !(to > from)) {
+      if (this.range) this.choose(null);
+      then();
+      return;
+    }
+    this.open(function (isThere) {
+      if (!isThere) {
+        then();
+        return;
+      }
+      var starts = self.data.start, first = 0, last = starts.length - 1;
+      while (first < last && starts[first] + self.data.width <= from + 1) first++;
+      while (last > first && starts[last] >= to - 1) last--;
+      self.choose([first, last]);
+      then();
+    });
+  };
+
+  wakepath.FlameTimes = Times;
+})();

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""fault_table.py BIN [--trials N] [--seed N] [--group NAME]... [--only WORDS]: puts faults into sessions of the real programs until each has
+struck N times, holds each session's merged report against that of an undisturbed twin, and prints the table of docs/delivery.md.
+Exit status 1: something differs. Run as root. N is 3 in CI; `--trials 200` is the long run."""
+import argparse, os, random, sys, time, traceback
+
+import faults_disk, faults_kill, faults_network, faults_others
+from twin import Captures, Difference, Rig
+
+GROUPS = {"kill": faults_kill, "network": faults_network, "disk": faults_disk, "others": faults_others}
+
+
+def strike(captures, work, seed):
+    """One session. (faults that struck, what is wrong or None)"""
+    with Rig(captures) as rig:
+        try:
+            struck = work(rig, random.Random(seed))
+            rig.same()
+            return struck, None
+        except (Difference, OSError, AssertionError) as why:
+            if not isinstance(why, Difference):
+                traceback.print_exc()
+            return 1, "%s\n%s" % (why, rig.logs_of_all())
+
+
+def row(captures, name, work, trials, seed):
+    struck = sessions = differences = 0
+    begin = time.monotonic()
+    while struck < trials and sessions < 4 * trials:
+        sessions += 1
+        count, wrong = strike(captures, work, "%s %d %d" % (name, seed, sessions))
+        struck += count
+        if wrong:
+            differences += 1
+            print("%s: seed %d, session %d: %s" % (name, seed, sessions, wrong), file=sys.stderr)
+    if struck < trials:
+        differences += 1
+        print("%s: struck only %d times in %d sessions" % (name, struck, sessions), file=sys.stderr)
+    print("| %s | %d | %d | %d |" % (name, struck, sessions, differences), flush=True)
+    print("%s: %.1f s" % (name, time.monotonic() - begin), file=sys.stderr)
+    return differences
+
+
+def faults_of(group, is_long):
+    return group.FAULTS + (getattr(group, "LONG", []) if is_long else [])
+
+
+def main():
+    parser = argparse.ArgumentParser(description="The fault table.")
+    parser.add_argument("binaries")
+    parser.add_argument("--trials", type=int, default=int(os.environ.get("WP_TRIALS", "3")))
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--long", action="store_true", help="those that take half a minute each, too")
+    parser.add_argument("--group", action="append", choices=GROUPS)
+    parser.add_argument("--only", default="", help="faults whose names hold these words")
+    given = parser.parse_args()
+    captures = Captures(given.binaries)
+    try:
+        captures.control()
+        print("| fault | trials | sessions | differences |\n| --- | --- | --- | --- |")
+        wrong = sum(row(captures, name, work, given.trials, given.seed) for group in given.group or GROUPS
+                    for name, work in faults_of(GROUPS[group], given.long) if given.only in name)
+    finally:
+        captures.close()
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

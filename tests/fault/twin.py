@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session of the real programs that faults are put into, and its undisturbed twin: both replay the same captures, and what the
+merged reports say in the end must be the same, byte for byte."""
+import glob, json, os, shutil, subprocess, tempfile, time
+
+PLAN = """hosts 1 cpus=4
+service web hosts=1 threads=6 base pause=2000
+ busy 200
+ call db
+ sleep 300
+service db hosts=1 threads=6
+ busy 200
+ disk 600
+"""
+AGGREGATES = ("web", "db")
+PATIENCE_S = 60  # a part that takes longer hangs
+
+
+class Difference(Exception):
+    """What came out is not what the twin says."""
+
+
+def wait_for(what, is_so, limit_s=PATIENCE_S):
+    end = time.monotonic() + limit_s
+    while not is_so():
+        if time.monotonic() > end:
+            raise Difference("waited %d s in vain for %s" % (limit_s, what))
+        time.sleep(0.005)
+
+
+class Captures:
+    """One capture of a generated host and the twin's report, made once for all trials."""
+
+    def __init__(self, binaries, seconds=40):
+        self.binaries, self.seconds = binaries, seconds
+        self.folder = tempfile.mkdtemp(prefix="wakepath-fault-", dir="/var/tmp")
+        self.capture = self.generate("whole", seconds)
+        with Rig(self) as rig:
+            rig.aggregator()
+            rig.ends(rig.collector())
+            self.report = rig.finish()
+        events = json.loads(self.report[0])["head"]["events"]
+        if events < 200000:
+            raise Difference("the capture is too small for what follows: %d events" % events)
+
+    def generate(self, name, seconds):
+        folder = "%s/%s" % (self.folder, name)
+        os.mkdir(folder)
+        with open(folder + "/plan", "w", encoding="ascii") as file:
+            file.write(PLAN)
+        subprocess.run([self.binaries + "/fleetgen", "--out", folder, "--plan", folder + "/plan", "--seconds", str(seconds), "--seed", "11"],
+                       check=True)
+        return glob.glob(folder + "/*.capture")[0]
+
+    def control(self):
+        """Of a session of which a tenth of a second is missing a difference must be seen."""
+        whole, self.capture = self.capture, self.generate("shorter", self.seconds - 0.1)
+        try:
+            with Rig(self) as rig:
+                rig.aggregator()
+                rig.ends(rig.collector())
+                if rig.finish() == self.report:
+                    raise Difference("a session of which something is missing looks the same")
+        finally:
+            self.capture = whole
+
+    def close(self):
+        shutil.rmtree(self.folder)
+
+
+class Rig:
+    """A folder with a store, a spool, and the programs of one trial. All that was started ends with it."""
+
+    def __init__(self, captures):
+        self.captures, self.binaries = captures, captures.binaries
+        self.folder = tempfile.mkdtemp(prefix="rig-", dir=captures.folder)
+        self.store, self.spool = self.folder + "/store", self.folder + "/spool"
+        self.endpoint = "ipc://%s/socket" % self.folder
+        self.children, self.mounted, self.daemon, self.logs = [], [], None, 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+        for path in reversed(self.mounted):
+            subprocess.run(["umount", "-l", path], check=False)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def program(self, name):
+        return "%s/%s" % (self.binaries, name)
+
+    def start(self, *words, before=(), environment=None, **options):
+        """A program with its log in a file; `before`: words that run it."""
+        self.logs += 1
+        path = "%s/log%d" % (self.folder, self.logs)
+        with open(path, "wb") as log:
+            child = subprocess.Popen([*before, *words], stdout=log, stderr=log, env={**os.environ, **(environment or {})}, **options)
+        child.log_path = path
+        self.children.append(child)
+        return child
+
+    def log(self, child):
+        with open(child.log_path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def logs_of_all(self):
+        return "".join("--- %s: %s\n%s" % (os.path.basename(child.args[0]), child.poll(), self.log(child)[-1500:]) for child in self.children)
+
+    def aggregator(self, *options, bind=None, is_awaited=True, **how):
+        """Starts (again) the aggregator; it listens when this returns, or has ended."""
+        down, up = os.pipe()
+        self.daemon = self.start(self.program("wakepath-aggregator"), "--no-config", "--bind", bind or self.endpoint, "--store", self.store,
+                                 "--aggregate", "web=comm=web", "--aggregate", "db=comm=db", "--history", "1000", "--lateness", "300",
+                                 "--epoch", "200", "--give-up", "60000", "--ready-fd", str(up), *options, pass_fds=[up], **how)
+        os.close(up)
+        ready = os.read(down, 6)
+        os.close(down)
+        if is_awaited and not ready:
+            raise Difference("the aggregator did not start: " + self.log(self.daemon))
+        return self.daemon
+
+    def collector(self, *options, connect=None, spool="none", **how):
+        return self.start(self.program("wakepath-collector"), "--no-config", "--source", "capture:" + self.captures.capture, "--connect",
+                          connect or self.endpoint, "--spool", spool, *options, **how)
+
+    def kill(self, child):
+        child.kill()
+        child.wait()
+
+    def ends(self, child, code=0):
+        """It ends by itself, with that status."""
+        try:
+            got = child.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            raise Difference("it hangs:\n" + self.log(child)) from None
+        if got != code:
+            raise Difference("it ended with %d, not %d:\n%s" % (got, code, self.log(child)))
+        return self.log(child)
+
+
+    def report(self):
+        """The merged reports as text."""
+        texts = []
+        for name in AGGREGATES:
+            for words in (["wakepath-store", "cat", self.store, "unversioned:" + name, "--json"],
+                          ["wakepath-reporter", "--store", self.store, "--aggregate", name, "--format", "folded"]):
+                done = subprocess.run([self.program(words[0]), *words[1:]], capture_output=True, text=True, check=False)
+                if done.returncode:
+                    raise Difference("%s says: %s" % (words[0], done.stderr))
+                texts.append(done.stdout)
+        return texts
+
+    def finish(self):
+        """Ends the aggregator; nothing of the session is left to resume; the store is sound. The report."""
+        self.daemon.terminate()
+        self.ends(self.daemon)
+        left = glob.glob(self.store + ".resume/*/*")
+        if left:
+            raise Difference("an ended session leaves %s" % left)
+        verify = subprocess.run([self.program("wakepath-store"), "verify", self.store], capture_output=True, text=True, check=False)
+        if verify.returncode:
+            raise Difference("verify: " + verify.stdout + verify.stderr)
+        return self.report()
+
+    def same(self):
+        """Ends the trial: is all as it is with the twin?"""
+        mine = self.finish()
+        for name, text, twin in zip((a + what for a in AGGREGATES for what in (".json", ".folded")), mine, self.captures.report):
+            if text != twin:
+                for end, content in (("mine", text), ("twin", twin)):
+                    with open("/var/tmp/wakepath-fault-%s.%s" % (name, end), "w", encoding="utf-8") as file:
+                        file.write(content)
+                raise Difference("the report differs: /var/tmp/wakepath-fault-%s.mine and .twin" % name)
+
+    def spooled(self):
+        return sum(os.path.getsize(path) for path in glob.glob(self.spool + "/*/*.batches"))
+
+    def tmpfs(self, path, size):
+        os.makedirs(path, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=" + size, "none", path], check=True)
+        self.mounted.append(path)
+
+    def fill(self, path):
+        """Takes all room that is left on the file system of `path`, but what one page is."""
+        with open(path, "wb", buffering=0) as file:
+            for block in (65536, 4096):
+                try:
+                    while True:
+                        file.write(b"x" * block)
+                except OSError:
+                    pass

@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""wakepath-store import, and references where a release is asked for: store_import_test.py BIN."""
+import glob
+import os
+import shutil
+import subprocess
+import unittest
+
+from store_case import BIN, StoreCase, ago
+
+
+class ImportTest(StoreCase):
+    def capture(self, name, release=None, seed=1):
+        folder = f"{self.holder.name}/{name}"
+        os.mkdir(folder)
+        subprocess.run([BIN + "/fleetgen", "--out", folder, "--seconds", "2", "--seed", str(seed),
+                        *(["--release", release] if release else [])], check=True, timeout=60)
+        return sorted(glob.glob(folder + "/*.capture"))[0]
+
+    def take(self, status, *words):
+        return self.says(status, "import", *words, "--into", self.root, "--aggregate", "web=comm=web", "--aggregate", "db=comm=db")
+
+    def metadata(self, release):
+        return {row["key"]: row["value"] for row in self.json("metadata", "ls", self.root + "/" + release)}
+
+    def test_capture(self):
+        capture = self.capture("one", "v1")
+        self.take(0, capture, "--label", "machine=left", "--label", "run=3")
+        total = self.total("v1", "web")
+        self.assertGreater(total, 10 ** 9)
+        said = self.metadata("v1")
+        self.assertEqual((said["label.machine"], said["label.run"]), ("left", "3"))
+        origin = {key.split(".")[-1]: value for key, value in said.items() if key.startswith("import.")}
+        self.assertEqual(origin, {"from": os.path.basename(capture), "release": "v1"})
+        before = self.values()
+        self.assertIn("has it already", self.take(0, capture, "--label", "run=4").stdout)
+        self.assertEqual(self.values(), before, "what is there is neither counted again nor overwritten")
+        self.says(0, "verify", self.root)
+
+    def test_origin_is_checked(self):
+        capture = self.capture("one", "v1")
+        self.assertIn("recorded as release 'v1', not 'v2'", self.take(1, capture, "--release", "v2").stderr)
+        self.assertFalse(os.path.exists(self.root))
+        self.take(0, capture, "--release", "v2", "--force")
+        self.assertGreater(self.total("v2", "web"), 10 ** 9)
+        self.assertEqual([row["release"] for row in self.json("releases", self.root)], ["v2"])
+        self.assertIn("is in release 'v2' already", self.take(1, capture).stderr)
+        self.take(0, capture, "--force")
+        self.assertEqual(self.total("v1", "web"), self.total("v2", "web"))
+
+    def test_without_a_release(self):
+        capture = self.capture("one")
+        self.assertIn("give --release", self.take(1, capture).stderr)
+        self.take(0, capture, "--release", "v3")
+        self.assertGreater(self.total("v3", "web"), 10 ** 9)
+
+    def test_no_capture(self):
+        path = self.holder.name + "/text"
+        with open(path, "w", encoding="ascii") as file:
+            file.write("not a capture at all, but long enough to be looked at\n")
+        self.assertIn("is no capture", self.take(1, path).stderr)
+        self.assertIn("KEY=VALUE", self.take(1, path, "--label", "nothing").stderr)
+        self.says(1, "import", path)  # where to?
+
+    def test_cut_capture(self):
+        capture = self.capture("one", "v1")
+        whole = self.holder.name + "/whole.capture"
+        shutil.copy(capture, whole)
+        os.truncate(capture, os.path.getsize(capture) * 2 // 3)
+        self.assertIn("collector failed", self.take(1, capture).stderr)
+        self.says(0, "verify", self.root)
+        self.take(0, whole)
+        other = self.holder.name + "/other"
+        self.says(0, "import", whole, "--into", other, "--aggregate", "web=comm=web", "--aggregate", "db=comm=db")
+        self.assertEqual(self.total("v1", "web"), self.total("v1", "web", other))
+
+    def test_root(self):
+        other = self.holder.name + "/other"
+        for release in ("v1", "v2"):
+            self.make(release, f"report:main:{ago(1)}:7", root=other)
+        self.take(0, other + "/v2", "--label", "from=lab")
+        self.assertEqual([row["release"] for row in self.json("releases", self.root)], ["v2"])
+        self.assertEqual(self.metadata("v2")["label.from"], "lab")
+        self.assertIn("recorded as release 'v1'", self.take(1, other + "/v1", "--release", "v9").stderr)
+        self.assertIn("name one of them", self.take(1, other, "--release", "v9").stderr)
+        self.take(0, other + "/v1", "--release", "v9", "--force")
+        self.assertEqual(self.total("v9", "main"), self.total("v1", "main", other))
+        self.assertIn("has it already", self.take(0, other + "/v2").stdout)
+        self.assertIn("into itself", self.take(1, self.root).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=["store_import_test"], verbosity=2)
