@@ -14,8 +14,10 @@ cd "$top" || exit 1
 jobs=$(nproc)
 unit=(--output-on-failure --label-exclude live -E 'deploy_|machines_|kubernetes_|slurm_|structure_|fuzz' -j "$jobs")
 
-build() { # PRESET OPTION...
-  cmake --preset "$@" >/dev/null && cmake --build "build/$1" -j "$jobs" >"build/$1/more.log" || { tail -n 30 "build/$1/more.log"; return 1; }
+build() { # FOLDER [OPTION...]: of the preset of that name, else as the options say
+  if [ $# = 1 ]; then set -- "$1" --preset "$1"; fi
+  cmake "${@:2}" >/dev/null || return 1
+  cmake --build "build/$1" -j "$jobs" >"build/$1/more.log" 2>&1 || { tail -n 30 "build/$1/more.log" && return 1; }
 }
 
 tidy() {
@@ -28,8 +30,7 @@ tidy() {
 }
 
 clang() {
-  cmake --preset dev -B build/clang -DCMAKE_C_COMPILER=clang >/dev/null && cmake --build build/clang -j "$jobs" >build/clang/more.log ||
-    { tail -n 30 build/clang/more.log; return 1; }
+  build clang -B build/clang --preset dev -DCMAKE_C_COMPILER=clang
 }
 
 sanitize() { build asan-ubsan && ctest --test-dir build/asan-ubsan "${unit[@]}" | tail -n 12; }
