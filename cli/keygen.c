@@ -9,16 +9,19 @@
 #include <argp.h>
 #include <string.h>
 
-enum { KEY_HOST = 256, KEY_SHARD };
+enum { KEY_HOST = 256, KEY_SHARD, KEY_NETNS };
 
 struct keygen {
     struct wp_key_files files;
+    const char *netns; /* borrowed from argv */
+    bool is_this;
     uint8_t host[16];
 };
 
 static const struct argp_option option_table[] = {
     {"dir", 'd', "DIR", 0, "write there (default: here)", 0},
     {"host", KEY_HOST, "UUID", 0, "a collector's key, for this host: its UUID, `this` for the host that this runs on, or `any`", 0},
+    {"netns", KEY_NETNS, "PATH", 0, "with --host this: of a collector that has this --netns", 0},
     {"shard", KEY_SHARD, 0, 0, "a key of an aggregator that others list as their peer (--peer)", 0},
     {"force", 'f', 0, 0, "replace files that are there", 0},
     {0},
@@ -28,9 +31,8 @@ static void take_host(struct keygen *k, struct argp_state *state, const char *te
 {
     struct wp_error why = {0};
     k->files.kind = strcmp(text, "any") ? WP_KEY_OF_HOST : WP_KEY_OF_ANY;
-    if (!strcmp(text, "this"))
-        wp_identity_host(k->host);
-    else if (k->files.kind == WP_KEY_OF_HOST && wp_host_parse(k->host, text, &why))
+    k->is_this = !strcmp(text, "this");
+    if (!k->is_this && k->files.kind == WP_KEY_OF_HOST && wp_host_parse(k->host, text, &why))
         argp_error(state, "--host takes a UUID, `this` or `any`: %s", why.text);
 }
 
@@ -40,6 +42,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     switch (key) {
     case 'd': k->files.dir = argument; break;
     case KEY_HOST: take_host(k, state, argument); break;
+    case KEY_NETNS: k->netns = argument; break;
     case KEY_SHARD: k->files.kind = WP_KEY_OF_SHARD; break;
     case 'f': k->files.may_replace = true; break;
     case ARGP_KEY_ARG:
@@ -52,6 +55,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (!k->files.name)
             argp_error(state, "which NAME?");
+        if (k->netns && !k->is_this)
+            argp_error(state, "--netns goes with --host this");
+        if (k->is_this)
+            wp_identity_host(k->host, k->netns);
         break;
     default: return ARGP_ERR_UNKNOWN;
     }

@@ -39,11 +39,11 @@ static void host_uuid(uint8_t host[16], const char *hostname, const char *part)
     uuid_generate_sha1(host, wakepath, name, (size_t)size);
 }
 
-void wp_identity_host(uint8_t host[16])
+void wp_identity_host(uint8_t host[16], const char *part)
 {
     struct utsname name;
     uname(&name);
-    host_uuid(host, name.nodename, NULL);
+    host_uuid(host, name.nodename, part);
 }
 
 static uint64_t clock_ns(clockid_t clock)

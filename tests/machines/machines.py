@@ -8,6 +8,10 @@ TARGET = "[Unit]\nRequires=basic.target\nAfter=basic.target\nAllowIsolate=yes\nW
 SSH = ("[Service]\nExecStartPre=/bin/mkdir -p /run/sshd\nExecStart=/usr/sbin/sshd -D -e -o PermitRootLogin=yes -o UsePAM=no -h /etc/ssh/test_key\n")
 # Of this machine's own: its settings, its data and what it would start.
 HIDDEN = ("etc/wakepath", "var/lib/wakepath", "var/lib/wakepath-collector", "var/spool/wakepath")
+# Hosts here are containers: their collectors need the /proc of the kernel that they trace (docs/faq.md). And a busy machine is no reason to
+# leave anything out.
+COLLECTOR = "[Service]\nBindPaths=/run/host-proc:/proc\nEnvironment=WAKEPATH_COLLECTOR_OVERHEAD_LIMIT=none\n"
+INDEX = "var/lib/man-db/auto-update" # what lets each package's installation read all manual pages of the machine
 
 
 def sh(*words, check=True, **options):
@@ -40,14 +44,19 @@ class Machine:
            self.root)
         for path in HIDDEN:
             shutil.rmtree(os.path.join(self.root, path), ignore_errors=True)
+        if os.path.exists(os.path.join(self.root, INDEX)):
+            os.unlink(os.path.join(self.root, INDEX))
         os.makedirs(self.root + "/root/.ssh", 0o700, exist_ok=True)
         shutil.copy(self.machines.folder + "/key.pub", self.root + "/root/.ssh/authorized_keys")
         shutil.copy(self.machines.folder + "/key", self.root + "/etc/ssh/test_key")
         for path, text in (("etc/hostname", self.name + "\n"), ("etc/machine-id", uuid.uuid4().hex + "\n"),
+                           ("etc/dpkg/dpkg.cfg.d/wakepath-test", "force-unsafe-io\n"),
+                           ("etc/systemd/system/wakepath-collector.service.d/test.conf", COLLECTOR),
                            ("etc/systemd/system/wakepath-test.target", TARGET),
                            ("etc/systemd/system/wakepath-test-ssh.service", SSH),
                            ("etc/hosts", self.machines.hosts_file())):
             full = os.path.join(self.root, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
             if os.path.lexists(full):
                 os.unlink(full)
             with open(full, "w", encoding="utf-8") as file:
@@ -58,12 +67,23 @@ class Machine:
         words = ["systemd-nspawn", "-q", "-D", self.root, "--boot", "--register=no", "--keep-unit", "--console=pipe",
                  "--kill-signal=SIGRTMIN+3", "--network-namespace-path=/run/netns/" + self.space, "--machine=" + self.name,
                  "--capability=CAP_BPF,CAP_PERFMON,CAP_SYS_PTRACE,CAP_SYSLOG,CAP_DAC_READ_SEARCH,CAP_NET_ADMIN",
-                 "--system-call-filter=bpf perf_event_open", "--bind=/sys/kernel/tracing", "--resolv-conf=off",
+                 "--system-call-filter=bpf perf_event_open", "--bind=/sys/kernel/tracing", "--bind=/proc:/run/host-proc", "--resolv-conf=off",
                  "--", "--unit=wakepath-test.target"]
         with open(self.folder + "/boot", "ab") as log:
             self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             env=dict(os.environ, SYSTEMD_NSPAWN_UNIFIED_HIERARCHY="1"))
         wait_for(self.name + " answers ssh", self.answers, tell=self.boot_log)
+
+    def write(self, path, text):
+        full = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def trust(self):
+        """Root of this host may enter the others, as operators' hosts do it by an agent."""
+        shutil.copy(self.machines.folder + "/key", self.root + "/root/.ssh/id_ed25519")
+        self.write("root/.ssh/config", "StrictHostKeyChecking no\nLogLevel ERROR\n")
 
     def answers(self):
         assert self.process.poll() is None, self.boot_log()

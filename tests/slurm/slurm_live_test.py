@@ -38,7 +38,7 @@ class SlurmTest(unittest.TestCase):
         self.endpoint = "ipc://%s/events" % self.folder
         os.mkdir(self.folder + "/logs")
         write(self.folder + "/slurm-job.conf", SETTINGS.format(bin=BIN, folder=self.folder))
-        write(self.folder + "/collector.conf", 'connect = "%s"\n' % self.endpoint)
+        write(self.folder + "/collector.conf", 'connect = "%s"\noverhead-limit = "none"\n' % self.endpoint)
         self.cluster.up(write(self.folder + "/prolog", PROLOG.format(folder=self.folder, source=SOURCE), 0o755))
 
     def aggregate(self):

@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# tests/more.sh [PART...]: what tests/run.sh has no time for; of no PART, all of them. Each ends with one line, and the whole with
+# "more: N passed, M failed". Unit tests only: what traces the kernel is tests/run.sh's.
+#   tidy       clang-tidy over every source file (.clang-tidy says what is an error)
+#   clang      everything compiles with clang without a warning
+#   sanitize   the unit tests with address and undefined behaviour sanitizers
+#   threads    the unit tests with the thread sanitizer
+#   coverage   the share of lines that unit tests reach, as gcov counts it
+#   fuzz       each fuzzer for WAKEPATH_FUZZ_SECONDS (20), from its corpus
+set -uo pipefail
+top=$(cd "$(dirname "$0")/.." && pwd)
+cd "$top" || exit 1
+jobs=$(nproc)
+unit=(--output-on-failure --label-exclude live -E 'deploy_|machines_|kubernetes_|slurm_|structure_|fuzz' -j "$jobs")
+
+build() { # FOLDER [OPTION...]: of the preset of that name, else as the options say
+  if [ $# = 1 ]; then set -- "$1" --preset "$1"; fi
+  cmake "${@:2}" >/dev/null || return 1
+  cmake --build "build/$1" -j "$jobs" >"build/$1/more.log" 2>&1 || { tail -n 30 "build/$1/more.log" && return 1; }
+}
+
+tidy() {
+  build dev || return 1
+  git ls-files '*.c' | grep -v -e '\.bpf\.c$' -e '^tests/' |
+    xargs -P "$jobs" -n 4 clang-tidy -p build/dev --quiet 2>/dev/null >build/dev/tidy.log
+  local status=$?
+  grep -E '(error|warning):' build/dev/tidy.log | sort -u | tail -n 40
+  return "$status"
+}
+
+clang() {
+  build clang -B build/clang --preset dev -DCMAKE_C_COMPILER=clang
+}
+
+sanitize() { build asan-ubsan && ctest --test-dir build/asan-ubsan "${unit[@]}" | tail -n 12; }
+threads() { build tsan && ctest --test-dir build/tsan "${unit[@]}" | tail -n 12; }
+
+coverage() {
+  build coverage || return 1
+  find build/coverage -name '*.gcda' -delete
+  ctest --test-dir build/coverage "${unit[@]}" | tail -n 3
+  # gcov's "Lines executed:P% of N" of each of our own files, summed
+  find build/coverage -name '*.gcda' -not -path '*/tests/*' -print0 | xargs -0 gcov -n 2>/dev/null |
+    awk -v top="$top/" '/^File/ { own = index($0, top) && !index($0, "/build/") && !index($0, "/tests/"); sub(/.*File ./, ""); name = $0 }
+      /^Lines executed/ && own { split($0, part, /[:% ]+/); n = part[5]; hit = part[3] * n / 100
+        if (!(name in most) || hit > most[name]) most[name] = hit; all[name] = n }
+      END { for (name in all) { hits += most[name]; lines += all[name] }
+        if (!lines) exit 1; printf "coverage: %.1f %% of %d lines\n", 100 * hits / lines, lines }'
+}
+
+fuzz() {
+  build fuzz || return 1
+  local status=0 fuzzer
+  for fuzzer in build/fuzz/bin/fuzz_*; do
+    mkdir -p "build/fuzz/corpus/${fuzzer##*/}"
+    "$fuzzer" -max_total_time="${WAKEPATH_FUZZ_SECONDS:-20}" -verbosity=0 "build/fuzz/corpus/${fuzzer##*/}" >build/fuzz/run.log 2>&1 ||
+      { tail -n 20 build/fuzz/run.log; status=1; }
+  done
+  return "$status"
+}
+
+passed=0 failed=0
+[ $# -gt 0 ] || set -- tidy clang sanitize threads coverage fuzz
+for part; do
+  case $part in
+    tidy | clang | sanitize | threads | coverage | fuzz) ;;
+    *) sed -n 's/^#   /  /p' "$0" >&2 && exit 64 ;;
+  esac
+  if "$part"; then
+    echo "$part: passed" && passed=$((passed + 1))
+  else
+    echo "$part: FAILED" && failed=$((failed + 1))
+  fi
+done
+echo "more: $passed passed, $failed failed"
+[ "$failed" = 0 ]
