@@ -31,6 +31,7 @@ struct wp_aggregate {
     struct wp_pathtree tree;
     struct wp_explainer explainer;
     struct wp_exemplar exemplar;
+    bool has_exemplar;               /* one of the few of this aggregate that keep one */
     struct wp_transactions transactions;
     struct wp_report *report;        /* since the last commit */
     char *hostname;
@@ -51,7 +52,8 @@ struct wp_aggregate {
     uint64_t resumed_ns;             /* a checkpoint said what is resolved up to there; which slices that took is still to be found; 0: no */
     uint64_t counted_events[WP_EVENT_KINDS]; /* what earlier deltas said */
     uint64_t counted_drops[WP_EVENT_KINDS];
-    uint64_t window_until_ns;
+    uint64_t window_until_ns;        /* deltas have counted the time up to here */
+    uint64_t paused_ns, paused_until_ns; /* of the time behind that, up to here, so much was between windows of the recording */
     uint64_t counted_limit[WP_LIMITS], counted_limit_ns[WP_LIMITS];
     bool has_news;                   /* the delta holds time */
     uint64_t skip_until_ns, skip_seq; /* what is resolved up to here, counted up to that batch, is in the store; 0: nothing */

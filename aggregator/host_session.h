@@ -107,6 +107,8 @@ struct wp_host_session {
     struct wp_buffer pending_bytes;     /* frames */
     uint64_t genealogy_done, sourcemap_done; /* dictionary ids already written */
     bool has_news, is_ended, is_refused;
+    uint64_t metadata_s;        /* when what is said of the host was last written, 0 never */
+    bool has_deltas;            /* closed ones, that the commit that goes on writes */
     bool is_closing;            /* all it had has come */
     bool is_final;              /* ... and all of it is resolved; other shards may still ask for paths of it */
     uint64_t rehearsed_ns;      /* the epoch up to there has been gone through for what other shards must say; 0: none */

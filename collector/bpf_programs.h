@@ -15,6 +15,8 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
 int wp_programs_attach(struct wp_programs *programs, uint32_t frequency_hz, struct wp_error *err);
 /* Makes every existing thread a record. */
 int wp_programs_snapshot(struct wp_programs *programs, struct wp_error *err);
+/* While paused the programs tell of births, programs, names and deaths of threads alone. */
+void wp_programs_pause(struct wp_programs *programs, bool is_paused);
 void wp_programs_detach(struct wp_programs *programs);
 void wp_programs_destroy(struct wp_programs *programs);
 /* What the kernel offered and what was chosen of it. */

@@ -77,6 +77,9 @@ struct wp_source_ops {
     int (*poll)(struct wp_source *source, int timeout_ms, const struct wp_sink *sink, struct wp_error *err);
     /* Asks for the end: everything that happened before the call is still delivered by poll, then it returns 0. */
     void (*stop)(struct wp_source *source);
+    /* From now on only births, programs, names and deaths of threads are told (true), or all again, beginning with what exists
+     * (false); told by a WINDOW fact. NULL: this source cannot. */
+    int (*pause)(struct wp_source *source, bool is_paused, const struct wp_sink *sink, struct wp_error *err);
     void (*destroy)(struct wp_source *source);
     void (*count)(const struct wp_source *source, struct wp_source_counts *counts); /* NULL: nothing to tell */
     /* Leaves out: of the stacks of sleeps all but one in so many (0: all); all events but those that say who is who. NULL: cannot. */

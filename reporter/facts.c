@@ -172,6 +172,7 @@ static void take_totals(struct wp_facts *facts)
     facts->uncertain_ns = wp_report_uncertain_ns(facts->report);
     facts->detached_ns = wp_report_detached_ns(facts->report);
     facts->coverage = wp_report_coverage(facts->report);
+    facts->estimated_ns = facts->coverage > 0 ? (uint64_t)((double)facts->total_ns / facts->coverage) : facts->total_ns;
     facts->accounted_percent = facts->total_ns
         ? 100.0 * (1.0 - (double)facts->categories[WP_UNACCOUNTED] / (double)facts->total_ns)
         : 100.0;

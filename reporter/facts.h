@@ -88,6 +88,7 @@ struct wp_facts {
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];
     uint64_t events_total, events_dropped;
     uint64_t first_ns, last_ns;    /* real time of the first and last activity, 0 none */
+    uint64_t estimated_ns;     /* the total if what was not recorded was like what was */
     struct wp_stack_ends stack_ends;
     double coverage, accounted_percent;
 };

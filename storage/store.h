@@ -88,6 +88,9 @@ int wp_txn_get_resume(struct wp_txn *txn, const char *shard, const uint8_t sessi
 /* "__state__/last_sample.<shard>": session -> realtime seconds of its last batch (merged into what is there). */
 int wp_txn_put_last_sample(struct wp_txn *txn, const char *shard, const uint8_t session[16], uint64_t real_s,
     struct wp_error *err);
+/* The same for many sessions: the value is read and written once. */
+int wp_txn_put_last_samples(struct wp_txn *txn, const char *shard, const uint8_t (*sessions)[16], size_t count, uint64_t real_s,
+    struct wp_error *err);
 
 struct wp_genealogy_row {      /* "__state__/genealogy.<shard>": appended */
     const char *host, *comm, *exe;
@@ -119,6 +122,12 @@ int wp_txn_put_clock(struct wp_txn *txn, const char *shard, const struct wp_cloc
  * Merged into what is there, last writer by time wins. */
 int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *key, const char *value,
     uint64_t real_s, struct wp_error *err);
+struct wp_metadata_entry {
+    const char *key, *value;
+};
+/* The same for many keys, of which the later of two alike counts: the value is read and written once. */
+int wp_txn_put_all_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const struct wp_metadata_entry *entries,
+    size_t count, uint64_t real_s, struct wp_error *err);
 struct wp_metadata_place {
     const char *aggregate;     /* NULL: of the release */
     bool has_timebox;          /* "<aggregate>/metadata.~<timebox>.<shard>" */

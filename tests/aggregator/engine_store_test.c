@@ -359,9 +359,41 @@ static void one_id_is_one_session(void **state)
     open_engine(place);
 }
 
+static int hello_from(struct place *place, uint8_t peer, const char *hostname, const char *boot, struct wp_error *err)
+{
+    struct wp_hello hello = hello_of(peer);
+    struct wp_welcome welcome;
+    hello.host[0] = 7;
+    hello.hostname = (char *)(uintptr_t)hostname;
+    hello.boot_id = (char *)(uintptr_t)boot;
+    return wp_engine_hello(place->engine, peer, &hello, &welcome, err);
+}
+
+/* Two machines with one UUID: the second is refused and both are named, while the first is there. One that was started again, and
+ * one whose machine was, are no clones. */
+static void a_clone_is_refused(void **state)
+{
+    struct place *place = *state;
+    struct wp_error err = {0};
+    wp_engine_step(place->engine, 1000000000);
+    assert_int_equal(hello_from(place, 1, "mother", "boot-a", &err), 0);
+    assert_int_equal(hello_from(place, 2, "mother", "boot-a", &err), 0);
+    assert_int_equal(hello_from(place, 3, "daughter", "boot-b", &err), -EACCES);
+    assert_non_null(strstr(err.text, "'daughter'"));
+    assert_non_null(strstr(err.text, "'mother'"));
+    assert_non_null(strstr(err.text, "machine-id"));
+    assert_int_equal(send_cut(place, 3, 3, 0, 100, 1), -ENOTCONN);
+    struct wp_engine_counts counts;
+    wp_engine_count(place->engine, &counts);
+    assert_int_equal(counts.live, 2);
+    wp_engine_step(place->engine, 1000000000 + place->options.give_up_ns + 1); /* nobody heard of them any more */
+    assert_int_equal(hello_from(place, 3, "mother", "boot-b", &err), 0);
+    assert_int_equal(hello_from(place, 4, "mother", "boot-a", &err), -EACCES); /* now the other one is the clone */
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(whatever_the_batches), TEST(an_ended_session_is_known),
+    const struct CMUnitTest tests[] = {TEST(a_clone_is_refused), TEST(whatever_the_batches), TEST(an_ended_session_is_known),
         TEST(acks_are_said_once), TEST(strangers_are_refused), TEST(ended_sessions_take_no_memory),
         TEST(the_far_future_is_refused), TEST(one_host_has_its_share), TEST(one_id_is_one_session)};
     return cmocka_run_group_tests(tests, NULL, NULL);
