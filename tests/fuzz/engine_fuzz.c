@@ -63,6 +63,8 @@ static void make_event(const uint8_t *b, uint64_t *time, struct wp_event *e)
         .other = b[5] % (THREADS + 1), .stack = b[6] % (STACKS + 1), .a = b[7], .b = b[8] % 4, .c = b[9] % 16, .d = b[6] >> 4};
     if (wp_event_has_socket(e))
         e->d %= SOCKETS + 1;
+    if (wp_event_is_block(e))
+        e->other %= 4; /* a string */
     if (kind == WP_EVENT_RENAME)
         e->c %= 4;
 }
