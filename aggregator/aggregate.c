@@ -3,6 +3,7 @@
 
 #include "aggregator/detached.h"
 #include "aggregator/shards.h"
+#include "aggregator/timeline_window.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #define FOLLOW_ROUNDS 64
 #define FOLLOWED_LIMIT 8192u
+#define EXEMPLARS 8u /* sessions that keep one for an aggregate; only one is stored in the end, and each takes megabytes */
 #define ASKED_LIMIT 65536u
 
 static const char *const limit_names[WP_LIMITS] = {"depth", "width", "history", "shards"};
@@ -127,7 +129,8 @@ static void take_piece(void *context, const struct wp_piece *piece)
         uncertain = aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns);
     if (uncertain)
         wp_report_uncertain(aggregate->report, uncertain);
-    wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, piece);
+    if (aggregate->has_exemplar)
+        wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, piece);
 }
 
 static void take_crossed(void *context, const struct wp_crossed *crossed)
@@ -239,13 +242,28 @@ static void forget_followed(struct wp_aggregate *aggregate, uint64_t horizon_ns)
 
 /* --- base threads --- */
 
+static uint32_t *exemplars_of(struct wp_aggregate *aggregate)
+{
+    return &aggregate->fleet->exemplars[__builtin_ctzll(aggregate->bit)];
+}
+
+/* The first sessions that have something to keep do. */
+static bool keeps_exemplar(struct wp_aggregate *aggregate)
+{
+    if (!aggregate->has_exemplar && *exemplars_of(aggregate) < EXEMPLARS) {
+        aggregate->has_exemplar = true;
+        ++*exemplars_of(aggregate);
+    }
+    return aggregate->has_exemplar;
+}
+
 static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t from, uint64_t to)
 {
     if (from >= to)
         return;
     aggregate->path_host = aggregate->home;
     aggregate->path_thread = thread;
-    if (!aggregate->is_rehearsal)
+    if (!aggregate->is_rehearsal && keeps_exemplar(aggregate))
         wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
     wp_explain(&aggregate->explainer, &(struct wp_stretch){aggregate->home, thread, from, to});
     if (!aggregate->is_rehearsal)
@@ -329,7 +347,10 @@ static void take_again(struct wp_aggregate *aggregate)
     follow_all(aggregate);
     aggregate->followed = followed;
     free(again.rows);
+    uint64_t paused_ns = aggregate->paused_ns, paused_until_ns = aggregate->paused_until_ns;
     wp_aggregate_skip_time(aggregate, aggregate->window_until_ns);
+    aggregate->paused_ns = paused_ns;
+    aggregate->paused_until_ns = paused_until_ns;
     aggregate->detached_ns = until_ns > half ? until_ns - half : 0;
     aggregate->resumed_ns = 0;
 }
@@ -344,10 +365,13 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
         uint64_t from = aggregate->base[i].from_ns = aggregate->base[i].until_ns;
         aggregate->base[i].until_ns = resolve_thread(aggregate, aggregate->base[i].thread, from, until_ns, is_final);
     }
+    aggregate->paused_ns += wp_timeline_paused(aggregate->timeline, aggregate->paused_until_ns, until_ns);
+    aggregate->paused_until_ns = until_ns;
     wp_transactions_file(aggregate);
     follow_all(aggregate);
     wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
-    wp_exemplar_extend(&aggregate->exemplar, until_ns);
+    if (aggregate->has_exemplar)
+        wp_exemplar_extend(&aggregate->exemplar, until_ns);
     count_detached(aggregate, until_ns, is_final);
     if (until_ns > aggregate->history_ns)
         forget_followed(aggregate, until_ns - aggregate->history_ns);
@@ -435,8 +459,10 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
         aggregate->counted_limit[i] = aggregate->explainer.limit_count[i];
         aggregate->counted_limit_ns[i] = aggregate->explainer.limit_ns[i];
     }
-    aggregate->window_until_ns = until_ns;
+    aggregate->window_until_ns = aggregate->paused_until_ns = until_ns;
+    aggregate->paused_ns = 0;
     wp_exemplar_clear(&aggregate->exemplar);
+    wp_aggregate_drop_sealed(aggregate);
     wp_aggregate_next_delta(aggregate);
 }
 
@@ -455,7 +481,9 @@ static void close_window(struct wp_aggregate *aggregate, uint64_t from_ns, uint6
     uint64_t window = until_ns - from_ns;
     uint64_t paused = tell_left_out(aggregate, aggregate->paused, "overhead: no events", from_ns, until_ns);
     tell_left_out(aggregate, aggregate->thinned, "overhead: fewer stacks", from_ns, until_ns);
-    wp_report_window(aggregate->report, window - paused, window);
+    paused += aggregate->paused_ns;
+    wp_report_window(aggregate->report, window - (paused < window ? paused : window), window);
+    aggregate->paused_ns = 0;
 }
 
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns)
@@ -524,6 +552,9 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
 
 void wp_aggregate_fini(struct wp_aggregate *aggregate)
 {
+    if (aggregate->has_exemplar)
+        --*exemplars_of(aggregate);
+    wp_aggregate_drop_sealed(aggregate);
     wp_exemplar_fini(&aggregate->exemplar);
     wp_transactions_fini(&aggregate->transactions);
     wp_explainer_fini(&aggregate->explainer);

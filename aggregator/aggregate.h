@@ -22,6 +22,11 @@ struct wp_process_rows {     /* of one host */
     uint32_t room, generation;
 };
 
+struct wp_sealed {           /* the delta of a timebox that is over */
+    uint64_t timebox_s;
+    struct wp_report *report; /* owned */
+};
+
 struct wp_aggregate {
     char name[129], release[129];
     uint64_t bit;
@@ -31,8 +36,13 @@ struct wp_aggregate {
     struct wp_pathtree tree;
     struct wp_explainer explainer;
     struct wp_exemplar exemplar;
+    bool has_exemplar;               /* one of the few of this aggregate that keep one */
     struct wp_transactions transactions;
-    struct wp_report *report;        /* since the last commit */
+    struct wp_report *report;        /* since the last commit, or the last timebox */
+    struct wp_sealed *sealed;        /* since the last commit; owned */
+    uint32_t sealed_count;
+    uint64_t exemplar_ns;            /* host time up to which the exemplar was stored last, 0 never */
+    uint32_t exemplar_pieces;        /* it had then */
     char *hostname;
     int64_t real_offset_ns;          /* realtime - host time, one a session */
     uint32_t *report_nodes;          /* tree node -> report node, 0: not in this delta */
@@ -51,7 +61,8 @@ struct wp_aggregate {
     uint64_t resumed_ns;             /* a checkpoint said what is resolved up to there; which slices that took is still to be found; 0: no */
     uint64_t counted_events[WP_EVENT_KINDS]; /* what earlier deltas said */
     uint64_t counted_drops[WP_EVENT_KINDS];
-    uint64_t window_until_ns;
+    uint64_t window_until_ns;        /* deltas have counted the time up to here */
+    uint64_t paused_ns, paused_until_ns; /* of the time behind that, up to here, so much was between windows of the recording */
     uint64_t counted_limit[WP_LIMITS], counted_limit_ns[WP_LIMITS];
     bool has_news;                   /* the delta holds time */
     uint64_t skip_until_ns, skip_seq; /* what is resolved up to here, counted up to that batch, is in the store; 0: nothing */
@@ -85,6 +96,10 @@ int wp_aggregate_ask(struct wp_aggregate *aggregate, const struct wp_stretch *st
 void wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns);
 /* Puts events, drops (by kind), window and limits since the last delta into the report. */
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns);
+/* What there is of the delta belongs to that timebox, and what follows to another one: begins anew. -ENOMEM: nothing is done. */
+int wp_aggregate_seal(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns, uint64_t timebox_s);
+/* They are in the store. */
+void wp_aggregate_drop_sealed(struct wp_aggregate *aggregate);
 /* After the commit: an empty delta. */
 void wp_aggregate_next_delta(struct wp_aggregate *aggregate);
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define VERSION 1u
+#define VERSION 2u
 #define FILE_LIMIT ((size_t)1 << 30)
 
 typedef Wakepath__Resume__Checkpoint message_type;
@@ -127,6 +127,7 @@ static bool put_late(const struct wp_host_session *session, Wakepath__Resume__Ag
 static bool put_base(const struct wp_host_session *session, const struct wp_aggregate *from, const uint32_t *rows,
     uint64_t horizon_ns, Wakepath__Resume__Aggregate *to)
 {
+    to->paused_ns = from->paused_ns;
     to->base_thread = calloc(from->base_count + 1, sizeof(*to->base_thread));
     to->base_until_ns = calloc(from->base_count + 1, sizeof(*to->base_until_ns));
     if (!to->base_thread || !to->base_until_ns)
@@ -338,6 +339,7 @@ static int take_aggregates(struct wp_host_session *session, const message_type *
         struct wp_aggregate *aggregate = wp_host_session_aggregate(session, row->name, row->release);
         if (!aggregate || row->n_base_thread != row->n_base_until_ns)
             return -EBADMSG;
+        aggregate->paused_ns = row->paused_ns;
         for (size_t j = 0; j < row->n_base_thread; j++)
             if (row->base_thread[j] < m->n_threads && threads[row->base_thread[j]])
                 wp_aggregate_set_base(aggregate, threads[row->base_thread[j]], row->base_until_ns[j]);
@@ -386,6 +388,7 @@ static int take_message(struct wp_host_session *session, const message_type *m)
     session->is_catching_up = m->resolved_ns < session->committed_ns;
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
         uint64_t closed_ns = session->aggregates[i]->skip_until_ns; /* epochs without news are not in the store yet */
+        session->aggregates[i]->paused_until_ns = m->resolved_ns;
         session->aggregates[i]->window_until_ns = closed_ns < m->resolved_ns ? closed_ns : m->resolved_ns;
         session->is_catching_up |= m->resolved_ns < session->aggregates[i]->skip_until_ns;
         wp_aggregate_set_resumed(session->aggregates[i], m->resolved_ns);

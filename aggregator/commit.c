@@ -11,50 +11,131 @@
 #define TRIES 40 /* the map doubles each time */
 #define CHUNK 1024u
 #define CLOCK_SPANS 64u
+#define EXEMPLAR_NS 30000000000u /* of the host, between two states of one exemplar */
+#define METADATA_S 10u /* what is said of a host is written so often, and at its session's begin and end */
 
+/* One transaction: of one release, what those sessions have for it. */
 struct work {
-    struct wp_host_session *session;
     const struct wp_commit_options *options;
-    const char *release;          /* this transaction's */
-    bool has_news;                /* deltas are closed, of all aggregates: events are counted up to one batch for all */
+    const char *release;
+    struct wp_host_session **sessions; /* owned array */
+    size_t count;
     struct wp_txn *txn;
-    uint64_t genealogy_done, sourcemap_done;
 };
 
-static uint64_t timebox_of(const struct work *work)
+/* What the sessions say of one aggregate in one timebox is one delta: a store has one a commit, however many hosts there are. */
+struct delta {
+    const char *aggregate;
+    uint64_t timebox_s;
+    const struct wp_report *report;   /* of a session, or `merged` */
+    struct wp_report *merged;         /* owned */
+};
+
+struct deltas {
+    struct delta *rows; /* owned */
+    size_t count;
+};
+
+/* True when its deltas are closed, of all its aggregates: events are counted up to one batch for all. */
+static bool has_news(const struct wp_host_session *session)
 {
-    const struct wp_host_session *session = work->session;
-    uint64_t at_ns = session->committed_ns > session->timeline.start_ns ? session->committed_ns : session->timeline.start_ns;
-    uint64_t real_s = (at_ns + (uint64_t)session->real_offset_ns) / 1000000000;
-    return real_s / work->options->timebox_s * work->options->timebox_s;
+    bool has_news = session->is_ended;
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        has_news |= session->aggregates[i]->has_news || session->aggregates[i]->sealed_count;
+    return has_news;
 }
 
-static int put_reports(struct work *work, struct wp_error *err)
+static int add_delta(struct deltas *deltas, const char *aggregate, uint64_t timebox_s, const struct wp_report *report,
+    struct wp_error *err)
 {
-    struct wp_host_session *session = work->session;
-    for (uint32_t i = 0; i < session->aggregate_count; i++) {
-        struct wp_aggregate *aggregate = session->aggregates[i];
-        if (!work->has_news || strcmp(aggregate->release, work->release))
+    for (size_t i = 0; i < deltas->count; i++) {
+        struct delta *delta = &deltas->rows[i];
+        if (strcmp(delta->aggregate, aggregate) || delta->timebox_s != timebox_s)
             continue;
-        int rc = wp_txn_add_report(work->txn, aggregate->name, timebox_of(work), work->options->shard, aggregate->report, err);
-        if (!rc && session->is_ended && aggregate->exemplar.trace->piece_count)
-            rc = wp_txn_put_trace(work->txn, aggregate->name, timebox_of(work), work->options->shard,
-                aggregate->exemplar.trace, err);
+        if (!delta->merged) {
+            delta->merged = wp_report_create();
+            int rc = delta->merged ? wp_report_merge(delta->merged, delta->report, err) : -ENOMEM;
+            if (rc)
+                return rc;
+            delta->report = delta->merged;
+        }
+        return wp_report_merge(delta->merged, report, err);
+    }
+    struct delta *rows = realloc(deltas->rows, (deltas->count + 1) * sizeof(*rows));
+    if (!rows)
+        return -ENOMEM;
+    deltas->rows = rows;
+    rows[deltas->count++] = (struct delta){.aggregate = aggregate, .timebox_s = timebox_s, .report = report};
+    return 0;
+}
+
+static int add_deltas(const struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate,
+    struct deltas *deltas, struct wp_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < aggregate->sealed_count; i++)
+        rc = add_delta(deltas, aggregate->name, aggregate->sealed[i].timebox_s, aggregate->sealed[i].report, err);
+    return rc ? rc : add_delta(deltas, aggregate->name, wp_host_session_timebox(session, work->options->timebox_s),
+        aggregate->report, err);
+}
+
+/* Of a live session too: now and then, while it changes. */
+static bool wants_exemplar(const struct wp_host_session *session, const struct wp_aggregate *aggregate)
+{
+    uint32_t pieces = aggregate->exemplar.trace->piece_count;
+    return pieces && (session->is_ended || (pieces != aggregate->exemplar_pieces &&
+        (!aggregate->exemplar_ns || session->resolved_ns > aggregate->exemplar_ns + EXEMPLAR_NS)));
+}
+
+/* Under the timebox in which it begins, where a longer state of it replaces it. */
+static int put_exemplar(const struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate,
+    struct wp_error *err)
+{
+    uint64_t length_s = work->options->timebox_s;
+    uint64_t real_s = (aggregate->exemplar.origin_ns + (uint64_t)session->real_offset_ns) / 1000000000;
+    return wants_exemplar(session, aggregate) ? wp_txn_put_trace(work->txn, aggregate->name, real_s / length_s * length_s,
+        work->options->shard, aggregate->exemplar.trace, err) : 0;
+}
+
+static int gather(const struct work *work, const struct wp_host_session *session, struct deltas *deltas, struct wp_error *err)
+{
+    for (uint32_t i = 0; i < session->aggregate_count; i++) {
+        const struct wp_aggregate *aggregate = session->aggregates[i];
+        if (!session->has_deltas || strcmp(aggregate->release, work->release))
+            continue;
+        int rc = add_deltas(work, session, aggregate, deltas, err);
+        if (!rc)
+            rc = put_exemplar(work, session, aggregate, err);
         if (rc)
-            return wp_error_wrap(err, rc, "aggregate '%s'", aggregate->name);
+            return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for a report") : wp_error_wrap(err, rc, "aggregate '%s'", aggregate->name);
     }
     return 0;
 }
 
-/* Threads that the dictionary has learnt since the last commit, processes only: parent -> child. */
-static int put_genealogy(struct work *work, struct wp_error *err)
+static int put_reports(struct work *work, struct wp_error *err)
 {
-    const struct wp_host_session *session = work->session;
+    struct deltas deltas = {0};
+    int rc = 0;
+    for (size_t i = 0; !rc && i < work->count; i++)
+        rc = gather(work, work->sessions[i], &deltas, err);
+    for (size_t i = 0; i < deltas.count; i++) {
+        const struct delta *delta = &deltas.rows[i];
+        if (!rc && (rc = wp_txn_add_report(work->txn, delta->aggregate, delta->timebox_s, work->options->shard, delta->report, err)))
+            wp_error_wrap(err, rc, "aggregate '%s'", delta->aggregate);
+        wp_report_destroy(delta->merged);
+    }
+    free(deltas.rows);
+    return rc;
+}
+
+/* Threads that the dictionary has learnt since the last commit, processes only: parent -> child. */
+static int put_genealogy(struct work *work, const struct wp_host_session *session, struct wp_error *err)
+{
     const struct wp_dictionary *dictionary = session->dictionary;
     uint32_t count = wp_dictionary_thread_count(dictionary), rows_count = 0;
     struct wp_genealogy_row *rows = calloc(CHUNK, sizeof(*rows));
     int rc = rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the genealogy");
-    uint32_t id = (uint32_t)work->genealogy_done + 1;
+    uint32_t id = (uint32_t)session->genealogy_done + 1;
     for (; !rc && id <= count; id++) {
         const struct wp_thread_entry *child = wp_dictionary_thread(dictionary, id);
         if (child->tid != child->pid || child->flags & WP_THREAD_KERNEL)
@@ -73,18 +154,17 @@ static int put_genealogy(struct work *work, struct wp_error *err)
     }
     if (!rc && rows_count)
         rc = wp_txn_add_genealogy(work->txn, work->options->shard, rows, rows_count, err);
-    work->genealogy_done = count;
     free(rows);
     return rc;
 }
 
-static int put_sourcemap(struct work *work, struct wp_error *err)
+static int put_sourcemap(struct work *work, const struct wp_host_session *session, struct wp_error *err)
 {
-    const struct wp_dictionary *dictionary = work->session->dictionary;
+    const struct wp_dictionary *dictionary = session->dictionary;
     uint32_t count = wp_dictionary_frame_count(dictionary), rows_count = 0;
     struct wp_sourcemap_row *rows = calloc(CHUNK, sizeof(*rows));
     int rc = rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the source map");
-    for (uint32_t id = (uint32_t)work->sourcemap_done + 1; !rc && id <= count; id++) {
+    for (uint32_t id = (uint32_t)session->sourcemap_done + 1; !rc && id <= count; id++) {
         const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, id);
         const struct wp_object_entry *object = wp_dictionary_object(dictionary, frame->object);
         if (!frame->function || !object || !object->build_id_size)
@@ -99,21 +179,19 @@ static int put_sourcemap(struct work *work, struct wp_error *err)
     }
     if (!rc && rows_count)
         rc = wp_txn_add_sourcemap(work->txn, work->options->shard, rows, rows_count, err);
-    work->sourcemap_done = count;
     free(rows);
     return rc;
 }
 
 /* The session's anchor, and once a timebox and at its end how its clock stood to the aggregator's. */
-static int put_clock(struct work *work, struct wp_error *err)
+static size_t clock_rows(const struct work *work, const struct wp_host_session *session, struct wp_clock_row *rows)
 {
-    const struct wp_host_session *session = work->session;
     const struct wp_fleet *fleet = session->fleet;
     uint64_t step_ns = work->options->timebox_s * 1000000000, from_ns = session->timeline.start_ns;
     uint64_t to_ns = session->resolved_ns > from_ns ? session->resolved_ns : from_ns; /* epochs begin before the session does */
-    struct wp_clock_row rows[1 + CLOCK_SPANS] = {{.hostname = session->hostname, .method = "anchor", .from_mono_ns = from_ns,
-        .to_mono_ns = to_ns, .offset_ns = session->real_offset_ns, .bound_ns = UINT64_MAX}};
     size_t count = 0;
+    rows[0] = (struct wp_clock_row){.hostname = session->hostname, .method = "anchor", .from_mono_ns = from_ns,
+        .to_mono_ns = to_ns, .offset_ns = session->real_offset_ns, .bound_ns = UINT64_MAX};
     if (session->is_ended || session->resolved_ns / step_ns != session->committed_ns / step_ns) {
         struct wp_clock_span spans[CLOCK_SPANS];
         from_ns = session->resolved_ns > from_ns + step_ns ? session->resolved_ns - step_ns : from_ns;
@@ -125,43 +203,103 @@ static int put_clock(struct work *work, struct wp_error *err)
     }
     for (size_t i = 0; i <= count; i++)
         memcpy(rows[i].host, session->host, 16);
-    return wp_txn_put_clock(work->txn, work->options->shard, rows, 1 + count, err);
+    return 1 + count;
+}
+
+static int put_clocks(struct work *work, struct wp_error *err)
+{
+    struct wp_clock_row *rows = calloc(work->count * (1 + CLOCK_SPANS), sizeof(*rows));
+    size_t count = 0;
+    if (!rows)
+        return wp_error_set(err, -ENOMEM, "out of memory for the clocks");
+    for (size_t i = 0; i < work->count; i++)
+        count += clock_rows(work, work->sessions[i], rows + count);
+    int rc = wp_txn_put_clock(work->txn, work->options->shard, rows, count, err);
+    free(rows);
+    return rc;
+}
+
+static int put_resume(struct work *work, const struct wp_host_session *session, struct wp_error *err)
+{
+    struct wp_resume resume = {.seq = session->counted_seq, .until_mono_ns = session->closed_ns, .ended = session->is_ended};
+    memcpy(resume.session, session->id, 16);
+    memcpy(resume.host, session->host, 16);
+    snprintf(resume.hostname, sizeof(resume.hostname), "%s", session->hostname);
+    return wp_txn_put_resume(work->txn, work->options->shard, &resume, err);
 }
 
 static int put_state(struct work *work, struct wp_error *err)
 {
-    const struct wp_host_session *session = work->session;
-    const char *shard = work->options->shard;
-    struct wp_resume resume = {.seq = session->counted_seq,
-        .until_mono_ns = session->closed_ns, .ended = session->is_ended};
-    memcpy(resume.session, session->id, 16);
-    memcpy(resume.host, session->host, 16);
-    snprintf(resume.hostname, sizeof(resume.hostname), "%s", session->hostname);
-    int rc = wp_txn_put_resume(work->txn, shard, &resume, err);
+    uint8_t (*ids)[16] = calloc(work->count, sizeof(*ids));
+    int rc = ids ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the last samples");
+    for (size_t i = 0; !rc && i < work->count; i++) {
+        memcpy(ids[i], work->sessions[i]->id, 16);
+        rc = put_resume(work, work->sessions[i], err);
+    }
     if (!rc)
-        rc = wp_txn_put_last_sample(work->txn, shard, session->id, work->options->real_now_s, err);
-    return rc ? rc : put_clock(work, err);
+        rc = wp_txn_put_last_samples(work->txn, work->options->shard, (const uint8_t (*)[16])ids, work->count, work->options->real_now_s, err);
+    free(ids);
+    return rc ? rc : put_clocks(work, err);
+}
+
+/* Counts and clocks of the last seconds need not be in the store at once. */
+static bool wants_metadata(const struct work *work, const struct wp_host_session *session)
+{
+    uint64_t now_s = work->options->real_now_s;
+    return session->is_ended || !session->metadata_s || now_s < session->metadata_s || now_s - session->metadata_s >= METADATA_S;
+}
+
+static int put_metadata(struct work *work, struct wp_error *err)
+{
+    struct wp_host_session **sessions = calloc(work->count, sizeof(*sessions));
+    size_t count = 0;
+    if (!sessions)
+        return wp_error_set(err, -ENOMEM, "out of memory for metadata");
+    for (size_t i = 0; i < work->count; i++)
+        if (wants_metadata(work, work->sessions[i]))
+            sessions[count++] = work->sessions[i];
+    int rc = count ? wp_commit_metadata(work->txn, sessions, count, work->options, work->release, err) : 0;
+    free(sessions);
+    return rc;
 }
 
 static int write_all(struct work *work, struct wp_error *err)
 {
-    work->genealogy_done = work->session->genealogy_done;
-    work->sourcemap_done = work->session->sourcemap_done;
-    const struct wp_host_session *session = work->session;
+    bool has_ended = false;
     int rc = wp_txn_register_shard(work->txn, work->options->shard, err);
     if (!rc)
         rc = put_reports(work, err);
-    if (!rc)
-        rc = put_genealogy(work, err);
-    if (!rc)
-        rc = put_sourcemap(work, err);
+    for (size_t i = 0; !rc && i < work->count; i++) {
+        rc = put_genealogy(work, work->sessions[i], err);
+        if (!rc)
+            rc = put_sourcemap(work, work->sessions[i], err);
+        has_ended |= work->sessions[i]->is_ended;
+    }
     if (!rc)
         rc = put_state(work, err);
     if (!rc)
-        rc = wp_commit_metadata(work->txn, session, work->options, work->release, err);
-    if (!rc && work->session->is_ended)
+        rc = put_metadata(work, err);
+    if (!rc && has_ended)
         rc = wp_txn_compact(work->txn, work->options->shard, err);
     return rc;
+}
+
+static void begin_delta(const struct wp_host_session *session, struct wp_aggregate *aggregate)
+{
+    if (wants_exemplar(session, aggregate)) {
+        aggregate->exemplar_ns = session->resolved_ns;
+        aggregate->exemplar_pieces = aggregate->exemplar.trace->piece_count;
+    }
+    wp_aggregate_drop_sealed(aggregate);
+    wp_aggregate_next_delta(aggregate);
+}
+
+/* Deltas that were written must not be written again, whatever becomes of the others. */
+static void begin_deltas(struct wp_host_session *session, const char *release)
+{
+    for (uint32_t i = 0; session->has_deltas && i < session->aggregate_count; i++)
+        if (!strcmp(session->aggregates[i]->release, release))
+            begin_delta(session, session->aggregates[i]);
 }
 
 static int commit_release(struct wp_store *store, struct work *work, struct wp_error *err)
@@ -180,54 +318,102 @@ static int commit_release(struct wp_store *store, struct work *work, struct wp_e
     return rc ? wp_error_wrap(err, rc, "cannot write release '%s'", work->release) : 0;
 }
 
-/* True when an aggregate before this one is of the same release. */
-static bool is_seen(const struct wp_host_session *session, uint32_t index)
-{
-    for (uint32_t i = 0; i < index; i++)
-        if (!strcmp(session->aggregates[i]->release, session->aggregates[index]->release))
-            return true;
-    return !strcmp(session->release, session->aggregates[index]->release);
-}
-
-/* One that was written must not be written again, whatever becomes of the others. */
-static void begin_deltas(struct wp_host_session *session, const char *release)
+static bool has_release(const struct wp_host_session *session, const char *release)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         if (!strcmp(session->aggregates[i]->release, release))
-            wp_aggregate_next_delta(session->aggregates[i]);
+            return true;
+    return false;
 }
 
-int wp_commit_session(struct wp_store *store, struct wp_host_session *session, const struct wp_commit_options *options,
-    struct wp_error *err)
+/* The sessions with that release for their own, or those of other releases that have aggregates in it. */
+static void pick(struct work *work, struct wp_host_session *const *sessions, size_t count, bool is_own)
 {
-    struct work work = {.session = session, .options = options, .release = session->release, .has_news = session->is_ended};
-    for (uint32_t i = 0; i < session->aggregate_count; i++)
-        work.has_news |= session->aggregates[i]->has_news;
-    if (work.has_news) {
+    work->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool owns = !strcmp(sessions[i]->release, work->release);
+        if (is_own ? owns : !owns && has_release(sessions[i], work->release))
+            work->sessions[work->count++] = sessions[i];
+    }
+}
+
+/* What is in the store of their own release says that the others are in. */
+static void finish(struct work *work)
+{
+    for (size_t i = 0; i < work->count; i++) {
+        struct wp_host_session *session = work->sessions[i];
+        session->genealogy_done = wp_dictionary_thread_count(session->dictionary);
+        session->sourcemap_done = wp_dictionary_frame_count(session->dictionary);
+        session->committed_ns = session->delta_ns = session->resolved_ns;
+        if (wants_metadata(work, session))
+            session->metadata_s = work->options->real_now_s;
+    }
+}
+
+static void close_deltas(struct wp_host_session *session)
+{
+    session->has_deltas = has_news(session);
+    if (session->has_deltas) {
         session->counted_seq = session->last_seq;
         session->closed_ns = session->resolved_ns;
+        for (uint32_t i = 0; i < session->aggregate_count; i++)
+            wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
     }
-    for (uint32_t i = 0; work.has_news && i < session->aggregate_count; i++)
-        wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
     wp_host_session_durable_seq(session);
-    for (uint32_t i = 0; i < session->aggregate_count; i++) {
-        if (is_seen(session, i))
-            continue;
-        work.release = session->aggregates[i]->release;
-        int rc = commit_release(store, &work, err);
-        if (rc)
-            return rc;
-        if (work.has_news)
-            begin_deltas(session, work.release);
-    }
-    work.release = session->release; /* last: its resume point says that the others are in */
-    int rc = commit_release(store, &work, err);
-    if (rc)
-        return rc;
-    if (work.has_news)
-        begin_deltas(session, work.release);
-    session->genealogy_done = work.genealogy_done;
-    session->sourcemap_done = work.sourcemap_done;
-    session->committed_ns = session->resolved_ns;
+}
+
+struct names {
+    const char **rows; /* owned array */
+    size_t count;
+};
+
+static int add_name(struct names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (!strcmp(names->rows[i], name))
+            return 0;
+    const char **rows = realloc(names->rows, (names->count + 1) * sizeof(*rows));
+    if (!rows)
+        return -ENOMEM;
+    names->rows = rows;
+    rows[names->count++] = name;
     return 0;
+}
+
+static int name_releases(struct names *names, struct wp_host_session *const *sessions, size_t count)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < count; i++) {
+        rc = add_name(names, sessions[i]->release);
+        for (uint32_t j = 0; !rc && j < sessions[i]->aggregate_count; j++)
+            rc = add_name(names, sessions[i]->aggregates[j]->release);
+    }
+    return rc;
+}
+
+int wp_commit_sessions(struct wp_store *store, struct wp_host_session *const *sessions, size_t count,
+    const struct wp_commit_options *options, struct wp_error *err)
+{
+    struct names releases = {0};
+    struct work work = {.options = options, .sessions = calloc(count + 1, sizeof(*work.sessions))};
+    int rc = work.sessions ? name_releases(&releases, sessions, count) : -ENOMEM;
+    if (rc)
+        wp_error_set(err, rc, "out of memory for a commit");
+    for (size_t i = 0; !rc && i < count; i++)
+        close_deltas(sessions[i]);
+    for (size_t i = 0; !rc && i < 2 * releases.count; i++) { /* those of others first */
+        bool is_own = i >= releases.count;
+        work.release = releases.rows[i % releases.count];
+        pick(&work, sessions, count, is_own);
+        if (!work.count)
+            continue;
+        rc = commit_release(store, &work, err);
+        for (size_t j = 0; !rc && j < work.count; j++)
+            begin_deltas(work.sessions[j], work.release);
+        if (!rc && is_own)
+            finish(&work);
+    }
+    free(releases.rows);
+    free(work.sessions);
+    return rc;
 }

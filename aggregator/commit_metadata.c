@@ -1,43 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/commit_metadata.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+/* What will be put: texts are kept one behind the other, and pointed to when all are there. */
 struct facts {
-    struct wp_txn *txn;
-    const struct wp_host_session *session;
-    const struct wp_commit_options *options;
-    const char *aggregate; /* NULL: of the release */
-    struct wp_error *err;
-    int rc;
+    struct wp_buffer texts;
+    size_t count;
+    const struct wp_host_session *session; /* of host.NAME */
 };
+
+static void put(struct facts *facts, const char *key, const char *value)
+{
+    wp_buffer_append(&facts->texts, key, strlen(key) + 1);
+    wp_buffer_append(&facts->texts, value, strlen(value) + 1);
+    facts->count++;
+}
+
+/* Writes them, and forgets them. */
+static int write_facts(struct facts *facts, struct wp_txn *txn, const char *aggregate, const struct wp_commit_options *options,
+    struct wp_error *err)
+{
+    struct wp_metadata_entry *entries = calloc(facts->count + 1, sizeof(*entries));
+    if (!entries || facts->texts.failed) {
+        free(entries);
+        return wp_error_set(err, -ENOMEM, "out of memory for metadata");
+    }
+    const char *at = (const char *)facts->texts.data;
+    for (size_t i = 0; i < facts->count; i++) {
+        entries[i].key = at;
+        entries[i].value = at += strlen(at) + 1;
+        at += strlen(at) + 1;
+    }
+    int rc = wp_txn_put_all_metadata(txn, aggregate, options->shard, entries, facts->count, options->real_now_s, err);
+    free(entries);
+    wp_buffer_clear(&facts->texts);
+    facts->count = 0;
+    return rc;
+}
 
 /* host.NAME.`key` = the formatted value. */
 static void __attribute__((format(printf, 3, 4))) put_host(struct facts *facts, const char *key, const char *format, ...)
 {
     char path[600], value[512];
     va_list arguments;
-    if (facts->rc)
-        return;
     va_start(arguments, format);
     vsnprintf(value, sizeof(value), format, arguments);
     va_end(arguments);
     snprintf(path, sizeof(path), "host.%.200s.%.300s", facts->session->hostname, key);
-    facts->rc = wp_txn_put_metadata(facts->txn, facts->aggregate, facts->options->shard, path, value, facts->options->real_now_s,
-        facts->err);
+    put(facts, path, value);
 }
 
-static void put_network(struct facts *facts, const char *from, const char *key, uint64_t count)
+static void put_network(struct facts *facts, const char *to, const char *from, const char *key, uint64_t count)
 {
     char path[600], value[32];
-    if (facts->rc)
-        return;
-    snprintf(path, sizeof(path), "network.%.200s.%.200s%s%s", facts->session->hostname, from, *from ? "." : "", key);
+    snprintf(path, sizeof(path), "network.%.200s.%.200s%s%s", to, from, *from ? "." : "", key);
     snprintf(value, sizeof(value), "%" PRIu64, count);
-    facts->rc = wp_txn_put_metadata(facts->txn, NULL, facts->options->shard, path, value, facts->options->real_now_s, facts->err);
+    put(facts, path, value);
 }
 
 static void put_identity(struct facts *facts)
@@ -59,23 +83,36 @@ static void put_identity(struct facts *facts)
     }
 }
 
-static void put_traffic(struct facts *facts)
+static void put_row(struct facts *facts, const struct wp_fleet *fleet, const struct wp_traffic *row)
 {
-    const struct wp_fleet *fleet = facts->session->fleet;
-    uint32_t count;
-    const struct wp_traffic *rows = wp_connections_traffic(fleet->connections, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        bool is_known = rows[i].from < fleet->count && fleet->hosts[rows[i].from].timeline;
-        if (rows[i].to != facts->session->home || (!is_known && rows[i].from != UINT32_MAX))
-            continue;
-        const char *from = is_known ? fleet->hosts[rows[i].from].hostname : "";
-        put_network(facts, from, is_known ? "messages" : "unpaired", rows[i].messages);
-        put_network(facts, from, is_known ? "bytes" : "unpaired_bytes", rows[i].bytes);
-        if (!is_known) {
-            put_network(facts, from, "ambiguous", rows[i].ambiguous);
-            put_network(facts, from, "ambiguous_bytes", rows[i].ambiguous_bytes);
-        }
+    bool is_known = row->from < fleet->count && fleet->hosts[row->from].timeline;
+    if (!is_known && row->from != UINT32_MAX)
+        return;
+    const char *to = fleet->hosts[row->to].hostname, *from = is_known ? fleet->hosts[row->from].hostname : "";
+    put_network(facts, to, from, is_known ? "messages" : "unpaired", row->messages);
+    put_network(facts, to, from, is_known ? "bytes" : "unpaired_bytes", row->bytes);
+    if (!is_known) {
+        put_network(facts, to, from, "ambiguous", row->ambiguous);
+        put_network(facts, to, from, "ambiguous_bytes", row->ambiguous_bytes);
     }
+}
+
+/* What was received by the hosts of these sessions. */
+static int put_traffic(struct facts *facts, struct wp_host_session *const *sessions, size_t session_count)
+{
+    const struct wp_fleet *fleet = sessions[0]->fleet;
+    bool *are_written = calloc(fleet->count + 1, sizeof(*are_written)); /* by host */
+    uint32_t count;
+    if (!are_written)
+        return -ENOMEM;
+    for (size_t i = 0; i < session_count; i++)
+        are_written[sessions[i]->home] = true;
+    const struct wp_traffic *rows = wp_connections_traffic(fleet->connections, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (rows[i].to < fleet->count && are_written[rows[i].to])
+            put_row(facts, fleet, &rows[i]);
+    free(are_written);
+    return 0;
 }
 
 static void put_clock(struct facts *facts)
@@ -89,28 +126,61 @@ static void put_clock(struct facts *facts)
     put_host(facts, "clock.state", "%s", health.is_usable ? "usable" : "not to be trusted");
 }
 
-int wp_commit_metadata(struct wp_txn *txn, const struct wp_host_session *session, const struct wp_commit_options *options,
-    const char *release, struct wp_error *err)
+static void put_session(struct facts *facts)
 {
+    const struct wp_host_session *session = facts->session;
     const struct wp_timeline_counts *counts = &session->timeline.counts;
-    struct facts facts = {.txn = txn, .session = session, .options = options, .err = err};
+    put_identity(facts);
+    put_host(facts, "healed", "%" PRIu64, counts->healed_in + counts->healed_out);
+    if (session->fleet->hosts[session->home].given_up_count)
+        put_host(facts, "given_up", "%u", session->fleet->hosts[session->home].given_up_count);
+    put_clock(facts);
+}
+
+static void put_counts(struct facts *facts)
+{
+    const struct wp_host_session *session = facts->session;
     uint64_t events = 0, dropped = 0;
     for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
-        events += counts->events[kind];
+        events += session->timeline.counts.events[kind];
         dropped += session->drops[kind];
     }
-    put_identity(&facts);
-    put_host(&facts, "healed", "%" PRIu64, counts->healed_in + counts->healed_out);
-    if (session->fleet->hosts[session->home].given_up_count)
-        put_host(&facts, "given_up", "%u", session->fleet->hosts[session->home].given_up_count);
-    put_clock(&facts);
-    put_traffic(&facts);
-    for (uint32_t i = 0; i < session->aggregate_count; i++) {
-        if (strcmp(session->aggregates[i]->release, release))
-            continue;
-        facts.aggregate = session->aggregates[i]->name;
-        put_host(&facts, "events", "%" PRIu64, events);
-        put_host(&facts, "dropped", "%" PRIu64, dropped);
+    put_host(facts, "events", "%" PRIu64, events);
+    put_host(facts, "dropped", "%" PRIu64, dropped);
+}
+
+static bool has_aggregate(const struct wp_host_session *session, const char *name, const char *release)
+{
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        if (!strcmp(session->aggregates[i]->name, name) && !strcmp(session->aggregates[i]->release, release))
+            return true;
+    return false;
+}
+
+int wp_commit_metadata(struct wp_txn *txn, struct wp_host_session *const *sessions, size_t count,
+    const struct wp_commit_options *options, const char *release, struct wp_error *err)
+{
+    const struct wp_fleet *fleet = sessions[0]->fleet;
+    struct facts facts = {0};
+    for (size_t i = 0; i < count; i++) {
+        facts.session = sessions[i];
+        put_session(&facts);
     }
-    return facts.rc;
+    int rc = put_traffic(&facts, sessions, count);
+    if (rc)
+        wp_error_set(err, rc, "out of memory for metadata");
+    else
+        rc = write_facts(&facts, txn, NULL, options, err);
+    for (uint32_t i = 0; !rc && i < fleet->name_count; i++) {
+        if (strcmp(fleet->releases[i], release))
+            continue;
+        for (size_t j = 0; j < count; j++) {
+            facts.session = sessions[j];
+            if (has_aggregate(sessions[j], fleet->names[i], release))
+                put_counts(&facts);
+        }
+        rc = write_facts(&facts, txn, fleet->names[i], options, err);
+    }
+    wp_buffer_fini(&facts.texts);
+    return rc;
 }

@@ -91,6 +91,7 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
         return rc;
     }
     engine->options.session.fleet = engine->fleet;
+    engine->options.session.timebox_s = options->timebox_s;
     engine->options.session.is_resumable = options->resume;
     engine->options.session.stored = is_stored;
     engine->options.session.stored_context = engine;
@@ -507,6 +508,21 @@ static void finish(struct wp_engine *engine, struct seat *seat)
     engine->live--;
 }
 
+static int commit_all(struct wp_engine *engine, const struct wp_commit_options *options, struct wp_error *err)
+{
+    struct wp_host_session **sessions = calloc(engine->live + 1, sizeof(*sessions));
+    size_t count = 0;
+    if (!sessions)
+        return wp_error_set(err, -ENOMEM, "out of memory for a commit");
+    for (uint32_t i = 0; i < engine->count; i++)
+        if (wants_commit(&engine->seats[i]))
+            sessions[count++] = engine->seats[i].session;
+    int rc = count ? wp_commit_sessions(engine->store, sessions, count, options, err) : 0;
+    engine->commits += rc ? 0 : count;
+    free(sessions);
+    return rc;
+}
+
 int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_now_s, bool force, struct wp_error *err)
 {
     if (!force && now_ns - engine->last_commit_ns < engine->options.commit_interval_ns)
@@ -514,13 +530,11 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
     engine->last_commit_ns = now_ns;
     engine->has_acks = true;
     struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s};
+    int rc = commit_all(engine, &options, err);
+    if (rc)
+        return rc;
     for (uint32_t i = 0; i < engine->count; i++) {
         struct seat *seat = &engine->seats[i];
-        bool wants = wants_commit(seat);
-        int rc = wants ? wp_commit_session(engine->store, seat->session, &options, err) : 0;
-        if (rc)
-            return rc;
-        engine->commits += wants;
         keep(engine, seat->session, now_ns);
         if (seat->session && seat->session->is_ended) {
             if (!seat->is_committed)

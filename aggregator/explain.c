@@ -428,7 +428,8 @@ void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, u
             if (slice->end_ns && slice->end_ns < to) { /* after its last run: it was dead */
                 uint64_t low = slice->end_ns > from ? slice->end_ns : from;
                 wp_explain_emit(x, &(struct wp_piece){.node = node, .thread = index, .category = WP_UNACCOUNTED,
-                    .start_ns = low, .end_ns = to, .reason = "the thread had ended", .is_uncertain = true});
+                    .start_ns = low, .end_ns = to, .reason = slice->is_cut ? "that host's recording paused" : "the thread had ended",
+                    .is_uncertain = !slice->is_cut});
                 to = low;
             }
             uint64_t low = slice->in_ns > from ? slice->in_ns : from;

@@ -233,6 +233,13 @@ static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct w
     return found;
 }
 
+static const char *why_unwoken(const struct wp_slice *slice)
+{
+    if (slice->is_cut)
+        return "the recording paused before it ended";
+    return slice->in_ns ? "its waking was not seen" : "it did not end";
+}
+
 void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
@@ -249,8 +256,8 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
     uint64_t wake = slice->wake_ns > slice->out_ns ? slice->wake_ns : slice->out_ns;
     if (!slice->wake_ns) {
         wp_explain_emit(x, &(struct wp_piece){.node = wait.node, .thread = index, .category = WP_UNACCOUNTED,
-            .start_ns = from, .end_ns = to, .reason = slice->in_ns ? "its waking was not seen" : "it did not end",
-            .is_uncertain = slice->in_ns || slice->flags & WP_SLICE_UNCERTAIN});
+            .start_ns = from, .end_ns = to, .reason = why_unwoken(slice),
+            .is_uncertain = (slice->in_ns && !slice->is_cut) || slice->flags & WP_SLICE_UNCERTAIN});
         return;
     }
     uint64_t low = wake > from ? wake : from;

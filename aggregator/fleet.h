@@ -37,6 +37,7 @@ struct wp_fleet_host {
     uint64_t heard_ns;            /* when its collector last said something, aggregator's clock */
     int64_t align_ns;             /* its time + align = about the time of its frame; for pacing alone */
     uint32_t frame;               /* whose time that is; hosts of different frames cannot be compared */
+    uint32_t waits_on;            /* whom it waited for last: asked first */
     uint64_t waits_since_ns;      /* aggregator's clock: it cannot go on without others; 0: it can */
     int64_t least_lag_ns;         /* behind the aggregator's clock, and when that was */
     uint64_t least_lag_at_ns;
@@ -69,6 +70,7 @@ struct wp_fleet {
     struct wp_shards *shards;     /* borrowed; NULL: there are no others */
     char names[WP_AGGREGATES][129], releases[WP_AGGREGATES][129];
     uint32_t name_count;
+    uint32_t exemplars[WP_AGGREGATES]; /* sessions that keep one */
     struct wp_stretches followed[WP_AGGREGATES]; /* of the recent past, by aggregate: never counted twice */
 };
 

@@ -117,6 +117,17 @@ static bool waits_for(const struct wp_fleet *fleet, const struct wp_fleet_host *
     return false;
 }
 
+/* It waited for that one, and still does: nobody else need be asked, and no clock. */
+static bool still_waits(const struct wp_fleet *fleet, uint32_t host, uint64_t until_ns)
+{
+    const struct wp_fleet_host *row = &fleet->hosts[host];
+    uint32_t on = row->waits_on;
+    if (!row->waits_since_ns || on == host || on >= fleet->count || !fleet->hosts[on].timeline)
+        return false;
+    bool talk = wp_connections_talk(fleet->connections, host, on);
+    return (!talk || fleet->hosts[on].frame == row->frame) && waits_for(fleet, row, &fleet->hosts[on], until_ns, talk);
+}
+
 bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_ns, uint64_t lateness_ns)
 {
     struct wp_fleet_host *row = &fleet->hosts[host];
@@ -126,6 +137,8 @@ bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_
         return false;
     if (fleet->count == 1)
         return true;
+    if (still_waits(fleet, host, until_ns + lateness_ns))
+        return false;
     align(fleet, host);
     bool is_without = false;
     for (uint32_t i = 0; i < fleet->count; i++) {
@@ -138,6 +151,7 @@ bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_
         if (waits_for(fleet, row, other, until_ns + lateness_ns, talk)) {
             if (!row->waits_since_ns)
                 row->waits_since_ns = fleet->now_ns;
+            row->waits_on = i;
             return false;
         }
         is_without |= !other->is_over && !has_told(row, other, until_ns + lateness_ns, talk);

@@ -208,6 +208,32 @@ static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
     }
 }
 
+static uint64_t timebox_at(const struct wp_host_session *session, uint64_t at_ns, uint64_t timebox_s)
+{
+    return (at_ns + (uint64_t)session->real_offset_ns) / 1000000000 / timebox_s * timebox_s;
+}
+
+uint64_t wp_host_session_timebox(const struct wp_host_session *session, uint64_t timebox_s)
+{
+    uint64_t at_ns = session->committed_ns > session->delta_ns ? session->committed_ns : session->delta_ns;
+    return timebox_at(session, at_ns > session->timeline.start_ns ? at_ns : session->timeline.start_ns, timebox_s);
+}
+
+/* An epoch belongs to the timebox in which it begins: with the first one of another timebox other deltas begin. */
+static void keep_timeboxes_apart(struct wp_host_session *session)
+{
+    uint64_t timebox_s = session->options->timebox_s;
+    if (!timebox_s || session->is_catching_up || session->last_seq < session->skip_seq)
+        return;
+    uint64_t before = wp_host_session_timebox(session, timebox_s);
+    if (timebox_at(session, session->resolved_ns, timebox_s) <= before)
+        return;
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        if (session->aggregates[i]->has_news && wp_aggregate_seal(session->aggregates[i], session->drops, session->resolved_ns, before))
+            return; /* no memory: it is filed with what follows */
+    session->delta_ns = session->resolved_ns;
+}
+
 /*
  * What the epoch needs of other shards is asked for first, by going through it; true when all of that has been answered or
  * given up. What the store has already is not worth asking for.
@@ -262,6 +288,7 @@ static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
             !has_answers(session, next_ns, false);
         if (session->is_blocked)
             return;
+        keep_timeboxes_apart(session);
         resolve_until(session, next_ns, false);
     }
 }

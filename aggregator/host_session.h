@@ -38,6 +38,7 @@ struct wp_host_session_options {
     uint32_t release_rule_count;
     uint32_t auto_aggregates;   /* 0: none; else one a service, at most so many, the busiest */
     uint64_t epoch_ns, lateness_ns, history_ns;
+    uint64_t timebox_s;         /* what happened in one is not filed under another; 0: all is one */
     uint64_t fit_ns;            /* of the explanation, as depth and width; 0: WP_EXPLAIN_DEFAULTS */
     uint32_t depth, width;
 };
@@ -85,6 +86,7 @@ struct wp_host_session {
     uint64_t next_seq;          /* the batch that must come next */
     uint64_t last_seq;          /* the last batch taken */
     uint64_t watermark_ns, resolved_ns, committed_ns;
+    uint64_t delta_ns;          /* the deltas hold what was resolved since; 0: since its begin, or the last commit */
     uint64_t drops[WP_EVENT_KINDS];
     uint64_t watched_events, watched_drops;   /* what vital_hosts.h has added up of them */
     struct wp_drop_spans drop_spans;   /* with the next ones */
@@ -107,11 +109,16 @@ struct wp_host_session {
     struct wp_buffer pending_bytes;     /* frames */
     uint64_t genealogy_done, sourcemap_done; /* dictionary ids already written */
     bool has_news, is_ended, is_refused;
+    uint64_t metadata_s;        /* when what is said of the host was last written, 0 never */
+    bool has_deltas;            /* closed ones, that the commit that goes on writes */
     bool is_closing;            /* all it had has come */
     bool is_final;              /* ... and all of it is resolved; other shards may still ask for paths of it */
     uint64_t rehearsed_ns;      /* the epoch up to there has been gone through for what other shards must say; 0: none */
     bool is_blocked;            /* waits for what other hosts did: asked again by wp_host_session_resolve */
 };
+
+/* The first second of the timebox that the deltas belong to. */
+uint64_t wp_host_session_timebox(const struct wp_host_session *session, uint64_t timebox_s);
 
 /* `hello` is copied. The session's release is the hello's, or `default_release`. */
 int wp_host_session_create(struct wp_host_session **session, const struct wp_hello *hello, const char *default_release,

@@ -128,6 +128,7 @@ static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_option
         return;
     *options->reload = 0;
     wp_server_reload(ingest->server);
+    wp_server_set_window(ingest->server, options->window);
 }
 
 static void step(struct ingest *ingest, uint64_t now_ns)
@@ -178,6 +179,8 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     int rc = wp_engine_create(&ingest.engine, engine, logger, err);
     if (!rc)
         rc = wp_server_open_with(&ingest.server, &server, err);
+    if (!rc && options->window)
+        wp_server_set_window(ingest.server, options->window);
     if (!rc)
         rc = wp_shard_net_open(&ingest.shards, &(struct wp_shard_net_options){wp_engine_fleet(ingest.engine), ingest.server,
             options, engine->shard, logger}, err);

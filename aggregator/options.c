@@ -15,7 +15,7 @@
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
     KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
-    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER };
+    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW };
 
 static const struct argp_option option_table[] = {
     {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
@@ -33,6 +33,8 @@ static const struct argp_option option_table[] = {
     {"auto-aggregates", KEY_AUTO, "N", 0, "one aggregate a service besides, the N busiest", 0},
     {"exit-after-sessions", KEY_EXIT, "N", 0, "end when so many sessions have ended", 0},
     {"ready-fd", KEY_READY, "FD", 0, "write a line there when listening", 0},
+    {"window", KEY_WINDOW, "WINDOW", 0, "let all hosts record only so long of each period of wall time, such as \"1s every 60s\", or always (default: as "
+        "each host's --window says)", 0},
     {"epoch", KEY_EPOCH, "MS", 0, "length of an epoch (default 1000)", 0},
     {"lateness", KEY_LATENESS, "MS", 0, "how long an epoch waits for late data (default 2000)", 0},
     {"history", KEY_HISTORY, "MS", 0, "how far back explanations reach (default 10000)", 0},
@@ -155,6 +157,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_AUTO: engine->session.auto_aggregates = number(state, "--auto-aggregates", argument, 0, 60); break;
     case KEY_EXIT: options->ingest.exit_after_sessions = number(state, "--exit-after-sessions", argument, 0, 1000000); break;
     case KEY_READY: options->ingest.ready_fd = (int)number(state, "--ready-fd", argument, 0, 1 << 20); break;
+    case KEY_WINDOW:
+        if (wp_window_parse(&options->window, argument, &err))
+            argp_error(state, "--window: %s", err.text);
+        break;
     case KEY_EPOCH: engine->session.epoch_ns = number(state, "--epoch", argument, 10, 60000) * 1000000ull; break;
     case KEY_LATENESS: engine->session.lateness_ns = number(state, "--lateness", argument, 0, 600000) * 1000000ull; break;
     case KEY_HISTORY: engine->session.history_ns = number(state, "--history", argument, 1000, 3600000) * 1000000ull; break;

@@ -16,6 +16,7 @@ struct wp_aggregator_options {
     struct wp_aggregate_rule *rules; /* owned */
     struct wp_ingest_peer *peers;    /* owned */
     enum wp_log_level log_level;
+    struct wp_window window;         /* for all collectors; unsaid: as they like */
     struct wp_config *config;        /* owned; strings point into it */
 };
 

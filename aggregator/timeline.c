@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline.h"
 
+#include "aggregator/timeline_window.h"
+
 #include "proto/resume.pb-c.h"
 
 #include <errno.h>
@@ -55,6 +57,7 @@ void wp_timeline_fini(struct wp_timeline *timeline)
     wp_intmap_fini(&timeline->process_of_pid);
     wp_blockops_fini(&timeline->blockops);
     wp_messages_fini(&timeline->messages);
+    wp_drop_spans_fini(&timeline->pauses);
     *timeline = (struct wp_timeline){0};
 }
 
@@ -89,9 +92,11 @@ static struct wp_slice *push_slice(struct wp_timeline *timeline, struct wp_threa
     return slice;
 }
 
+/* What it does now; NULL: not known, it was never seen or not since the recording paused. */
 static struct wp_slice *last_slice(const struct wp_thread *thread)
 {
-    return thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
+    struct wp_slice *slice = thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
+    return slice && slice->is_cut ? NULL : slice;
 }
 
 static void push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack)
@@ -261,7 +266,7 @@ static void on_switch_out(struct wp_timeline *timeline, uint32_t index, const st
     struct wp_thread *thread = &timeline->threads[index];
     if (!is_running(thread)) {
         uint64_t since = timeline->cpu_time[event->cpu];
-        heal_in(timeline, thread, since ? since : timeline->start_ns);
+        heal_in(timeline, thread, since ? since : wp_timeline_window_start(timeline));
         if (!is_running(thread))
             return;
     }
@@ -370,7 +375,7 @@ static void on_fork(struct wp_timeline *timeline, const struct wp_event *event)
     if (!child)
         return;
     struct wp_thread *thread = &timeline->threads[child];
-    if (thread->slice_end)
+    if (thread->slice_end || timeline->paused_ns)
         return; /* a fact about it came first: leave what is known */
     thread->creator = parent;
     thread->birth_ns = event->time_ns;
@@ -436,10 +441,12 @@ static void on_rename(struct wp_timeline *timeline, const struct wp_event *event
 static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t index = thread_of(timeline, event->thread);
-    if (!index || timeline->threads[index].slice_end)
-        return; /* what the tracepoints said is newer than the snapshot */
     struct wp_thread *thread = &timeline->threads[index];
-    struct wp_slice *slice = push_slice(timeline, thread, timeline->start_ns);
+    if (!index || last_slice(thread))
+        return; /* what the tracepoints said is newer than the snapshot */
+    thread->is_dead = false;
+    uint64_t start_ns = wp_timeline_window_start(timeline);
+    struct wp_slice *slice = push_slice(timeline, thread, start_ns);
     if (!slice)
         return;
     slice->flags = WP_SLICE_FIRST;
@@ -447,13 +454,13 @@ static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
     slice->syscall = (uint16_t)event->d;
     slice->stack = event->stack;
     if (event->flags & WP_STATE_ON_CPU) {
-        slice->in_ns = timeline->start_ns;
-        slice->wake_ns = timeline->start_ns;
+        slice->in_ns = start_ns;
+        slice->wake_ns = start_ns;
         thread->cpu = event->cpu;
         if (room_for_cpu(timeline, event->cpu) && !timeline->cpu_thread[event->cpu])
             timeline->cpu_thread[event->cpu] = index + 1; /* should its first switch be lost, the next one tells */
     } else if (event->c == WP_STATE_RUNNING) {
-        slice->wake_ns = timeline->start_ns;
+        slice->wake_ns = start_ns;
         slice->flags |= WP_SLICE_PREEMPTED;
     }
 }
@@ -495,7 +502,7 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
         event = &copy;
     }
     timeline->now_ns = event->time_ns;
-    switch (event->kind) {
+    switch (timeline->paused_ns && !wp_event_is_told_always(event) ? 0 : event->kind) { /* others were taken as the pause began */
     case WP_EVENT_SWITCH:
         on_switch(timeline, event);
         break;
@@ -514,6 +521,9 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
     case WP_EVENT_STATE:
         on_state(timeline, event);
         break;
+    case WP_EVENT_WINDOW:
+        wp_timeline_window(timeline, event);
+        break;
     case WP_EVENT_SAMPLE:
         on_sample(timeline, event);
         break;
@@ -529,7 +539,10 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
     case WP_EVENT_SOCK_LEAVE:
         wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
         break;
-    default: /* EXIT: the last switch ends the thread; RETRANSMIT: nothing waits on it here */
+    case WP_EVENT_EXIT: /* else the last switch ends it */
+        timeline->threads[thread_of(timeline, event->thread)].is_dead |= timeline->paused_ns != 0;
+        break;
+    default: /* RETRANSMIT: nothing waits on it here */
         break;
     }
 }

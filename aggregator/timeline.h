@@ -8,6 +8,7 @@
  * uncertain and counted. Not thread safe.
  */
 #include "aggregator/blockops.h"
+#include "aggregator/drop_spans.h"
 #include "aggregator/messages.h"
 #include "proto/dictionary.h"
 
@@ -40,6 +41,7 @@ struct wp_slice {
     uint8_t state;              /* enum wp_task_state at out */
     uint8_t cause;              /* enum wp_cause */
     uint8_t flags;              /* enum wp_slice_flag */
+    bool is_cut;                /* its sleep or run went on when the recording paused: in_ns, end_ns are of then */
     uint16_t taken;             /* by control paths of which aggregates (detached.h) */
 };
 
@@ -114,6 +116,10 @@ struct wp_timeline {
     struct wp_blockops blockops;
     struct wp_messages messages;
     uint64_t start_ns, now_ns;          /* first and last event */
+    uint64_t window_ns;                 /* when the recording last went on; 0: it never paused */
+    uint64_t paused_ns;                 /* since when it pauses; 0: it does not */
+    struct wp_drop_spans pauses;        /* those that are over ... */
+    uint64_t past_pauses_ns;            /* ... and how long were those that are forgotten */
     struct wp_timeline_counts counts;
     /* Called for each new identity, so that its base memberships can be set. May be NULL. */
     void (*identity_made)(void *context, struct wp_timeline *timeline, uint32_t identity);

@@ -70,10 +70,15 @@ static void save_sample(const struct save *save, const struct wp_thread *thread,
     row->sample_stack = sample->stack;
 }
 
-/* Its last run was over at the horizon: what is left of it is nothing. */
-static bool is_gone(const struct save *save, const struct wp_slice *slice)
+/* Its last run was over at the horizon: what is left of it is nothing, unless the recording only paused. */
+static bool is_over(const struct save *save, const struct wp_slice *slice)
 {
     return slice->end_ns && slice->end_ns < save->horizon_ns;
+}
+
+static bool is_gone(const struct save *save, const struct wp_slice *slice)
+{
+    return is_over(save, slice) && !slice->is_cut;
 }
 
 static void save_threads(struct save *save)
@@ -106,7 +111,7 @@ static void save_threads(struct save *save)
         row->creator = thread->creator ? save->rows[thread->creator] : 0;
         row->birth_ns = thread->birth_ns;
         row->cpu = thread->cpu;
-        if (slice)
+        if (slice && !is_over(save, slice))
             save_slice(save, slice, row);
         save_sample(save, thread, row);
     }
@@ -243,6 +248,23 @@ static void save_sockets(struct save *save)
     }
 }
 
+static void save_window(struct save *save)
+{
+    const struct wp_timeline *timeline = save->timeline;
+    save->out->past_pauses_ns = timeline->past_pauses_ns;
+    save->out->paused_ns = timeline->paused_ns < save->horizon_ns ? timeline->paused_ns : 0;
+    save->out->window_ns = timeline->window_ns < save->horizon_ns ? timeline->window_ns : 0;
+    for (uint32_t i = 0; i < timeline->pauses.count && timeline->pauses.rows[i].from_ns < save->horizon_ns; i++) {
+        const struct wp_drop_span *pause = &timeline->pauses.rows[i];
+        if (pause->to_ns >= save->horizon_ns) { /* its end comes again */
+            save->out->paused_ns = pause->from_ns;
+            break;
+        }
+        save->out->past_pauses_ns += pause->to_ns - pause->from_ns;
+        save->out->window_ns = pause->to_ns;
+    }
+}
+
 static int compare_times(const void *left, const void *right)
 {
     const struct wp_event *a = left, *b = right;
@@ -282,6 +304,7 @@ int wp_timeline_save(const struct wp_timeline *timeline, uint64_t horizon_ns, Wa
     save_threads(&save);
     save_processes(&save);
     save_facts(&save);
+    save_window(&save);
     free(save.facts);
     free(save.names);
     if (save.has_failed) {
@@ -332,6 +355,9 @@ int wp_timeline_restore(struct wp_timeline *timeline, const Wakepath__Resume__Ch
             timeline->threads[made_threads[i]].creator = made_threads[creator - 1];
     }
     timeline->start_ns = from->start_ns;
+    timeline->past_pauses_ns = from->past_pauses_ns;
+    timeline->paused_ns = from->paused_ns;
+    timeline->window_ns = from->window_ns;
     if (!rc)
         rc = restore_facts(timeline, &from->facts);
     timeline->now_ns = from->horizon_ns ? from->horizon_ns - 1 : 0;

@@ -34,6 +34,7 @@ struct wp_batcher {
     struct wp_intmap exe_of;       /* pid -> the first file mapped since its exec; UINT32_MAX: none yet */
     struct wp_batcher_stats stats;
     uint64_t seq, watermark_ns, cut_ns;
+    uint64_t paused_ns, resumed_ns; /* the last ones */
 };
 
 int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_options *options, struct wp_error *err)
@@ -237,11 +238,20 @@ static void fill_threads(struct wp_batcher *b, const struct wp_fact *fact, struc
     }
 }
 
+/* Its last switch is told, but not while the recording pauses. */
+static bool is_end_of_thread(const struct wp_batcher *b, const struct wp_event *event)
+{
+    bool is_between = b->paused_ns && event->time_ns >= b->paused_ns && (b->resumed_ns < b->paused_ns || event->time_ns < b->resumed_ns);
+    return (event->kind == WP_EVENT_SWITCH && event->c == WP_STATE_DEAD) || (event->kind == WP_EVENT_EXIT && is_between);
+}
+
 /* What a thread leaves behind when it is gone. */
 static void after(struct wp_batcher *b, const struct wp_fact *fact)
 {
     const struct wp_event *event = &fact->event;
-    if (event->kind == WP_EVENT_SWITCH && event->c == WP_STATE_DEAD && fact->tid) {
+    if (event->kind == WP_EVENT_WINDOW)
+        *(event->c ? &b->resumed_ns : &b->paused_ns) = event->time_ns;
+    if (fact->tid && is_end_of_thread(b, event)) {
         wp_thread_table_dead(b->threads, fact->tid);
         if (b->spaces && fact->tid == fact->pid) {
             wp_address_spaces_exit(b->spaces, fact->pid);

@@ -27,8 +27,10 @@ struct wp_programs {
     struct bpf_link *links[LINKS];
     unsigned link_count;
     struct bpf_link **sample_links; /* one a CPU */
+    struct bpf_link *tasks;         /* of the snapshot: kept, for once capabilities are gone it could not be made */
     unsigned cpus;                  /* possible ones */
     char *kernel_log;
+    struct wp_probe *probe;         /* what was chosen */
 };
 
 /* The tracepoint or function that a program is attached to; NULL for those that are not attached so. */
@@ -54,18 +56,17 @@ static void tell(const struct wp_programs *p, const struct wp_probe_fact *fact)
 /* Only what this kernel can have, and of that the best, is loaded. */
 static int choose(struct wp_programs *p, const char *left_out, struct wp_error *err)
 {
-    struct wp_probe *probe;
     struct bpf_program *program;
-    int rc = wp_probe_create(&probe, left_out, err);
+    int rc = wp_probe_create(&p->probe, left_out, err);
     if (rc)
         return rc;
+    const struct wp_probe *probe = p->probe;
     rc = wp_probe_suffices(probe, err);
     bpf_object__for_each_program(program, p->object->obj)
         bpf_program__set_autoload(program, wp_probe_wants(probe, bpf_program__section_name(program)));
     for (unsigned i = 0; !rc && i < wp_probe_count(probe); i++)
         tell(p, wp_probe_fact(probe, i));
     p->object->rodata->wp_unwinds = wp_probe_wants(probe, "unwind/maple_tree");
-    wp_probe_destroy(probe);
     return rc;
 }
 
@@ -192,10 +193,9 @@ int wp_programs_attach(struct wp_programs *p, uint32_t frequency_hz, struct wp_e
 
 int wp_programs_snapshot(struct wp_programs *p, struct wp_error *err)
 {
-    struct bpf_link *link = bpf_program__attach_iter(p->object->progs.wp_tasks, NULL);
-    if (!link)
+    if (!p->tasks && !(p->tasks = bpf_program__attach_iter(p->object->progs.wp_tasks, NULL)))
         return wp_error_errno(err, -errno, "cannot list the threads that exist");
-    int rc = 0, fd = bpf_iter_create(bpf_link__fd(link));
+    int rc = 0, fd = bpf_iter_create(bpf_link__fd(p->tasks));
     if (fd < 0) {
         rc = wp_error_errno(err, fd, "cannot list the threads that exist");
     } else {
@@ -207,8 +207,14 @@ int wp_programs_snapshot(struct wp_programs *p, struct wp_error *err)
             rc = wp_error_errno(err, -errno, "cannot list the threads that exist");
         close(fd);
     }
-    bpf_link__destroy(link);
     return rc;
+}
+
+void wp_programs_pause(struct wp_programs *p, bool is_paused)
+{
+    uint32_t number = p->object->data->wp_window_number;
+    if ((number & 1) != is_paused)
+        __atomic_store_n(&p->object->data->wp_window_number, number + 1, __ATOMIC_SEQ_CST);
 }
 
 void wp_programs_detach(struct wp_programs *p)
@@ -227,9 +233,16 @@ void wp_programs_destroy(struct wp_programs *p)
     if (!p)
         return;
     wp_programs_detach(p);
+    bpf_link__destroy(p->tasks);
     wakepath_bpf__destroy(p->object);
+    wp_probe_destroy(p->probe);
     free(p->kernel_log);
     free(p);
+}
+
+const struct wp_probe *wp_programs_probe(const struct wp_programs *p)
+{
+    return p->probe;
 }
 
 int wp_programs_ring_fd(const struct wp_programs *p)

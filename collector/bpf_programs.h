@@ -15,8 +15,13 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
 int wp_programs_attach(struct wp_programs *programs, uint32_t frequency_hz, struct wp_error *err);
 /* Makes every existing thread a record. */
 int wp_programs_snapshot(struct wp_programs *programs, struct wp_error *err);
+/* While paused the programs tell of births, programs, names and deaths of threads alone. */
+void wp_programs_pause(struct wp_programs *programs, bool is_paused);
 void wp_programs_detach(struct wp_programs *programs);
 void wp_programs_destroy(struct wp_programs *programs);
+/* What the kernel offered and what was chosen of it. */
+struct wp_probe;
+const struct wp_probe *wp_programs_probe(const struct wp_programs *programs);
 int wp_programs_ring_fd(const struct wp_programs *programs);
 unsigned wp_programs_cpus(const struct wp_programs *programs);
 /* Fills drops[cpu] for wp_programs_cpus(); -errno. */

@@ -30,6 +30,8 @@ struct collector {
     struct wp_sandbox sandbox;
     struct wp_thinning thinning;
     struct wp_collector_vitals *vitals; /* NULL: nobody watches */
+    struct wp_window window;            /* as it was last */
+    bool is_paused;                     /* between two windows */
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -135,6 +137,8 @@ static int say_hello(struct collector *c, struct wp_error *err)
         o->source == WP_FROM_BPF ? o->bpf.frequency_hz : 0, err);
     for (unsigned i = 0; !rc && i < o->label_count; i++)
         rc = wp_identity_label(&c->hello, o->labels[i], err);
+    if (o->window)
+        c->hello.window = *o->window;
     wp_test_clock_hello(&o->test_clock, &c->hello);
     if (!rc)
         rc = wp_sandbox_apart(&c->sandbox, open_outlet, &(struct opening){c, err}, err);
@@ -162,6 +166,31 @@ static void tell_ready(const struct wp_collector_options *options)
     close(options->ready_fd);
 }
 
+/* An aggregator's word comes before the host's own. */
+static struct wp_window window_now(const struct collector *c)
+{
+    struct wp_window told = wp_outlet_window(c->outlet);
+    return told.every_ns || !c->options->window ? told : *c->options->window;
+}
+
+/* Begins or ends a window when it is time; *wait_ms: until there is something to look at. */
+static int keep_window(struct collector *c, const struct wp_sink *sink, int *wait_ms, struct wp_error *err)
+{
+    struct wp_window window = window_now(c);
+    char text[64];
+    if (memcmp(&window, &c->window, sizeof(window)))
+        wp_log(c->logger, WP_LOG_INFO, "the window of the recording changes window=\"%s\"", wp_window_text(&window, text));
+    c->window = window;
+    uint64_t real_ns = wp_test_clock_real(&c->options->test_clock, now_ns(CLOCK_REALTIME));
+    uint64_t left_ns = wp_window_left(&window, real_ns);
+    bool is_paused = !wp_window_is_open(&window, real_ns);
+    *wait_ms = left_ns < LOOK_MS * 1000000ull ? (int)(left_ns / 1000000) + 1 : LOOK_MS;
+    if (is_paused == c->is_paused || !c->source->ops->pause)
+        return 0;
+    c->is_paused = is_paused;
+    return c->source->ops->pause(c->source, is_paused, sink, err);
+}
+
 static int run_source(struct collector *c, struct wp_error *err)
 {
     uint64_t deadline = c->options->duration_ns ? now_ns(CLOCK_MONOTONIC) + c->options->duration_ns : 0;
@@ -174,8 +203,10 @@ static int run_source(struct collector *c, struct wp_error *err)
             c->source->ops->stop(c->source);
         is_stopped = is_stopped || is_over;
         tick(c);
-        int more = c->source->ops->poll(c->source, LOOK_MS, &sink, err);
-        int rc = more < 0 ? more : wp_outlet_pump(c->outlet, 0, err);
+        int wait_ms = LOOK_MS;
+        int rc = is_stopped ? 0 : keep_window(c, &sink, &wait_ms, err);
+        int more = rc ? rc : c->source->ops->poll(c->source, wait_ms, &sink, err);
+        rc = more < 0 ? more : wp_outlet_pump(c->outlet, 0, err);
         if (rc || !more)
             return rc;
     }

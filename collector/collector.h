@@ -27,6 +27,7 @@ struct wp_collector_options {
     const char *hostname, *release; /* NULL: as found, none */
     const char *part;               /* what of the machine the host is (its network namespace); NULL: all of it */
     struct wp_test_clock test_clock;
+    const struct wp_window *window; /* when to record, unless an aggregator says; borrowed, may change while it runs */
     const char *labels[WP_COLLECTOR_LIST], *patterns[WP_COLLECTOR_LIST];
     unsigned label_count, pattern_count;
     struct wp_source_bpf_options bpf;

@@ -16,6 +16,7 @@ static void take_signal(int signal)
 
 struct daemon {
     struct wp_logger logger;
+    struct wp_window window;
     struct wp_collector_options options;
     struct wp_config *config;
 };
@@ -23,6 +24,15 @@ struct daemon {
 static int apply_log_level(void *context, const char *const *values, size_t count, struct wp_error *err)
 {
     return wp_config_apply_log_level(&((struct daemon *)context)->logger, values, count, err);
+}
+
+static int apply_window(void *context, const char *const *values, size_t count, struct wp_error *err)
+{
+    struct daemon *daemon = context;
+    if (count)
+        return wp_window_parse(&daemon->window, values[count - 1], err);
+    daemon->window = (struct wp_window){0};
+    return 0;
 }
 
 static int apply_overhead(void *context, const char *const *values, size_t count, struct wp_error *err)
@@ -36,7 +46,8 @@ static int apply_overhead(void *context, const char *const *values, size_t count
 
 static void reload(void *context)
 {
-    static const struct wp_config_live live[] = {{"log-level", apply_log_level}, {"overhead-limit", apply_overhead}, {0}};
+    static const struct wp_config_live live[] = {{"log-level", apply_log_level}, {"overhead-limit", apply_overhead},
+        {"window", apply_window}, {0}};
     struct daemon *daemon = context;
     wp_config_reload(daemon->config, live, daemon, &daemon->logger);
 }
@@ -48,7 +59,8 @@ int main(int argc, char **argv)
     struct wp_error err = {0};
     struct sigaction action = {.sa_handler = take_signal};
     sigaction(SIGHUP, &action, NULL); /* first: a reload asked early must not end us */
-    wp_collector_options_parse(&daemon.options, &daemon.logger.level, &daemon.config, argc, argv);
+    struct wp_collector_live live = {&daemon.logger.level, &daemon.window};
+    wp_collector_options_parse(&daemon.options, &live, &daemon.config, argc, argv);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);

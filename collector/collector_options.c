@@ -15,7 +15,7 @@
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
     KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_NO_SECCOMP, KEY_PROBE,
-    KEY_LEFT_OUT, KEY_METRICS, KEY_OVERHEAD, KEY_CACHE };
+    KEY_LEFT_OUT, KEY_METRICS, KEY_OVERHEAD, KEY_CACHE, KEY_WINDOW };
 
 #define DEFAULT_SPOOL "/var/spool/wakepath"
 #define OVERHEAD_LEAST 0.01
@@ -38,6 +38,8 @@ static const struct argp_option option_table[] = {
         "or none (default none; the service's file names one)", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "write a capture; with or without --connect", 0},
     {"frequency", KEY_FREQUENCY, "HZ", 0, "samples a second and CPU, 0 for none (default 99)", 0},
+    {"window", KEY_WINDOW, "WINDOW", 0, "record only so long of each period of wall time, such as \"1s every 60s\", or always (default); "
+        "what an aggregator says comes first", 0},
     {"filter-pid", KEY_FILTER, "PID", 0, "stacks and samples only of this process and those it starts", 0},
     {"command-pid", KEY_COMMAND, "PID", 0, "what this process runs from its exec on is the recorded command", 0},
     {"netns", KEY_NETNS, "PATH", 0, "the host is this network namespace, such as /run/netns/web", 0},
@@ -65,7 +67,7 @@ static const struct argp_option option_table[] = {
 
 struct parse {
     struct wp_collector_options *options;
-    enum wp_log_level *log_level;
+    const struct wp_collector_live *live;
 };
 
 static uint32_t number(struct argp_state *state, const char *what, const char *text, uint32_t low, uint32_t high)
@@ -194,6 +196,8 @@ static void check(const struct wp_collector_options *o, struct argp_state *state
         argp_error(state, "%u of --server-key for %u of --connect: give one for all or one for each", keys, o->outlet.endpoints.count);
     if (!o->outlet.endpoints.count && o->outlet.spool)
         argp_error(state, "--spool is for --connect");
+    if (o->source != WP_FROM_BPF && o->window->every_ns)
+        argp_error(state, "--window is of the live kernel");
     if (o->source != WP_FROM_BPF && (o->bpf.filter_pid || o->bpf.netns_inum || o->pattern_count))
         argp_error(state, "--filter-pid, --netns and --match-cmdline are of the live kernel");
 }
@@ -213,6 +217,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_SPOOL_LIMIT: take_spool_limit(&o->outlet, state, argument); break;
     case KEY_OUTPUT: o->outlet.output = argument; break;
     case KEY_FREQUENCY: o->bpf.frequency_hz = number(state, "--frequency", argument, 0, 50000); break;
+    case KEY_WINDOW:
+        if (wp_window_parse(parse->live->window, argument, &err))
+            argp_error(state, "--window: %s", err.text);
+        break;
     case KEY_FILTER: o->bpf.filter_pid = number(state, "--filter-pid", argument, 1, 1u << 22); break;
     case KEY_COMMAND: o->command_pid = number(state, "--command-pid", argument, 1, 1u << 22); break;
     case KEY_NETNS: take_netns(o, state, argument); break;
@@ -227,7 +235,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_DURATION: take_duration(o, state, argument); break;
     case KEY_READY: o->ready_fd = (int)number(state, "--ready-fd", argument, 0, 1 << 20); break;
     case KEY_LOG:
-        if (wp_log_level_parse(argument, parse->log_level))
+        if (wp_log_level_parse(argument, parse->live->log_level))
             argp_error(state, "'%s' is not a log level: error, warn, info, debug", argument);
         break;
     case KEY_RING: take_ring(o, state, argument); break;
@@ -264,17 +272,19 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
-void wp_collector_options_parse(struct wp_collector_options *options, enum wp_log_level *log_level,
+void wp_collector_options_parse(struct wp_collector_options *options, const struct wp_collector_live *live,
     struct wp_config **config, int argc, char **argv)
 {
     static const char *const flags_only[] = {"ready-fd", "command-pid", "probe", NULL};
     static const struct wp_config_spec spec = {"collector", "/etc/wakepath/collector.conf", flags_only};
     static const struct argp argp = {option_table, parse_option, NULL,
         "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL, NULL, NULL};
-    struct parse parse = {options, log_level};
+    struct parse parse = {options, live};
     *options = (struct wp_collector_options){.bpf = {.frequency_hz = 99}, .is_fast = true, .ready_fd = -1, .overhead_percent = WP_OVERHEAD_DEFAULT,
+        .window = live->window,
         .outlet = {.spool_limit = SPOOL_LIMIT}};
-    *log_level = WP_LOG_INFO;
+    *live->log_level = WP_LOG_INFO;
+    *live->window = (struct wp_window){0};
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version = "wakepath-collector " WP_VERSION;
     wp_config_parse(config, &spec, &argp, argc, argv, &parse);

@@ -8,9 +8,15 @@
 
 struct wp_config;
 
+/* What may change while it runs; borrowed from the caller for the options' life. */
+struct wp_collector_live {
+    enum wp_log_level *log_level;
+    struct wp_window *window;
+};
+
 /* Command line, environment and file. Exits with a message on wrong use, and after --help and --version. Strings point into
  * argv and *config, the caller's to destroy. */
-void wp_collector_options_parse(struct wp_collector_options *options, enum wp_log_level *log_level,
+void wp_collector_options_parse(struct wp_collector_options *options, const struct wp_collector_live *live,
     struct wp_config **config, int argc, char **argv);
 /* A value of --overhead-limit; 0 for none. -EINVAL. */
 int wp_collector_options_overhead(const char *text, double *percent, struct wp_error *err);

@@ -106,6 +106,11 @@ bool wp_outlet_is_ready(const struct wp_outlet *o)
     return !o->sender || wp_sender_is_welcome(o->sender);
 }
 
+struct wp_window wp_outlet_window(const struct wp_outlet *o)
+{
+    return o->sender ? wp_sender_window(o->sender) : (struct wp_window){0};
+}
+
 int wp_outlet_pump(struct wp_outlet *o, int timeout_ms, struct wp_error *err)
 {
     if (o->leftovers)

@@ -228,7 +228,7 @@ static const struct {
 } requests[] = {
     {SCMP_SYS(bpf), 0, BPF_MAP_LOOKUP_ELEM}, {SCMP_SYS(bpf), 0, BPF_MAP_UPDATE_ELEM}, {SCMP_SYS(bpf), 0, BPF_MAP_DELETE_ELEM},
     {SCMP_SYS(bpf), 0, BPF_MAP_GET_NEXT_KEY}, {SCMP_SYS(bpf), 0, BPF_MAP_LOOKUP_BATCH}, {SCMP_SYS(bpf), 0, BPF_LINK_DETACH},
-    {SCMP_SYS(bpf), 0, BPF_OBJ_GET_INFO_BY_FD},
+    {SCMP_SYS(bpf), 0, BPF_OBJ_GET_INFO_BY_FD}, {SCMP_SYS(bpf), 0, BPF_ITER_CREATE}, /* a window begins: what threads there are */
     {SCMP_SYS(ioctl), 1, PERF_EVENT_IOC_DISABLE}, {SCMP_SYS(ioctl), 1, PERF_EVENT_IOC_ENABLE}, {SCMP_SYS(ioctl), 1, FIONREAD},
     {SCMP_SYS(ioctl), 1, FIONBIO}, {SCMP_SYS(ioctl), 1, TCGETS}, {SCMP_SYS(prctl), 0, PR_SET_NAME},
 };

@@ -33,6 +33,7 @@ struct wp_sender {
     uint64_t retry_ms;          /* when to open the next one */
     uint64_t (*clock_ns)(const void *context); /* of time probes, NULL: none */
     const void *clock_context;
+    struct wp_window window;    /* said last */
     struct wp_log_limit absence;
     bool was_welcome;
 };
@@ -102,6 +103,16 @@ void wp_sender_answer_probes(struct wp_sender *s, uint64_t (*clock_ns)(const voi
 bool wp_sender_is_welcome(const struct wp_sender *s)
 {
     return s->client && wp_client_is_welcome(s->client);
+}
+
+/* One that says 1.1 would refuse what tells of windows. */
+struct wp_window wp_sender_window(struct wp_sender *s)
+{
+    if (!wp_sender_is_welcome(s))
+        return s->window;
+    s->window = wp_client_welcome(s->client)->wire_minor < 2 ? (struct wp_window){WP_WINDOW_MOST_NS, WP_WINDOW_MOST_NS}
+                                                             : *wp_client_window(s->client);
+    return s->window;
 }
 
 uint64_t wp_sender_absent_ms(const struct wp_sender *s)

@@ -30,6 +30,8 @@ int wp_sender_pump(struct wp_sender *sender, int timeout_ms, struct wp_error *er
 /* See wp_client_answer_probes. */
 void wp_sender_answer_probes(struct wp_sender *sender, uint64_t (*clock_ns)(const void *context), const void *context);
 bool wp_sender_is_welcome(const struct wp_sender *sender);
+/* When to record, as an aggregator said last; unsaid: as this host likes. */
+struct wp_window wp_sender_window(struct wp_sender *sender);
 uint64_t wp_sender_absent_ms(const struct wp_sender *sender); /* since an aggregator was there */
 const char *wp_sender_trouble(const struct wp_sender *sender); /* why none is, as far as is known; "" else */
 /* Puts it into the outbox. Waits while memory is full of what is unacknowledged, so that a source slows down or drops. */

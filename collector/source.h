@@ -59,6 +59,7 @@ struct wp_sink {
 };
 
 struct wp_source;
+struct wp_probe;
 
 /* What a source knows of its own work. */
 struct wp_source_counts {
@@ -76,10 +77,14 @@ struct wp_source_ops {
     int (*poll)(struct wp_source *source, int timeout_ms, const struct wp_sink *sink, struct wp_error *err);
     /* Asks for the end: everything that happened before the call is still delivered by poll, then it returns 0. */
     void (*stop)(struct wp_source *source);
+    /* From now on only births, programs, names and deaths of threads are told (true), or all again, beginning with what exists
+     * (false); told by a WINDOW fact. NULL: this source cannot. */
+    int (*pause)(struct wp_source *source, bool is_paused, const struct wp_sink *sink, struct wp_error *err);
     void (*destroy)(struct wp_source *source);
     void (*count)(const struct wp_source *source, struct wp_source_counts *counts); /* NULL: nothing to tell */
     /* Leaves out: of the stacks of sleeps all but one in so many (0: all); all events but those that say who is who. NULL: cannot. */
     void (*thin)(struct wp_source *source, uint32_t stack_one_in, bool is_paused);
+    const struct wp_probe *(*probe)(const struct wp_source *source); /* what it chose of what the kernel offers; NULL: nothing to choose */
 };
 
 /* First member of each source. */

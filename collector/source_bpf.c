@@ -277,6 +277,20 @@ static void stop_source(struct wp_source *source)
     s->is_stopping = true;
 }
 
+/* The mark of a beginning is older than all that the programs tell from then on, that of an end newer than all before. */
+static int pause_source(struct wp_source *source, bool is_paused, const struct wp_sink *sink, struct wp_error *err)
+{
+    struct source_bpf *s = (struct source_bpf *)source;
+    struct wp_fact fact = {.event = {.kind = WP_EVENT_WINDOW, .c = !is_paused}};
+    if (is_paused)
+        wp_programs_pause(s->programs, true);
+    fact.event.time_ns = now_ns();
+    if (!is_paused)
+        wp_programs_pause(s->programs, false);
+    int rc = sink->fact(sink->context, &fact, err);
+    return rc || is_paused ? rc : wp_programs_snapshot(s->programs, err);
+}
+
 static void say_unwound(const struct source_bpf *s)
 {
     struct wp_unwind_counts counts;
@@ -326,7 +340,12 @@ static void thin(struct wp_source *source, uint32_t stack_one_in, bool is_paused
     wp_programs_thin(((struct source_bpf *)source)->programs, stack_one_in, is_paused);
 }
 
-static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, destroy_source, count, thin};
+static const struct wp_probe *probe(const struct wp_source *source)
+{
+    return wp_programs_probe(((const struct source_bpf *)source)->programs);
+}
+
+static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, pause_source, destroy_source, count, thin, probe};
 
 static int start(struct source_bpf *s, const struct wp_source_bpf_options *options, struct wp_error *err)
 {

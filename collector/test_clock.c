@@ -37,7 +37,7 @@ uint64_t wp_test_clock_at(const struct wp_test_clock *clock, uint64_t time_ns)
     return shifted > 1 ? (uint64_t)shifted : 1;
 }
 
-static uint64_t real_at(const struct wp_test_clock *clock, uint64_t real_ns)
+uint64_t wp_test_clock_real(const struct wp_test_clock *clock, uint64_t real_ns)
 {
     return clock->start_ns ? real_ns + (uint64_t)clock->real_offset_ns : real_ns;
 }
@@ -45,14 +45,14 @@ static uint64_t real_at(const struct wp_test_clock *clock, uint64_t real_ns)
 void wp_test_clock_hello(const struct wp_test_clock *clock, struct wp_hello *hello)
 {
     hello->start_mono_ns = wp_test_clock_at(clock, hello->start_mono_ns);
-    hello->start_real_ns = real_at(clock, hello->start_real_ns);
+    hello->start_real_ns = wp_test_clock_real(clock, hello->start_real_ns);
 }
 
 void wp_test_clock_batch(const struct wp_test_clock *clock, struct wp_batch *batch)
 {
     batch->watermark_ns = wp_test_clock_at(clock, batch->watermark_ns);
     batch->anchor_mono_ns = wp_test_clock_at(clock, batch->anchor_mono_ns);
-    batch->anchor_real_ns = real_at(clock, batch->anchor_real_ns);
+    batch->anchor_real_ns = wp_test_clock_real(clock, batch->anchor_real_ns);
     for (uint32_t i = 0; i < batch->event_count; i++) {
         struct wp_event *event = &batch->events[i];
         event->time_ns = wp_test_clock_at(clock, event->time_ns);

@@ -20,6 +20,8 @@ struct wp_test_clock {
 /* "OFFSET_MS[,DRIFT_PPM[,STEP_AFTER_S:STEP_MS]]". -EINVAL. */
 int wp_test_clock_parse(struct wp_test_clock *clock, const char *text, struct wp_error *err);
 uint64_t wp_test_clock_at(const struct wp_test_clock *clock, uint64_t time_ns);
+/* Of CLOCK_REALTIME. */
+uint64_t wp_test_clock_real(const struct wp_test_clock *clock, uint64_t real_ns);
 void wp_test_clock_hello(const struct wp_test_clock *clock, struct wp_hello *hello);
 /* In place. */
 void wp_test_clock_batch(const struct wp_test_clock *clock, struct wp_batch *batch);

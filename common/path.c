@@ -43,7 +43,8 @@ int wp_path_make(const char *path, struct wp_error *err)
     if (!size || size >= sizeof(part))
         return wp_error_set(err, -ENAMETOOLONG, "cannot make folder '%.100s': bad length", path);
     memcpy(part, path, size + 1);
-    for (size_t i = 1; i <= size; i++) {
+    bool is_there = !mkdir(path, 0777) || errno == EEXIST; /* mostly only the last folder is missing */
+    for (size_t i = 1; i <= size && !is_there; i++) {
         if (part[i] != '/' && part[i])
             continue;
         char keep = part[i];

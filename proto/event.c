@@ -9,6 +9,6 @@ const char *wp_event_kind_name(unsigned kind)
         [WP_EVENT_BLOCK_COMPLETE] = "block_complete", [WP_EVENT_SOCK_SEND] = "sock_send",
         [WP_EVENT_SOCK_ARRIVE] = "sock_arrive", [WP_EVENT_SOCK_RECV] = "sock_recv", [WP_EVENT_SOCK_STATE] = "sock_state",
         [WP_EVENT_SOCK_RETRANSMIT] = "sock_retransmit", [WP_EVENT_SAMPLE] = "sample",
-        [WP_EVENT_SOCK_LEAVE] = "sock_leave"};
+        [WP_EVENT_SOCK_LEAVE] = "sock_leave", [WP_EVENT_WINDOW] = "window"};
     return kind < WP_EVENT_KINDS && names[kind] ? names[kind] : "unknown";
 }

@@ -49,6 +49,9 @@ enum wp_event_kind {
     /* For the first time bytes up to there go to the network device (not of loopback); told of one in 10 ms a socket.
      * d = socket id; a = stream position behind the last byte. */
     WP_EVENT_SOCK_LEAVE = 17,
+    /* The recording goes on here (c = 1) or pauses (c = 0). Between a pause and the next beginning only births, programs, names
+     * and deaths of threads are told; STATE says of each thread that is there how it stands at the beginning. */
+    WP_EVENT_WINDOW = 18,
     WP_EVENT_KINDS
 };
 

@@ -59,6 +59,8 @@ int wp_hello_encode(const struct wp_hello *hello, struct wp_buffer *out, struct 
     m.start_mono_ns = hello->start_mono_ns;
     m.start_real_ns = hello->start_real_ns;
     m.sample_period_ns = hello->sample_period_ns;
+    m.window_ns = hello->window.length_ns;
+    m.window_every_ns = hello->window.every_ns;
     m.n_labels = hello->label_count;
     m.labels = views;
     return pack(&m.base, out, err);
@@ -103,6 +105,8 @@ int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, s
             m->wire_minor, WP_WIRE_MAJOR, WP_WIRE_MINOR);
     else if (m->host.len != 16 || m->session.len != 16)
         rc = bad(err, "hello", "no host or no session");
+    else if (wp_window_check(&(struct wp_window){m->window_ns, m->window_every_ns}))
+        rc = bad(err, "hello", "a window that is none");
     if (!rc) {
         memcpy(hello->host, m->host.data, 16);
         memcpy(hello->session, m->session.data, 16);
@@ -112,6 +116,7 @@ int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, s
         hello->start_mono_ns = m->start_mono_ns;
         hello->start_real_ns = m->start_real_ns;
         hello->sample_period_ns = m->sample_period_ns;
+        hello->window = (struct wp_window){m->window_ns, m->window_every_ns};
         rc = copy_texts(hello, m, err);
     }
     wakepath__wire__hello__free_unpacked(m, NULL);
@@ -171,6 +176,8 @@ int wp_welcome_encode(const struct wp_welcome *welcome, struct wp_buffer *out, s
     m.wire_minor = welcome->wire_minor;
     m.resume_seq = welcome->resume_seq;
     m.credit = welcome->credit;
+    m.window_ns = welcome->window.length_ns;
+    m.window_every_ns = welcome->window.every_ns;
     return pack(&m.base, out, err);
 }
 
@@ -179,7 +186,9 @@ int wp_welcome_decode(struct wp_welcome *welcome, const uint8_t *bytes, size_t s
     Wakepath__Wire__Welcome *m = size > MESSAGE_BYTES ? NULL : wakepath__wire__welcome__unpack(NULL, size, bytes);
     if (!m)
         return bad(err, "welcome", "not a message");
-    *welcome = (struct wp_welcome){m->wire_major, m->wire_minor, m->resume_seq, m->credit};
+    struct wp_window window = {m->window_ns, m->window_every_ns};
+    *welcome = (struct wp_welcome){m->wire_major, m->wire_minor, m->resume_seq, m->credit,
+        wp_window_check(&window) ? (struct wp_window){0} : window};
     wakepath__wire__welcome__free_unpacked(m, NULL);
     return 0;
 }

@@ -5,6 +5,7 @@
  * by the struct on decode (free with the _fini). All of them are bounded: 256 bytes, labels 64 x 256. */
 #include "common/buffer.h"
 #include "common/error.h"
+#include "common/window.h"
 
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct wp_hello {
     uint32_t cpus;
     uint64_t start_mono_ns, start_real_ns; /* anchor */
     uint32_t sample_period_ns; /* 0: no samples */
+    struct wp_window window;   /* when it records, as far as it says */
     struct wp_label labels[WP_LABELS];
     uint32_t label_count;
 };
@@ -34,6 +36,7 @@ struct wp_welcome {
     uint32_t wire_major, wire_minor;
     uint64_t resume_seq;       /* the first batch wanted */
     uint32_t credit;           /* batches that may be in flight unacknowledged */
+    struct wp_window window;   /* when the collector shall record; unsaid: as it likes */
 };
 
 struct wp_bye {

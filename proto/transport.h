@@ -43,6 +43,8 @@ const char *wp_client_trouble(const struct wp_client *client);
 const struct wp_welcome *wp_client_welcome(const struct wp_client *client);
 /* How often it was welcomed: each time, sending goes on at the Welcome's resume_seq. */
 uint64_t wp_client_welcomes(const struct wp_client *client);
+/* When it shall record, as the aggregator said last; unsaid: as it likes. */
+const struct wp_window *wp_client_window(const struct wp_client *client);
 uint64_t wp_client_acked(const struct wp_client *client); /* the highest batch that is durable there */
 /* True when credit allows one more batch. */
 bool wp_client_may_send(const struct wp_client *client, uint64_t seq);
@@ -95,6 +97,8 @@ int wp_server_poll(struct wp_server *server, int timeout_ms, struct wp_server_me
 /* Answers are never waited for: -EAGAIN when the peer does not read its answers, -EHOSTUNREACH when it is away. Both are
  * made good at its next Hello. */
 int wp_server_welcome(struct wp_server *server, uint32_t peer, const struct wp_welcome *welcome);
+/* From now on each Welcome and each acknowledgement says when to record; unsaid: as the collectors like. */
+void wp_server_set_window(struct wp_server *server, const struct wp_window *window);
 /* All batches up to `seq` are durable, those up to `taken` (0: the same) have been taken in. */
 int wp_server_acknowledge(struct wp_server *server, uint32_t peer, uint64_t seq, uint64_t taken);
 int wp_server_ack(struct wp_server *server, uint32_t peer, uint64_t seq);

@@ -30,6 +30,7 @@ struct wp_client {
     struct wp_buffer hello;          /* its frame, sent at each connection */
     struct wp_buffer scratch, raw;
     struct wp_welcome welcome;
+    struct wp_window window;         /* the last that was said */
     uint64_t welcomes, acked, taken, sent, hello_ns, heard_ns;
     uint64_t again_ns;               /* when to connect anew; 0: ZeroMQ does it by itself */
     uint64_t (*clock_ns)(const void *context); /* NULL: probes are not answered */
@@ -255,6 +256,21 @@ static int take_probe(struct wp_client *c, const struct wp_frame *frame, uint64_
     return rc == -EAGAIN ? 0 : rc;
 }
 
+static void take_ack(struct wp_client *c, const struct wp_frame *frame)
+{
+    Wakepath__Wire__Ack *m = wakepath__wire__ack__unpack(NULL, frame->size, frame->payload);
+    if (!m)
+        return;
+    struct wp_window window = {m->window_ns, m->window_every_ns};
+    if (m->seq > c->acked)
+        c->acked = m->seq;
+    if (m->taken > c->taken)
+        c->taken = m->taken;
+    if (!wp_window_check(&window))
+        c->window = window;
+    wakepath__wire__ack__free_unpacked(m, NULL);
+}
+
 static int take_frame(struct wp_client *c, const struct wp_frame *frame, struct wp_error *err)
 {
     if (frame->type == WP_FRAME_TIME_PROBE)
@@ -267,16 +283,11 @@ static int take_frame(struct wp_client *c, const struct wp_frame *frame, struct 
             return wp_error_set(err, -ECONNREFUSED, "the aggregator speaks wire version %u.%u, this collector %u.%u",
                 c->welcome.wire_major, c->welcome.wire_minor, WP_WIRE_MAJOR, WP_WIRE_MINOR);
         c->is_welcome = true;
+        c->window = c->welcome.window;
         c->trouble[0] = 0;
         c->welcomes++;
     } else if (frame->type == WP_FRAME_ACK) {
-        Wakepath__Wire__Ack *m = wakepath__wire__ack__unpack(NULL, frame->size, frame->payload);
-        if (m && m->seq > c->acked)
-            c->acked = m->seq;
-        if (m && m->taken > c->taken)
-            c->taken = m->taken;
-        if (m)
-            wakepath__wire__ack__free_unpacked(m, NULL);
+        take_ack(c, frame);
     } else if (frame->type == WP_FRAME_REFUSED) {
         return take_refused(c, frame, err);
     }
@@ -409,6 +420,11 @@ const struct wp_welcome *wp_client_welcome(const struct wp_client *c)
 uint64_t wp_client_welcomes(const struct wp_client *c)
 {
     return c->welcomes;
+}
+
+const struct wp_window *wp_client_window(const struct wp_client *c)
+{
+    return &c->window;
 }
 
 uint64_t wp_client_acked(const struct wp_client *c)

@@ -37,6 +37,7 @@ struct wp_server {
     struct wp_hello hello;        /* of the last message */
     struct wp_buffer raw, frame;
     zmq_msg_t identity, body;     /* of the last message: a plain payload lies in the body */
+    struct wp_window window;      /* when collectors shall record */
     uint64_t looked_ns;           /* at the allowlist */
     struct wp_log_limit reloads, strangers;
 };
@@ -224,9 +225,16 @@ static int send_frame(struct wp_server *s, uint32_t number, enum wp_frame_type t
 
 int wp_server_welcome(struct wp_server *s, uint32_t peer, const struct wp_welcome *welcome)
 {
+    struct wp_welcome said = *welcome;
+    said.window = s->window;
     wp_buffer_clear(&s->raw);
-    int rc = wp_welcome_encode(welcome, &s->raw, NULL);
+    int rc = wp_welcome_encode(&said, &s->raw, NULL);
     return rc ? rc : send_frame(s, peer, WP_FRAME_WELCOME);
+}
+
+void wp_server_set_window(struct wp_server *s, const struct wp_window *window)
+{
+    s->window = *window;
 }
 
 int wp_server_ack(struct wp_server *s, uint32_t peer, uint64_t seq)
@@ -239,6 +247,8 @@ int wp_server_acknowledge(struct wp_server *s, uint32_t peer, uint64_t seq, uint
     Wakepath__Wire__Ack m = WAKEPATH__WIRE__ACK__INIT;
     m.seq = seq;
     m.taken = taken;
+    m.window_ns = s->window.length_ns;
+    m.window_every_ns = s->window.every_ns;
     wp_buffer_clear(&s->raw);
     if (wp_buffer_reserve(&s->raw, wakepath__wire__ack__get_packed_size(&m)))
         return -ENOMEM;

@@ -172,6 +172,7 @@ static void take_totals(struct wp_facts *facts)
     facts->uncertain_ns = wp_report_uncertain_ns(facts->report);
     facts->detached_ns = wp_report_detached_ns(facts->report);
     facts->coverage = wp_report_coverage(facts->report);
+    facts->estimated_ns = facts->coverage > 0 ? (uint64_t)((double)facts->total_ns / facts->coverage) : facts->total_ns;
     facts->accounted_percent = facts->total_ns
         ? 100.0 * (1.0 - (double)facts->categories[WP_UNACCOUNTED] / (double)facts->total_ns)
         : 100.0;
@@ -189,6 +190,7 @@ int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggr
     if (rc)
         return wp_error_wrap(err, rc, "cannot lay out %s of release %s", aggregate, release);
     take_totals(facts);
+    facts->pool.failed |= wp_stack_ends_measure(report, &facts->stack_ends) != 0;
     take_hosts(facts);
     take_processes(facts);
     take_unexplained(facts);

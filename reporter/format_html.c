@@ -107,7 +107,7 @@ static void put_scripts(struct writer *writer)
 {
     static const char *const common[] = {"units.js", "table.js", NULL};
     static const char *const views[] = {"view.js", "palette.js", "tip.js", "surface.js", NULL};
-    static const char *const flame[] = {"flame_model.js", "flame_times.js", "flame_exemplar.js", "flame.js", NULL};
+    static const char *const flame[] = {"flame_model.js", "flame_times.js", "flame_exemplar.js", "flame_folds.js", "flame.js", NULL};
     static const char *const chrono[] = {"time_axis.js", "trace_model.js", "chronology.js", NULL};
     static const char *const running[] = {"time_axis.js", "trace_model.js", "running.js", NULL};
     const char *view = writer->display->view;

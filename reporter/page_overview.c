@@ -40,6 +40,9 @@ static void add_facts(struct wp_display *display, const struct wp_facts *facts)
     wp_display_fact(display, "Recorded", wp_human_date(pool, facts->first_ns), wp_human_clock(pool, facts->first_ns));
     if (facts->coverage < 0.9995)
         wp_display_fact(display, "Coverage", wp_human_percent(pool, 100 * facts->coverage), "of the time was recorded");
+    if (facts->coverage > 0 && facts->coverage < 0.9995)
+        wp_display_fact(display, "Whole time", wp_human_duration(pool, facts->estimated_ns),
+            "estimated: the total, scaled by the coverage");
 }
 
 static void add_chart(struct wp_display *display, enum wp_item_kind kind, const struct wp_facts *facts)

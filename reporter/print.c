@@ -74,7 +74,7 @@ static int choose_release(const struct wp_stores *stores, const struct wp_print_
 {
     char **releases = NULL;
     size_t count = 0;
-    int rc = wp_stores_releases(stores, &releases, &count, err);
+    int rc = wp_stores_releases(stores, NULL, NULL, &releases, &count, err);
     if (rc)
         return rc;
     bool found = !options->release && count == 1;

@@ -222,7 +222,7 @@ int wp_question_answer(struct wp_buffer *out, const struct wp_question *question
     int rc = wp_stores_open(&stores, question->stores, question->store_count, err);
     if (rc)
         return rc;
-    rc = wp_stores_releases(&stores, &releases, &count, err);
+    rc = wp_stores_releases(&stores, NULL, NULL, &releases, &count, err);
     if (!rc)
         rc = read_all(&answer, &stores, releases, count, damaged, err);
     if (!rc)

@@ -94,6 +94,14 @@ static int sort(struct wp_release_order *order, struct wp_error *err)
     return 0;
 }
 
+/* One whose newest activity an earlier run found, and that has not changed since, holds something. */
+static bool is_known(void *context, const char *release)
+{
+    const struct wp_order_options *options = context;
+    uint64_t last_ns;
+    return options->known_time && options->known_time(options->known_context, release, &last_ns);
+}
+
 static int fill(struct wp_release_order *order, const struct wp_stores *stores,
     const struct wp_order_options *options, struct wp_error *err)
 {
@@ -123,7 +131,7 @@ int wp_release_order_read(struct wp_release_order *order, const struct wp_stores
     struct wp_error *err)
 {
     memset(order, 0, sizeof(*order));
-    int rc = wp_stores_releases(stores, &order->names, &order->count, err);
+    int rc = wp_stores_releases(stores, is_known, (void *)(uintptr_t)options, &order->names, &order->count, err);
     if (rc)
         return rc;
     order->rows = calloc(order->count + 1, sizeof(*order->rows));

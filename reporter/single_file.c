@@ -188,7 +188,7 @@ static int put_data(struct writer *writer, int (*make)(struct wp_buffer *, const
 static int put_scripts(struct writer *writer, struct wp_error *err)
 {
     static const char *const names[] = {"units.js", "table.js", "view.js", "palette.js", "tip.js", "surface.js",
-        "flame_model.js", "flame_times.js", "flame_exemplar.js", "flame.js", "time_axis.js", "trace_model.js", "chronology.js", "running.js"};
+        "flame_model.js", "flame_times.js", "flame_exemplar.js", "flame_folds.js", "flame.js", "time_axis.js", "trace_model.js", "chronology.js", "running.js"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         put_script(writer, names[i]);
     int rc = put_data(writer, wp_view_data_flame, err);

@@ -89,14 +89,15 @@ void wp_stores_close(struct wp_stores *stores)
     memset(stores, 0, sizeof(*stores));
 }
 
-int wp_stores_releases(const struct wp_stores *stores, char ***releases, size_t *count, struct wp_error *err)
+int wp_stores_releases(const struct wp_stores *stores, bool (*is_known)(void *context, const char *release), void *context,
+    char ***releases, size_t *count, struct wp_error *err)
 {
     struct names names = {0};
     int rc = 0;
     for (size_t i = 0; i < stores->count && !rc; i++) {
         char **rows = NULL;
         size_t row_count = 0;
-        rc = wp_store_releases(stores->stores[i], &rows, &row_count, err);
+        rc = wp_store_releases_known(stores->stores[i], is_known, context, &rows, &row_count, err);
         if (!rc)
             rc = take(&names, rows, row_count);
     }

@@ -25,8 +25,9 @@ struct wp_snapshot {
 /* -EINVAL: a store is given twice. */
 int wp_stores_open(struct wp_stores *stores, const char *const *roots, size_t count, struct wp_error *err);
 void wp_stores_close(struct wp_stores *stores);
-/* Sorted, each once; free with wp_strings_free. */
-int wp_stores_releases(const struct wp_stores *stores, char ***releases, size_t *count, struct wp_error *err);
+/* Sorted, each once; free with wp_strings_free. `is_known` as of wp_store_releases_known. */
+int wp_stores_releases(const struct wp_stores *stores, bool (*is_known)(void *context, const char *release), void *context,
+    char ***releases, size_t *count, struct wp_error *err);
 
 /* -ENOENT: no store has it; -EBADMSG: none that has it can be read; -EEXIST: two stores hold the same session of the same
  * shard: one is a copy of the other and the sum would count it twice. */

@@ -13,7 +13,7 @@ static int make_key(struct wp_key *key, enum wp_value_kind kind, const char *sha
     return 0;
 }
 
-int wp_chunks_append(struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, struct wp_error *err)
+int wp_chunks_append(struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, uint64_t *delta, struct wp_error *err)
 {
     struct wp_buffer bytes = {0};
     struct wp_key key;
@@ -22,6 +22,7 @@ int wp_chunks_append(struct wp_txn *txn, const char *shard, const struct wp_chun
         rc = chunks->pack(chunks->rows, &bytes, err);
     if (!rc)
         rc = wp_txn_append(txn, &key, NULL, bytes.data, bytes.size, err);
+    *delta = rc ? 0 : key.delta;
     wp_buffer_fini(&bytes);
     return rc;
 }

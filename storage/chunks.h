@@ -14,8 +14,8 @@ struct wp_chunks {
     int (*pack)(void *rows, struct wp_buffer *out, struct wp_error *err);             /* all rows, sorted, each once */
 };
 
-/* Appends the rows as the next delta of this shard. */
-int wp_chunks_append(struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, struct wp_error *err);
+/* Appends the rows as the next delta of this shard; *delta is its number. */
+int wp_chunks_append(struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, uint64_t *delta, struct wp_error *err);
 /* Joins the value and its deltas; leaves all as it is when one of them is damaged. */
 int wp_chunks_compact(struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, struct wp_error *err);
 

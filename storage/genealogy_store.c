@@ -165,6 +165,7 @@ int wp_txn_add_genealogy(struct wp_txn *txn, const char *shard, const struct wp_
 {
     struct genealogy all;
     struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take, pack};
+    uint64_t delta = 0;
     if (!count)
         return 0;
     int rc = start(&all, err);
@@ -176,9 +177,9 @@ int wp_txn_add_genealogy(struct wp_txn *txn, const char *shard, const struct wp_
                 rows[i].parent_start_ns}))
             rc = wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
     if (!rc)
-        rc = wp_chunks_append(txn, shard, &chunks, err);
+        rc = wp_chunks_append(txn, shard, &chunks, &delta, err);
     finish(&all);
-    return rc;
+    return !rc && delta && delta % WP_DELTAS == 0 ? wp_genealogy_compact(txn, shard, err) : rc;
 }
 
 int wp_genealogy_compact(struct wp_txn *txn, const char *shard, struct wp_error *err)

@@ -150,6 +150,83 @@ int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *s
     return wp_txn_set_metadata(txn, &(struct wp_metadata_place){.aggregate = aggregate}, shard, name, value, real_s, err);
 }
 
+struct merged {                /* an entry and where it stood: of two alike the later one by time, then by place, counts */
+    entry_type *entry;
+    size_t place;
+};
+
+static int compare_merged(const void *left, const void *right)
+{
+    const struct merged *a = left, *b = right;
+    int rc = compare_texts(a->entry->key, b->entry->key);
+    if (!rc && a->entry->real_s != b->entry->real_s)
+        rc = a->entry->real_s < b->entry->real_s ? -1 : 1;
+    return rc ? rc : a->place < b->place ? -1 : a->place > b->place;
+}
+
+static int fill_entry(entry_type *entry, const struct wp_metadata_entry *from, uint64_t real_s, struct wp_error *err)
+{
+    size_t size = strnlen(from->key, KEY_LIMIT + 1);
+    if (!size || size > KEY_LIMIT)
+        return wp_error_set(err, -EINVAL, "a metadata key has 1 to %u bytes: '%.100s'", KEY_LIMIT, from->key);
+    wakepath__store__metadata__entry__init(entry);
+    entry->key = (ProtobufCBinaryData){size, (uint8_t *)(uintptr_t)from->key};
+    entry->value = (ProtobufCBinaryData){strnlen(from->value, WP_TEXT_LIMIT), (uint8_t *)(uintptr_t)from->value};
+    entry->real_s = real_s;
+    return 0;
+}
+
+static int save_merged(struct wp_txn *txn, const struct wp_key *key, const struct merged *rows, size_t count, struct wp_error *err)
+{
+    Wakepath__Store__Metadata out = WAKEPATH__STORE__METADATA__INIT;
+    struct wp_buffer bytes = {0};
+    out.entries = calloc(count + 1, sizeof(*out.entries));
+    int rc = out.entries ? 0 : wp_error_set(err, -ENOMEM, "out of memory for metadata");
+    for (size_t i = 0; !rc && i < count; i++)
+        if (i + 1 == count || compare_texts(rows[i].entry->key, rows[i + 1].entry->key))
+            out.entries[out.n_entries++] = rows[i].entry;
+    if (!rc && out.n_entries > ENTRIES_LIMIT)
+        rc = wp_error_set(err, -E2BIG, "more than %u metadata keys in one value", ENTRIES_LIMIT);
+    if (!rc)
+        rc = wp_message_pack(&out.base, &bytes, err);
+    if (!rc)
+        rc = wp_txn_put_key(txn, key, bytes.data, bytes.size, err);
+    wp_buffer_fini(&bytes);
+    free(out.entries);
+    return rc;
+}
+
+int wp_txn_put_all_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const struct wp_metadata_entry *entries,
+    size_t count, uint64_t real_s, struct wp_error *err)
+{
+    struct wp_key key;
+    ProtobufCMessage *message = NULL;
+    int rc = count ? make_key(&key, &(struct wp_metadata_place){.aggregate = aggregate}, shard, err) : 0;
+    if (!rc && count)
+        rc = load(txn, &key, &message, err);
+    if (rc || !count)
+        return rc;
+    const Wakepath__Store__Metadata *old = (const Wakepath__Store__Metadata *)message;
+    entry_type *added = calloc(count, sizeof(*added));
+    struct merged *rows = calloc(old->n_entries + count, sizeof(*rows));
+    if (!added || !rows)
+        rc = wp_error_set(err, -ENOMEM, "out of memory for metadata");
+    for (size_t i = 0; !rc && i < old->n_entries; i++)
+        rows[i] = (struct merged){old->entries[i], i};
+    for (size_t i = 0; !rc && i < count; i++) {
+        rc = fill_entry(&added[i], &entries[i], real_s, err);
+        rows[old->n_entries + i] = (struct merged){&added[i], old->n_entries + i};
+    }
+    if (!rc) {
+        qsort(rows, old->n_entries + count, sizeof(*rows), compare_merged);
+        rc = save_merged(txn, &key, rows, old->n_entries + count, err);
+    }
+    free(rows);
+    free(added);
+    protobuf_c_message_free_unpacked(message, NULL);
+    return rc;
+}
+
 /* --- reading: all shards' entries, sorted, the winner of each key first --- */
 
 struct row {

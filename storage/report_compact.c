@@ -102,6 +102,23 @@ static int compact_aggregate(struct wp_txn *txn, const char *aggregate, const ch
     return rc;
 }
 
+int wp_txn_compact_report(struct wp_txn *txn, const struct wp_key *key, struct wp_error *err)
+{
+    struct wp_report_part *parts = NULL;
+    size_t count = 0, from = 0, to;
+    uint64_t length_s = 0;
+    bool is_done;
+    int rc = wp_txn_report_parts(txn, key->aggregate, key->shard, &parts, &count, err);
+    while (!rc && from < count && parts[from].key.timebox_s != key->timebox_s)
+        from++;
+    for (to = from; !rc && to < count && parts[to].key.timebox_s == key->timebox_s; to++)
+        length_s = parts[to].length_s > length_s ? parts[to].length_s : length_s;
+    if (!rc && to > from)
+        rc = wp_txn_sum_parts(txn, parts + from, to - from, key->timebox_s, length_s, &is_done, err);
+    wp_report_parts_free(parts, count);
+    return rc;
+}
+
 int wp_txn_compact(struct wp_txn *txn, const char *shard, struct wp_error *err)
 {
     char **aggregates = NULL;

@@ -46,7 +46,7 @@ int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebo
         rc = wp_txn_append(txn, &key, &head_bytes, body.data, body.size, err);
     wp_buffer_fini(&body);
     wp_buffer_fini(&head_bytes);
-    return rc;
+    return !rc && key.delta % WP_DELTAS == 0 ? wp_txn_compact_report(txn, &key, err) : rc;
 }
 
 int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,

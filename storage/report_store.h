@@ -10,6 +10,8 @@ int wp_txn_list(struct wp_txn *txn, const char *aggregate, const char *what, cha
 int wp_txn_decode_report(struct wp_txn *txn, const char *key, struct wp_report **report, struct wp_error *err);
 /* Merges the value into *sum (NULL: becomes it). */
 int wp_txn_merge_report(struct wp_txn *txn, const char *key, struct wp_report **sum, struct wp_error *err);
+/* This one report and its deltas become their sum. */
+int wp_txn_compact_report(struct wp_txn *txn, const struct wp_key *key, struct wp_error *err);
 /* Whether a result means that this value is damaged, and no other. */
 bool wp_is_damage(int rc);
 /* Ids and rows in canonical order: what is shown must not depend on how many deltas it came in. */

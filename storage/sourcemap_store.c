@@ -155,6 +155,7 @@ int wp_txn_add_sourcemap(struct wp_txn *txn, const char *shard, const struct wp_
 {
     struct sourcemap map;
     struct wp_chunks chunks = {WP_VALUE_SOURCEMAP, &map, take, pack};
+    uint64_t delta = 0;
     if (!count)
         return 0;
     int rc = start(&map, err);
@@ -167,9 +168,9 @@ int wp_txn_add_sourcemap(struct wp_txn *txn, const char *shard, const struct wp_
             rc = wp_error_set(err, -ENOMEM, "out of memory for a source map");
     }
     if (!rc)
-        rc = wp_chunks_append(txn, shard, &chunks, err);
+        rc = wp_chunks_append(txn, shard, &chunks, &delta, err);
     finish(&map);
-    return rc;
+    return !rc && delta && delta % WP_DELTAS == 0 ? wp_sourcemap_compact(txn, shard, err) : rc;
 }
 
 int wp_sourcemap_compact(struct wp_txn *txn, const char *shard, struct wp_error *err)

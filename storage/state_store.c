@@ -117,7 +117,22 @@ static int compare_last(const void *left, const void *right)
     return memcmp(a->session.data, b->session.data, 16);
 }
 
-int wp_txn_put_last_sample(struct wp_txn *txn, const char *shard, const uint8_t session[16], uint64_t real_s,
+/* Of entries that stand next to each other for one session the latest stays. */
+static size_t keep_latest(last_entry **entries, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (kept && !compare_last(&entries[kept - 1], &entries[i])) {
+            if (entries[i]->real_s > entries[kept - 1]->real_s)
+                entries[kept - 1] = entries[i];
+        } else {
+            entries[kept++] = entries[i];
+        }
+    }
+    return kept;
+}
+
+int wp_txn_put_last_samples(struct wp_txn *txn, const char *shard, const uint8_t (*sessions)[16], size_t count, uint64_t real_s,
     struct wp_error *err)
 {
     struct wp_key key;
@@ -129,29 +144,38 @@ int wp_txn_put_last_sample(struct wp_txn *txn, const char *shard, const uint8_t 
         return rc;
     Wakepath__Store__LastSample out = WAKEPATH__STORE__LAST_SAMPLE__INIT;
     const Wakepath__Store__LastSample *old = (const Wakepath__Store__LastSample *)message;
-    last_entry added = WAKEPATH__STORE__LAST_SAMPLE__ENTRY__INIT;
-    added.session = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)session};
-    added.real_s = real_s;
-    out.entries = calloc(old->n_entries + 1, sizeof(*out.entries));
-    if (!out.entries)
+    last_entry *added = calloc(count + 1, sizeof(*added));
+    out.entries = calloc(old->n_entries + count + 1, sizeof(*out.entries));
+    if (!added || !out.entries)
         rc = wp_error_set(err, -ENOMEM, "out of memory for the last samples");
     for (size_t i = 0; !rc && i < old->n_entries; i++) {
-        last_entry *entry = old->entries[i];
-        if (entry->session.len != 16)
-            rc = wp_error_set(err, -EBADMSG, "last_sample: session of %zu bytes", entry->session.len);
-        else if (memcmp(entry->session.data, session, 16))
-            out.entries[out.n_entries++] = entry;
-        else if (entry->real_s > added.real_s)
-            added.real_s = entry->real_s;
+        out.entries[out.n_entries++] = old->entries[i];
+        if (old->entries[i]->session.len != 16)
+            rc = wp_error_set(err, -EBADMSG, "last_sample: session of %zu bytes", old->entries[i]->session.len);
+    }
+    for (size_t i = 0; !rc && i < count; i++) {
+        wakepath__store__last_sample__entry__init(&added[i]);
+        added[i].session = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)sessions[i]};
+        added[i].real_s = real_s;
+        out.entries[out.n_entries++] = &added[i];
     }
     if (!rc) {
-        out.entries[out.n_entries++] = &added;
         qsort(out.entries, out.n_entries, sizeof(*out.entries), compare_last);
+        out.n_entries = keep_latest(out.entries, out.n_entries);
         rc = save(txn, &key, &out.base, err);
     }
     free(out.entries);
+    free(added);
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;
+}
+
+int wp_txn_put_last_sample(struct wp_txn *txn, const char *shard, const uint8_t session[16], uint64_t real_s,
+    struct wp_error *err)
+{
+    uint8_t one[1][16];
+    memcpy(one[0], session, 16);
+    return wp_txn_put_last_samples(txn, shard, (const uint8_t (*)[16])one, 1, real_s, err);
 }
 
 int wp_last_sample_check(const uint8_t *bytes, size_t size, struct wp_error *err)

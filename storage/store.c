@@ -206,10 +206,16 @@ int wp_store_folders(struct wp_store *store, char ***folders, size_t *count, str
 
 int wp_store_releases(struct wp_store *store, char ***releases, size_t *count, struct wp_error *err)
 {
+    return wp_store_releases_known(store, NULL, NULL, releases, count, err);
+}
+
+int wp_store_releases_known(struct wp_store *store, bool (*is_known)(void *context, const char *release), void *context,
+    char ***releases, size_t *count, struct wp_error *err)
+{
     int rc = wp_store_folders(store, releases, count, err);
     size_t kept = 0;
     for (size_t i = 0; i < *count; i++) {
-        if (holds_something(store, (*releases)[i]))
+        if ((is_known && is_known(context, (*releases)[i])) || holds_something(store, (*releases)[i]))
             (*releases)[kept++] = (*releases)[i];
         else
             free((*releases)[i]);

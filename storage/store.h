@@ -39,8 +39,11 @@ int wp_store_upkeep(struct wp_store *store, struct wp_error *err);
 const char *wp_store_root(const struct wp_store *store);
 /* Address space of environments that are opened from now on (default 1 GiB); they grow by themselves. */
 void wp_store_set_map_size(struct wp_store *store, size_t bytes);
-/* Sorted release ids; free each and the array. */
+/* Sorted release ids; free each and the array. Each is opened to see that it holds something. */
 int wp_store_releases(struct wp_store *store, char ***releases, size_t *count, struct wp_error *err);
+/* The same; those that `is_known` knows to hold something are not opened. NULL: none is known. */
+int wp_store_releases_known(struct wp_store *store, bool (*is_known)(void *context, const char *release), void *context,
+    char ***releases, size_t *count, struct wp_error *err);
 
 /* Write transactions create the release when it is new; read transactions of a missing one return -ENOENT.
  * A full map grows by itself and the transaction must then be begun again: -EAGAIN from put or commit. */
@@ -65,6 +68,8 @@ int wp_txn_visit(struct wp_txn *txn, const char *prefix, int (*visit)(void *cont
     void *context, struct wp_error *err);
 
 /* --- what the aggregator writes in an epoch --- */
+/* Deltas of a value that make its next one sum them up: a session that never ends does not pile them up. */
+#define WP_DELTAS 64u
 /* "<aggregate>/report.<timebox>.<shard>.~<delta>", delta = the next free number of that report, ten digits. */
 int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
     const struct wp_report *report, struct wp_error *err);
@@ -87,6 +92,9 @@ int wp_txn_get_resume(struct wp_txn *txn, const char *shard, const uint8_t sessi
     struct wp_error *err);
 /* "__state__/last_sample.<shard>": session -> realtime seconds of its last batch (merged into what is there). */
 int wp_txn_put_last_sample(struct wp_txn *txn, const char *shard, const uint8_t session[16], uint64_t real_s,
+    struct wp_error *err);
+/* The same for many sessions: the value is read and written once. */
+int wp_txn_put_last_samples(struct wp_txn *txn, const char *shard, const uint8_t (*sessions)[16], size_t count, uint64_t real_s,
     struct wp_error *err);
 
 struct wp_genealogy_row {      /* "__state__/genealogy.<shard>": appended */
@@ -119,6 +127,12 @@ int wp_txn_put_clock(struct wp_txn *txn, const char *shard, const struct wp_cloc
  * Merged into what is there, last writer by time wins. */
 int wp_txn_put_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const char *key, const char *value,
     uint64_t real_s, struct wp_error *err);
+struct wp_metadata_entry {
+    const char *key, *value;
+};
+/* The same for many keys, of which the later of two alike counts: the value is read and written once. */
+int wp_txn_put_all_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const struct wp_metadata_entry *entries,
+    size_t count, uint64_t real_s, struct wp_error *err);
 struct wp_metadata_place {
     const char *aggregate;     /* NULL: of the release */
     bool has_timebox;          /* "<aggregate>/metadata.~<timebox>.<shard>" */

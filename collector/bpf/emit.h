@@ -19,6 +19,14 @@ const volatile bool wp_is_chosen_only = false; /* stacks and samples only of the
 const volatile bool wp_wants_cmdline = false;
 const volatile __u64 wp_wake_bytes = 1 << 20; /* wake the reader when so much waits; it looks by itself now and then */
 
+/* Grows by one at each end and each beginning of a window of the recording (WP_EVENT_WINDOW): odd between two of them. */
+volatile __u32 wp_window_number SEC(".data") = 0;
+
+static __always_inline bool is_between_windows(void)
+{
+    return wp_window_number & 1;
+}
+
 struct {
     __uint(type, BPF_MAP_TYPE_RINGBUF);
     __uint(max_entries, 16 << 20);

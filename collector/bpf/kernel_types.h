@@ -211,6 +211,7 @@ struct tcp_sock {
     __u32 copied_seq;
     __u32 rcv_nxt;
     __u32 snd_una;
+    __u32 snd_nxt;
 };
 
 struct sk_buff {

@@ -89,6 +89,8 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     struct cpu_context *context = cpu_context();
     if (context)
         clear_mark(context, LEVEL_TASK);
+    if (is_between_windows())
+        return 0;
     if (wp_is_paused && prev_state != 0x80) /* TASK_DEAD: numbers are used again */
         return 0;
     struct stack_record *r = stack_scratch(0);
@@ -146,7 +148,7 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     if (wp_is_paused)
         return 0;
     struct cpu_context *context = cpu_context();
-    if (!context || !is_here(woken))
+    if (!context || is_between_windows() || !is_here(woken))
         return 0;
     struct wp_record *r = RESERVE(struct wp_record, KIND_WAKING);
     if (!r)
@@ -284,7 +286,7 @@ static __always_inline void sample(void *ctx)
 {
     struct task_struct *task = current_task();
     struct stack_record *r = stack_scratch(1);
-    if (wp_is_paused || !r || !task->pid || !is_here(task) || !is_chosen(task->tgid))
+    if (wp_is_paused || is_between_windows() || !r || !task->pid || !is_here(task) || !is_chosen(task->tgid))
         return;
     fill_head(&r->head, KIND_SAMPLE, task);
     take_stacks(ctx, r, task, user_regs(task), 1);

@@ -27,6 +27,7 @@ struct socket {
     __u64 left_ns;         /* when the reader was last told of bytes that left */
     __u32 sent_end;        /* write_seq behind the last send */
     __u32 left_end;        /* position behind the last byte that went to the device */
+    __u32 window;          /* in which these were so */
     __u8 has_sent_end, has_connecting, is_told, has_left;
     struct wp_record_socket told; /* as the reader knows it */
 };
@@ -124,6 +125,18 @@ static __always_inline struct socket *known_socket(struct sock *sk)
     return s;
 }
 
+/* Positions of before a pause say nothing: what was sent meanwhile was seen by nobody. */
+static __always_inline void forget_positions(struct socket *s, struct sock *sk)
+{
+    __u32 window = wp_window_number;
+    if (s->window == window)
+        return;
+    s->window = window;
+    s->has_sent_end = 0;
+    s->left_end = BPF_CORE_READ((struct tcp_sock *)sk, snd_nxt);
+    s->has_left = 1;
+}
+
 static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a, __u64 b, __u32 c)
 {
     if (wp_is_paused && kind != KIND_SOCK_STATE)
@@ -150,11 +163,12 @@ static __always_inline void end_backlog(void)
 static __always_inline int tcp_sent(struct sock *sk, int result)
 {
     end_backlog();
-    if (result <= 0 || !is_inet(sk) || !is_tcp(sk))
+    if (is_between_windows() || result <= 0 || !is_inet(sk) || !is_tcp(sk))
         return 0;
     struct socket *s = known_socket(sk);
     if (!s)
         return 0;
+    forget_positions(s, sk);
     __u32 end = BPF_CORE_READ((struct tcp_sock *)sk, write_seq);
     __u32 bytes = s->has_sent_end ? end - s->sent_end : (__u32)result;
     if (!bytes) /* another thread's call took in these bytes as well */
@@ -168,7 +182,7 @@ static __always_inline int tcp_sent(struct sock *sk, int result)
 static __always_inline int tcp_read(struct sock *sk, int result, int flags)
 {
     end_backlog();
-    if (result <= 0 || flags & 2 || !is_inet(sk) || !is_tcp(sk)) /* MSG_PEEK */
+    if (is_between_windows() || result <= 0 || flags & 2 || !is_inet(sk) || !is_tcp(sk)) /* MSG_PEEK */
         return 0;
     struct socket *s = known_socket(sk);
     if (s)
@@ -219,7 +233,7 @@ static __always_inline void mark_message(__u64 key, __u64 position)
 static __always_inline int tcp_arrived(struct sock *sk, struct sk_buff *skb)
 {
     struct wp_tcp_cb cb;
-    if (!is_inet(sk) || bpf_probe_read_kernel(&cb, sizeof(cb), skb->cb))
+    if (is_between_windows() || !is_inet(sk) || bpf_probe_read_kernel(&cb, sizeof(cb), skb->cb))
         return 0;
     struct socket *s = known_socket(sk);
     if (!s)
@@ -245,7 +259,7 @@ int WORK_PROG(wp_tcp_arrive_entry, struct sock *sk, struct sk_buff *skb)
 /* The start of sock_def_readable: its waiters are woken next, for all bytes up to rcv_nxt. */
 static __always_inline int data_ready(struct sock *sk)
 {
-    if (!is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN) /* of a listener: the accepted socket is marked */
+    if (is_between_windows() || !is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN) /* of a listener: the accepted socket is marked */
         return 0;
     struct cpu_context *context = cpu_context();
     if (!context)
@@ -284,6 +298,8 @@ int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
     if (!is_inet(sk) || !is_tcp(sk) || after == TCP_LISTEN || after == TCP_SYN_SENT || after == TCP_SYN_RECV ||
         after == TCP_NEW_SYN_RECV)
         return 0; /* a connecting socket has no port yet: wp_packet_out tells of it */
+    if (is_between_windows() && after != TCP_CLOSE) /* the reader has to forget it */
+        return 0;
     /* A closed one has lost its addresses: it is what it was told to be, or nothing ever happened on it. */
     struct socket *s = after == TCP_CLOSE ? bpf_sk_storage_get(&sockets, sk, 0, 0) : known_socket(sk);
     if (!s || !s->is_told)
@@ -291,6 +307,7 @@ int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
     struct tcp_sock *tcp = (struct tcp_sock *)sk;
     __u32 received = BPF_CORE_READ(tcp, rcv_nxt);
     __u64 first = 0;
+    forget_positions(s, sk);
     if (after == TCP_ESTABLISHED) {
         first = (__u64)(received - 1) << 32 | (BPF_CORE_READ(tcp, snd_una) - 1);
         s->sent_end = BPF_CORE_READ(tcp, write_seq);
@@ -308,7 +325,7 @@ SEC("tp_btf/tcp_retransmit_skb")
 int WORK_PROG(wp_retransmit, struct sock *sk, struct sk_buff *skb)
 {
     struct wp_tcp_cb cb;
-    if (!is_inet(sk) || bpf_probe_read_kernel(&cb, sizeof(cb), skb->cb))
+    if (is_between_windows() || !is_inet(sk) || bpf_probe_read_kernel(&cb, sizeof(cb), skb->cb))
         return 0;
     struct socket *s = known_socket(sk);
     if (s)
@@ -373,6 +390,7 @@ static __always_inline void segment_out(struct sock *sk, struct sk_buff *skb)
     struct socket *s = known_socket(sk);
     if (!s)
         return;
+    forget_positions(s, sk);
     __u32 end = bpf_ntohl(tcp.seq) + skb->len - headers;
     if (s->has_left && (__s32)(end - s->left_end) <= 0)
         return;
@@ -390,7 +408,7 @@ SEC("tp_btf/net_dev_queue")
 int WORK_PROG(wp_packet_out, struct sk_buff *skb)
 {
     struct sock *sk = skb->sk;
-    if (!sk)
+    if (!sk || is_between_windows())
         return 0;
     __u8 state = sk->__sk_common.skc_state;
     if (state == TCP_NEW_SYN_RECV || state == 6 || !is_inet(sk)) /* a request or a TIME_WAIT rest, no whole socket */
@@ -416,7 +434,7 @@ SEC("tp_btf/netif_receive_skb")
 int WORK_PROG(wp_packet_in, struct sk_buff *skb)
 {
     struct cpu_context *context = cpu_context();
-    if (!context)
+    if (!context || is_between_windows())
         return 0;
     __u32 level = level_now(context);
     struct packet *packet = &context->packets[level];

@@ -11,7 +11,8 @@
   function Flame(place, data) {
     this.data = data;
     this.differs = Boolean(data.was);
-    this.all = this.whole = this.model = models.decode(data); // all of it; of the chosen time; what is drawn
+    // All of it; of the chosen time; of that without what is folded; what is drawn.
+    this.all = this.during = this.whole = this.model = models.decode(data);
     this.zoom = this.selected = 0;
     this.up = true;
     this.hits = this.category = null;
@@ -52,8 +53,12 @@
     this.one = this.differs ? this.gatherButton : view.button(bar, 'Show one', 'Where this happened, event by event', function () {
       wakepath.showOne(self.model, self.zoom, Boolean(self.gathered), self.say);
     });
+    this.folds = this.differs ? null : new wakepath.FlameFolds(this, bar);
+    view.button(bar, 'Main path', 'Follow the largest part until it has nine tenths at most', function () {
+      self.zoomTo(self.mainPath());
+    });
     this.times = this.differs ? null : new wakepath.FlameTimes(this, bar, place);
-    bar.appendChild(view.element('span', 'hint', 'Click zooms, Escape goes back, / searches'));
+    bar.appendChild(view.element('span', 'hint long', 'Click zooms, Escape goes back, / searches'));
     this.trail = view.element('p', 'trail');
     place.appendChild(this.trail);
   };
@@ -258,6 +263,7 @@
     }
     this.trail.appendChild(document.createTextNode('  ' + units.duration(total) + ', ' +
       units.share(total, this.whole.total[0]) + ' of everything'));
+    if (this.folds) this.folds.show(this.trail);
   };
 
   // The process at the base of the control path that "path:[name]" waits on, or ''.
@@ -302,12 +308,27 @@
 
   // Another stretch of time: what was gathered is gathered from it, what was zoomed stays so where it is still there.
   Flame.prototype.setWhole = function (model) {
-    var key = this.gatherKey, link = this.zoom ? this.model.link[this.zoom] : 0;
-    if (this.whole === model) return;
+    if (this.during === model) return;
+    this.during = model;
+    this.refold();
+  };
+
+  Flame.prototype.refold = function () {
+    var key = this.gatherKey, link = this.zoom ? this.model.link[this.zoom] : 0, model = this.folds.apply(this.during);
     this.whole = model;
     if (!key || !this.gather(key[0], key[1])) this.setModel(model, '', null);
     var at = link ? this.model.link.indexOf(link, 1) : -1;
     if (at > 0) this.zoomTo(at);
+  };
+
+  // Down the largest parts, from what is zoomed to where nine tenths of it or less stand: the deep profiler of Mercury begins so.
+  Flame.prototype.mainPath = function () {
+    var model = this.model, node = this.zoom;
+    while (model.end[node] > node + 1) {
+      node++; // siblings stand by size: the first is the largest
+      if (model.total[node] <= 0.9 * model.total[this.zoom]) break;
+    }
+    return node;
   };
 
   Flame.prototype.gatherSelected = function () {
@@ -395,14 +416,19 @@
     if (this.gatherKey) state[this.gatherKey[0]] = this.gatherKey[1];
     if (this.zoom) state.node = ('0000000' + this.model.link[this.zoom].toString(16)).slice(-8);
     if (!this.up) state.down = '1';
-    if (this.times) Object.assign(state, this.times.state());
+    if (this.times) Object.assign(state, this.times.state(), this.folds.state());
     view.writeHash(state);
   };
 
   Flame.prototype.fromHash = function () {
     var self = this, state = view.readHash();
-    if (!this.times) this.show(state);
-    else this.times.restore(state, function () {
+    if (!this.times) {
+      this.show(state);
+      return;
+    }
+    this.folds.restore(state);
+    this.whole = this.folds.apply(this.during);
+    this.times.restore(state, function () {
       self.show(state);
     });
   };

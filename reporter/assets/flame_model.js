@@ -86,10 +86,21 @@
     return group.total > 0;
   }
 
-  function childGroups(model, nodes) {
+  // With those that are left out and stand directly on them, or on such: their time is taken by what they stand on.
+  function members(model, nodes, leaveOut) {
+    if (!leaveOut) return nodes;
+    var all = nodes.slice();
+    for (var i = 0; i < all.length; i++)
+      for (var child = all[i] + 1; child < model.end[all[i]]; child = model.end[child])
+        if (leaveOut(model.frame[child])) all.push(child);
+    return all;
+  }
+
+  function childGroups(model, nodes, leaveOut) {
     var groups = new Map();
     nodes.forEach(function (node) {
       for (var child = node + 1; child < model.end[node]; child = model.end[child]) {
+        if (leaveOut && leaveOut(model.frame[child])) continue;
         var group = groups.get(model.frame[child]);
         if (group) {
           group.nodes.push(child);
@@ -119,20 +130,21 @@
     });
   }
 
-  // One tree of all that stands on the frames that `wanted` accepts, wherever they are.
-  function gather(model, wanted) {
+  // One tree of all that stands on the frames that `wanted` accepts, wherever they are; without those frames that `leaveOut`
+  // (if there is one) accepts.
+  function gather(model, wanted, leaveOut) {
     var made = {parent: [], depth: [], frame: [], link: [], firstCell: []}, cells = [];
     var stack = [{nodes: [], parent: 0, depth: 0, frame: -1}];
     var roots = outermost(model, wanted);
     while (stack.length) {
-      var group = stack.pop(), at = made.parent.length;
+      var group = stack.pop(), at = made.parent.length, inside = members(model, group.nodes, leaveOut);
       made.parent.push(group.parent);
       made.depth.push(group.depth);
       made.frame.push(group.frame);
       made.link.push(group.nodes.length ? model.link[group.nodes[0]] : 0);
       made.firstCell.push(cells.length);
-      addCells(model, group.nodes, cells);
-      var children = at ? childGroups(model, group.nodes) : rootGroups(model, roots);
+      addCells(model, inside, cells);
+      var children = at ? childGroups(model, inside, leaveOut) : rootGroups(model, roots);
       for (var i = children.length - 1; i >= 0; i--)
         stack.push({nodes: children[i].nodes, parent: at, depth: group.depth + 1, frame: children[i].frame});
     }
@@ -151,6 +163,13 @@
     return gather(other, function () {
       return true;
     });
+  }
+
+  // Contours: frames that `leaveOut` accepts are gone, and their time stands on the nearest one below that is left.
+  function without(model, leaveOut) {
+    return gather(model, function () {
+      return true;
+    }, leaveOut);
   }
 
   function rootGroups(model, roots) {
@@ -202,5 +221,5 @@
     return sum;
   }
 
-  window.wakepath.flameModel = {decode: decode, gather: gather, during: during, categories: categories, pieces: pieces};
+  window.wakepath.flameModel = {decode: decode, gather: gather, during: during, without: without, categories: categories, pieces: pieces};
 })();

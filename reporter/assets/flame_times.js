@@ -43,7 +43,7 @@
       self.box.hidden = false;
       self.paint();
       if (then) then(true);
-      self.flame.surface.resize();
+      self.flame.layout();
     });
   };
 
@@ -66,7 +66,7 @@
   Times.prototype.close = function () {
     this.box.hidden = true;
     this.choose(null);
-    this.flame.surface.resize();
+    this.flame.layout();
   };
 
   // [first, last] columns, or null for all.

@@ -38,10 +38,10 @@
       self.paintNow(); // there is no next frame before the paper
     });
     new ResizeObserver(function () {
-      self.resize();
+      if (self.resize()) self.paintNow(); // after this frame's painting: not a frame without a picture
     }).observe(this.stage);
     window.addEventListener('resize', function () {
-      self.resize();
+      if (self.resize()) self.paint();
     });
     this.canvas.addEventListener('keydown', function (event) {
       if (self.acts.key) self.acts.key(event);
@@ -104,8 +104,10 @@
   Surface.prototype.setHeight = function (height) {
     this.contentHeight = height;
     this.resize();
+    this.paint();
   };
 
+  // True when the canvas has another size, which empties it.
   Surface.prototype.resize = function () {
     var above = this.stage.getBoundingClientRect().top + window.scrollY;
     var most = Math.max(320, Math.round(window.innerHeight - above - 20));
@@ -113,21 +115,18 @@
     var atEnd = this.height && this.stage.scrollTop + this.height >= this.contentHeight - 1; // what stands on the ground stays in sight
     this.stage.style.height = height + 'px';
     var width = this.stage.clientWidth, ratio = window.devicePixelRatio || 1;
-    if (!width) return;
+    if (!width) return false;
     this.spacer.style.height = Math.max(0, this.contentHeight - height) + 'px';
     if (atEnd) this.stage.scrollTop = this.contentHeight;
-    if (this.width !== width || this.height !== height || this.ratio !== ratio) {
-      this.width = width;
-      this.height = height;
-      this.ratio = ratio;
-      this.canvas.width = Math.round(width * ratio);
-      this.canvas.height = Math.round(height * ratio);
-      this.canvas.style.width = width + 'px';
-      this.canvas.style.height = height + 'px';
-      this.paintNow(); // a new size empties the canvas: not a frame without a picture
-      return;
-    }
-    this.paint();
+    if (this.width === width && this.height === height && this.ratio === ratio) return false;
+    this.width = width;
+    this.height = height;
+    this.ratio = ratio;
+    this.canvas.width = Math.round(width * ratio);
+    this.canvas.height = Math.round(height * ratio);
+    this.canvas.style.width = width + 'px';
+    this.canvas.style.height = height + 'px';
+    return true;
   };
 
   Surface.prototype.paint = function () {

@@ -50,11 +50,16 @@
     box.type = 'search';
     box.className = 'filter';
     box.placeholder = 'Filter ' + table.tBodies[0].rows.length + ' rows';
+    box.title = 'Words that a row must have; -word: must not have';
     box.setAttribute('aria-label', 'Filter the table');
     box.addEventListener('input', function () {
-      var text = box.value.trim().toLowerCase();
+      // Words that a row must have; those with a minus before them it must not have.
+      var words = box.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
       Array.from(table.tBodies[0].rows).forEach(function (row) {
-        row.hidden = text !== '' && row.textContent.toLowerCase().indexOf(text) < 0;
+        var text = row.textContent.toLowerCase();
+        row.hidden = !words.every(function (word) {
+          return word.length > 1 && word[0] === '-' ? text.indexOf(word.slice(1)) < 0 : text.indexOf(word) >= 0;
+        });
       });
     });
     table.parentNode.parentNode.insertBefore(box, table.parentNode);

@@ -3,7 +3,7 @@
  * An aggregator that is killed again and again in the middle of a live session, and goes on from its checkpoints: what is in
  * the store at the end is byte for byte what it would have been. Seeded; WP_CASES=N runs more.
  */
-#include "made_trace.h"
+#include "made_window.h"
 
 #include "aggregator/engine.h"
 #include "common/path.h"
@@ -166,12 +166,13 @@ static void tell(const struct wp_buffer *whole, const struct wp_buffer *killed)
                 (unsigned long long)processes[j].start_ns, (unsigned long long)processes[j].total_ns,
                 (unsigned long long)processes[j].running_ns);
         wp_report_spans(report, &count);
-        print_message(" spans %u coverage %f\n", count, wp_report_coverage(report));
+        print_message(" spans %u coverage %f detached %llu\n", count, wp_report_coverage(report),
+            (unsigned long long)wp_report_detached_ns(report));
         wp_report_destroy(report);
     }
 }
 
-static int one_case(uint64_t seed, unsigned *kills, unsigned *resumes)
+static int one_case(uint64_t seed, const struct wp_window *window, unsigned *kills, unsigned *resumes)
 {
     struct place place = {.seed = seed * 977 + 5};
     struct wp_buffer whole = {0}, killed = {0};
@@ -186,12 +187,17 @@ static int one_case(uint64_t seed, unsigned *kills, unsigned *resumes)
     place.options.session = (struct wp_host_session_options){.rules = &place.rule, .rule_count = 1, .epoch_ns = 1000000,
         .lateness_ns = 2000000, .history_ns = 20000000, .checkpoint_ns = getenv("WP_SPACING") ? strtoull(getenv("WP_SPACING"), NULL, 10) : 1000000};
     made_trace_init(&place.trace, &(struct made_options){.seed = seed, .events = 3000 + (uint32_t)(seed % 5) * 1000, .cpus = 1 + seed % 4,
-        .threads = 5 + (uint32_t)(seed % 20), .drop_per_mille = seed % 3 == 2 ? 5 : 0});
+        .threads = 5 + (uint32_t)(seed % 20), .drop_per_mille = seed % 3 == 2 && !window ? 5 : 0});
+    if (window)
+        made_window_apply(&place.trace, window);
     uint32_t events = place.trace.whole.event_count;
     struct cut *cuts = calloc(events + 1, sizeof(*cuts));
     uint64_t count = 0;
     for (uint32_t first = 0; first < events; count++) {
         uint32_t end = first + 1 + (uint32_t)(made_random(&place.seed) % 120);
+        for (uint32_t i = first; window && i < end && i < events; i++) /* a pause is when nothing more comes */
+            if (place.trace.whole.events[i].kind == WP_EVENT_WINDOW && !place.trace.whole.events[i].c)
+                end = i + 1;
         cuts[count] = (struct cut){first, end < events ? end : events};
         first = cuts[count].end;
     }
@@ -218,21 +224,32 @@ static int one_case(uint64_t seed, unsigned *kills, unsigned *resumes)
     return is_same ? 0 : 1;
 }
 
-static void killed_and_resumed(void **state)
+static void killed_and_resumed_with(const struct wp_window *window)
 {
-    (void)state;
     unsigned kills = 0, resumes = 0, bad = 0;
     uint64_t first = getenv("WP_SEED") ? strtoull(getenv("WP_SEED"), NULL, 10) : 1;
-    uint64_t cases = getenv("WP_CASES") ? strtoull(getenv("WP_CASES"), NULL, 10) : 25;
+    uint64_t cases = getenv("WP_CASES") ? strtoull(getenv("WP_CASES"), NULL, 10) : window ? 10 : 25;
     for (uint64_t seed = first; seed < first + cases; seed++)
-        bad += (unsigned)one_case(seed, &kills, &resumes);
+        bad += (unsigned)one_case(seed, window, &kills, &resumes);
     print_message("%u kills, %u of them went on from a checkpoint\n", kills, resumes);
     assert_int_equal(bad, 0);
     assert_true(resumes > kills / 4);
 }
 
+static void killed_and_resumed(void **state)
+{
+    (void)state;
+    killed_and_resumed_with(NULL);
+}
+
+static void killed_and_resumed_in_windows(void **state)
+{
+    (void)state;
+    killed_and_resumed_with(&(struct wp_window){4000000, 34000000} /* pauses are longer than the history */);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(killed_and_resumed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(killed_and_resumed), cmocka_unit_test(killed_and_resumed_in_windows)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@ struct place {
     struct made_trace trace;
     uint64_t acked[8];          /* by peer */
     unsigned acks;
+    uint64_t real_ns;           /* of the trace's time 0 */
 };
 
 static void open_engine(struct place *place)
@@ -41,6 +42,7 @@ static int setup(void **state)
     snprintf(place->rule.name, sizeof(place->rule.name), "main");
     place->options = WP_ENGINE_DEFAULTS;
     place->options.store = place->root;
+    place->real_ns = 5000000000;
     place->options.session = (struct wp_host_session_options){.rules = &place->rule, .rule_count = 1, .epoch_ns = 5000000,
         .lateness_ns = 10000000, .history_ns = 50000000};
     made_trace_init(&place->trace, &(struct made_options){.seed = 7, .events = 5000, .cpus = 3, .threads = 20});
@@ -71,6 +73,7 @@ static uint64_t say_hello(struct place *place, uint32_t peer, uint8_t number)
     struct wp_hello hello = hello_of(number);
     struct wp_welcome welcome;
     struct wp_error err = {0};
+    hello.start_real_ns = place->real_ns;
     if (wp_engine_hello(place->engine, peer, &hello, &welcome, &err))
         fail_msg("%s", err.text);
     return welcome.resume_seq;
@@ -359,10 +362,143 @@ static void one_id_is_one_session(void **state)
     open_engine(place);
 }
 
+static int hello_from(struct place *place, uint8_t peer, const char *hostname, const char *boot, struct wp_error *err)
+{
+    struct wp_hello hello = hello_of(peer);
+    struct wp_welcome welcome;
+    hello.host[0] = 7;
+    hello.hostname = (char *)(uintptr_t)hostname;
+    hello.boot_id = (char *)(uintptr_t)boot;
+    return wp_engine_hello(place->engine, peer, &hello, &welcome, err);
+}
+
+/* Two machines with one UUID: the second is refused and both are named, while the first is there. One that was started again, and
+ * one whose machine was, are no clones. */
+static void a_clone_is_refused(void **state)
+{
+    struct place *place = *state;
+    struct wp_error err = {0};
+    wp_engine_step(place->engine, 1000000000);
+    assert_int_equal(hello_from(place, 1, "mother", "boot-a", &err), 0);
+    assert_int_equal(hello_from(place, 2, "mother", "boot-a", &err), 0);
+    assert_int_equal(hello_from(place, 3, "daughter", "boot-b", &err), -EACCES);
+    assert_non_null(strstr(err.text, "'daughter'"));
+    assert_non_null(strstr(err.text, "'mother'"));
+    assert_non_null(strstr(err.text, "machine-id"));
+    assert_int_equal(send_cut(place, 3, 3, 0, 100, 1), -ENOTCONN);
+    struct wp_engine_counts counts;
+    wp_engine_count(place->engine, &counts);
+    assert_int_equal(counts.live, 2);
+    wp_engine_step(place->engine, 1000000000 + place->options.give_up_ns + 1); /* nobody heard of them any more */
+    assert_int_equal(hello_from(place, 3, "mother", "boot-b", &err), 0);
+    assert_int_equal(hello_from(place, 4, "mother", "boot-a", &err), -EACCES); /* now the other one is the clone */
+}
+
+static int count_key(void *context, const char *key, size_t size)
+{
+    (void)key, (void)size;
+    (*(unsigned *)context)++;
+    return 0;
+}
+
+struct seen_boxes {
+    struct wp_txn *txn;
+    unsigned count;
+    uint64_t first[8];
+};
+
+static int see_box(void *context, const char *key, size_t size)
+{
+    struct seen_boxes *seen = context;
+    (void)size;
+    if (seen->count < 8)
+        seen->first[seen->count++] = strtoull(key + strlen("main/report."), NULL, 10);
+    return 0;
+}
+
+static void boxes(const struct place *place, struct seen_boxes *seen)
+{
+    struct wp_store *store;
+    *seen = (struct seen_boxes){0};
+    assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
+    assert_int_equal(wp_txn_begin(&seen->txn, store, "v1", false, NULL), 0);
+    assert_int_equal(wp_txn_visit(seen->txn, "main/report.", see_box, seen, NULL), 0);
+    wp_txn_abort(seen->txn);
+    wp_store_close(store);
+}
+
+/* One commit that is long overdue: what happened in one timebox is not filed under another, and nothing is changed by that. */
+static void time_is_filed_where_it_was(void **state)
+{
+    struct place *place = *state;
+    struct wp_buffer bytes[2] = {{0}, {0}};
+    const struct wp_batch *whole = &place->trace.whole;
+    uint32_t count = whole->event_count;
+    uint64_t begin_ns = whole->events[0].time_ns, end_ns = whole->events[count - 1].time_ns;
+    if (end_ns - begin_ns < 4 * place->options.session.epoch_ns || end_ns - begin_ns > 1900000000)
+        fail_msg("the trace has another length: %llu ns", (unsigned long long)(end_ns - begin_ns));
+    place->real_ns = 2000000000000 - (begin_ns + end_ns) / 2; /* second 2000 begins in its midst */
+    for (unsigned i = 0; i < 2; i++) {
+        struct seen_boxes seen;
+        wp_engine_destroy(place->engine);
+        place->options.timebox_s = i ? 1 : 3600;
+        assert_int_equal(wp_path_remove(place->root, NULL), 0);
+        open_engine(place);
+        say_hello(place, 1, 1);
+        assert_int_equal(send_cut(place, 1, 1, 0, count / 3, 1), 0);
+        assert_int_equal(send_cut(place, 1, 1, count / 3, count, 2), 0);
+        assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+        commit(place);
+        wp_engine_destroy(place->engine);
+        boxes(place, &seen);
+        assert_int_equal(seen.count, i ? 2 : 1);
+        assert_int_equal(seen.first[0], i ? 1999 : 0);
+        assert_int_equal(i ? seen.first[1] : 2000, 2000);
+        struct wp_report *report = stored(place);
+        assert_int_equal(wp_report_encode(report, &bytes[i], NULL), 0);
+        wp_report_destroy(report);
+        open_engine(place);
+    }
+    assert_int_equal(bytes[0].size, bytes[1].size);
+    assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].size);
+    wp_buffer_fini(&bytes[0]);
+    wp_buffer_fini(&bytes[1]);
+}
+
+/* A session that goes on: its exemplar can be looked at, and its deltas do not pile up. */
+static void a_live_session_is_kept_small(void **state)
+{
+    struct place *place = *state;
+    uint32_t count = place->trace.whole.event_count, size = 20;
+    uint64_t seq = 0;
+    say_hello(place, 1, 1);
+    for (uint32_t first = 0; first + size < count; first += size) {
+        assert_int_equal(send_cut(place, 1, 1, first, first + size, ++seq), 0);
+        commit(place);
+    }
+    assert_true(seq > 3 * WP_DELTAS);
+    wp_engine_destroy(place->engine);
+    struct wp_store *store;
+    struct wp_trace *trace;
+    struct wp_txn *txn;
+    unsigned deltas = 0;
+    assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
+    assert_int_equal(wp_txn_begin(&txn, store, "v1", false, NULL), 0);
+    assert_int_equal(wp_txn_visit(txn, "main/report.", count_key, &deltas, NULL), 0);
+    assert_true(deltas > 0 && deltas <= WP_DELTAS);
+    assert_int_equal(wp_txn_read_trace(txn, "main", NULL, &trace, NULL), 0);
+    assert_true(trace->piece_count > 0);
+    wp_trace_destroy(trace);
+    wp_txn_abort(txn);
+    wp_store_close(store);
+    open_engine(place);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(whatever_the_batches), TEST(an_ended_session_is_known),
+    const struct CMUnitTest tests[] = {TEST(a_clone_is_refused), TEST(whatever_the_batches), TEST(an_ended_session_is_known),
         TEST(acks_are_said_once), TEST(strangers_are_refused), TEST(ended_sessions_take_no_memory),
-        TEST(the_far_future_is_refused), TEST(one_host_has_its_share), TEST(one_id_is_one_session)};
+        TEST(the_far_future_is_refused), TEST(one_host_has_its_share), TEST(one_id_is_one_session), TEST(time_is_filed_where_it_was),
+        TEST(a_live_session_is_kept_small)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ service db hosts=1 threads=6
  disk 600
 """
 AGGREGATES = ("web", "db")
-PATIENCE_S = 60  # a part that takes longer hangs
+PATIENCE_S = 150  # a part that takes longer hangs
 
 
 class Difference(Exception):

@@ -92,7 +92,7 @@ class FleetTest(unittest.TestCase):
         go(client(fleet, "h1", "--requests", "100", nexts=("h3", "h2")))
         report = self.finish(fleet)
         self.blamed("the slow one", report, ("[web]", "[slow]@h3", "sleep:clock_nanosleep"), 100 * 0.00608, 0.06)
-        self.assertLess(time_in(report, "[fast]@h2"), 0.05)
+        self.assertLess(time_in(report, "[fast]@h2", without=["sched:"]), 0.05) # that it gets no processor can make it the last
 
     def test_address_translation(self):
         fleet = self.fleet("h1", "h2", "h3", clocks=ABSURD)

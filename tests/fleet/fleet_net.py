@@ -58,12 +58,13 @@ class Fleet:
         assert os.read(down, 6), "the aggregator did not start"
         os.close(down)
 
-    def collect(self, host, *options, endpoint=None):
-        """Starts that host's collector and waits until it records."""
+    def collect(self, host, *options, endpoint=None, **process):
+        """Starts that host's collector and waits until it records. `process`: more for its Popen."""
         down, up = os.pipe()
         child = subprocess.Popen(
             [self.binaries + "/wakepath-collector", "--connect", endpoint or self.endpoint, "--netns", "/run/netns/" + self.space(host),
-             "--hostname", host, "--ready-fd", str(up), "--log-level", "warn", *options], pass_fds=[up])
+             "--hostname", host, "--ready-fd", str(up), "--log-level", "warn",
+             "--overhead-limit", "none", *options], pass_fds=[up], **process)
         os.close(up)
         self.children.append(child)
         assert os.read(down, 6), "the collector of %s did not start" % host

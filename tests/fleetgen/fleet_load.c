@@ -13,6 +13,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -165,13 +166,20 @@ static uint64_t resident_kb(void)
     return pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
 }
 
+static double processor_s(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
 static void make_plan(struct gen_plan *plan, uint32_t hosts, uint32_t rate)
 {
     char text[1024], why[300];
     uint32_t web = hosts * 3 / 10, api = hosts * 4 / 10, db = hosts - web - api;
     uint64_t each_ns = (uint64_t)web * EVENTS_A_REQUEST * 1000000000u / ((uint64_t)rate * hosts);
     uint64_t pause_us = each_ns > LATENCY_NS + 100000 ? (each_ns - LATENCY_NS) / 1000 : 100;
-    snprintf(text, sizeof(text), "hosts %u cpus=2 skew=1000000 drift=50\n"
+    snprintf(text, sizeof(text), "hosts %u cpus=2 skew=20 drift=50\n"
         "service web hosts=%u threads=1 base pause=%llu\n busy 200\n call api\n busy 100\n"
         "service api hosts=%u threads=2\n busy 300\n call db\n"
         "service db hosts=%u threads=2\n busy 200\n disk 300\nlinks fan=2\n", hosts, web, (unsigned long long)pause_us, api, db);
@@ -282,19 +290,21 @@ int main(int argc, char **argv)
     while (!turn(&load))
         pause_until(now_ns() + TICK_NS);
     uint64_t begin_ns = now_ns();
+    double used_s = processor_s();
     fprintf(stderr, "fleet_load: %u hosts are welcome after %.1f s\n", hosts, (double)(begin_ns - options.origin_ns) / 1e9);
     begin_at(load.fleet, begin_ns);
     run(&load, begin_ns + (uint64_t)(seconds * 1e9));
     uint64_t sent_ns = now_ns(), behind = waiting_batches(&load), resident = resident_kb();
+    used_s = processor_s() - used_s;
     uint64_t events = load.events, delays = load.delay_count;
     close_all(&load);
     qsort(load.delays_ms, delays, sizeof(float), compare);
     load.delay_count = (uint32_t)delays;
     printf("{\"hosts\":%u,\"seconds\":%.1f,\"events\":%llu,\"events_per_s\":%.0f,\"batches\":%llu,\"bytes_per_event\":%.2f,\"talking_pairs\":%u,"
         "\"visible_ms\":{\"median\":%.0f,\"p99\":%.0f,\"max\":%.0f,\"batches\":%llu},\"waiting_batches\":%llu,\"most_waiting_of_one\":%u,"
-        "\"rss_kb_per_collector\":%.1f,\"unacknowledged\":%llu}\n", hosts, (double)(sent_ns - begin_ns) / 1e9, (unsigned long long)events,
+        "\"processor_s\":%.2f,\"rss_kb_per_collector\":%.1f,\"unacknowledged\":%llu}\n", hosts, (double)(sent_ns - begin_ns) / 1e9, (unsigned long long)events,
         (double)events / ((double)(sent_ns - begin_ns) / 1e9), (unsigned long long)load.batches, (double)load.bytes / (double)load.events,
         load.fleet->pair_count, at_share(&load, 0.5), at_share(&load, 0.99), at_share(&load, 1), (unsigned long long)delays,
-        (unsigned long long)behind, load.longest_queue, (double)resident / hosts, (unsigned long long)waiting_batches(&load));
+        (unsigned long long)behind, load.longest_queue, used_s, (double)resident / hosts, (unsigned long long)waiting_batches(&load));
     return 0; /* what is left goes with the process */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fleetgen --out DIR [--seed N] [--world N] [--seconds S] [--plan FILE] [--release ID] [--frequency HZ]: a fleet that never was. Writes a capture
+ * fleetgen --out DIR [--seed N] [--world N] [--seconds S] [--plan FILE] [--release ID] [--frequency HZ] [--window WINDOW]: a fleet that never was. Writes a capture
  * a host (DIR/hN.capture), as its collector would have, and DIR/truth.json: where the time of the base service really went,
  * what was read from whom, how the clocks stood. The same seed and plan give the same bytes; the same world,
  * the same hosts, clocks and connections. gen_plan.h says what a plan is.
@@ -83,10 +83,11 @@ static void read_plan(struct gen_plan *plan, const char *path)
 int main(int argc, char **argv)
 {
     static const struct option table[] = {{"out", 1, 0, 'o'}, {"seed", 1, 0, 's'}, {"seconds", 1, 0, 't'}, {"plan", 1, 0, 'p'},
-        {"release", 1, 0, 'r'}, {"world", 1, 0, 'w'}, {"frequency", 1, 0, 'f'}, {0}};
+        {"release", 1, 0, 'r'}, {"world", 1, 0, 'w'}, {"frequency", 1, 0, 'f'}, {"window", 1, 0, 'i'}, {0}};
     struct gen_fleet_options options = {.seed = 1, .duration_ns = 5000000000u, .sample_hz = 99};
     struct writer writer = {0};
     const char *plan_path = NULL;
+    struct wp_error err = {0};
     struct gen_plan plan;
     for (int c; (c = getopt_long(argc, argv, "", table, NULL)) != -1;) {
         switch (c) {
@@ -96,6 +97,7 @@ int main(int argc, char **argv)
         case 't': options.duration_ns = (uint64_t)(strtod(optarg, NULL) * 1e9); break;
         case 'p': plan_path = optarg; break;
         case 'r': options.release = optarg; break;
+        case 'i': check(wp_window_parse(&options.window, optarg, &err), &err); break;
         case 'f': options.sample_hz = (uint32_t)strtoul(optarg, NULL, 10); break;
         default: return 64;
         }

@@ -167,6 +167,18 @@ class FleetgenTest(unittest.TestCase):
         self.assertGreater(sum(pair["unmatchable"] for pair in fleet.truth["reads"]), 1000)
         self.assertGreater(blame(report["folded"])["web", "remote_not_traced"], known(fleet.truth)["web", "remote_not_traced"])
 
+    def test_windows_stand_for_the_whole(self):
+        """Half a second of each second on all hosts, whose clocks disagree: scaled, it is what happened."""
+        fleet = Generated(BIN, SHOP % ("", "nat=300"), SEED, 6, window="500ms every 1s")
+        self.addCleanup(fleet.close)
+        report = self.report(fleet)
+        self.assertAlmostEqual(report["coverage"], 0.5, delta=0.05)
+        found = {place: ns / report["coverage"] for place, ns in blame(report["folded"]).items()}
+        wrong, rows = differences(found, known(fleet.truth))
+        self.assertLess(wrong, 0.05, "\n".join(rows[:8]))
+        self.assertEqual(SHOP_HOPS - chains(report["folded"]), set())
+        self.assertAlmostEqual(report["estimated_total_ns"] / fleet.truth["total_ns"], 1, delta=0.08)
+
     def test_again_gives_the_same(self):
         fleet, again = self.fleet(SHOP % ("", "nat=300"), seconds=4), self.fleet(SHOP % ("", "nat=300"), seconds=4)
         for one, other in zip(fleet.captures, again.captures):

@@ -149,11 +149,21 @@ static void make_workers(struct gen_fleet *fleet)
 
 /* --- what happens --- */
 
+static void keep_window(void *context, uint64_t number)
+{
+    struct gen_fleet *fleet = context;
+    uint64_t now_ns = fleet->sim.now_ns, left_ns = wp_window_left(&fleet->options.window, now_ns);
+    gen_host_pause(fleet->hosts[number], !wp_window_is_open(&fleet->options.window, now_ns));
+    if (left_ns != UINT64_MAX && !fleet->hosts[number]->is_over)
+        gen_at(&fleet->sim, now_ns + left_ns, keep_window, fleet, number);
+}
+
 static void begin_host(void *context, uint64_t number)
 {
     struct gen_fleet *fleet = context;
     struct gen_host *host = fleet->hosts[number];
     gen_host_begin(host);
+    keep_window(fleet, number);
     for (uint32_t i = 0; i < fleet->worker_count; i++)
         if (fleet->workers[i]->thread->host == host) {
             fleet->workers[i]->root.since_ns = fleet->sim.now_ns;

@@ -22,6 +22,7 @@ struct gen_fleet_options {
     uint64_t world;            /* seed of hosts, clocks, connections; 0: as seed */
     const char *release;
     uint32_t sample_hz;
+    struct wp_window window;   /* of true time; unsaid: always */
     bool keeps_streams;        /* closed ones, for questions */
 };
 

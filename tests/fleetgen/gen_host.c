@@ -141,11 +141,16 @@ static void cut(struct gen_host *host, bool is_last)
     host->cut_ns = host->sim->now_ns;
 }
 
+static bool is_told_always(const struct wp_event *event)
+{
+    return event->kind == WP_EVENT_WINDOW || (event->kind >= WP_EVENT_FORK && event->kind <= WP_EVENT_RENAME);
+}
+
 void gen_host_tell(struct gen_host *host, struct wp_event event)
 {
     struct wp_batch *b = &host->batch;
     uint64_t now_ns = host->sim->now_ns;
-    if (!host->is_recording)
+    if (!host->is_recording || (host->is_paused && !is_told_always(&event)))
         return;
     if (now_ns >= host->loss.from_ns && now_ns < host->loss.to_ns) {
         host->lost[event.kind]++;
@@ -181,11 +186,8 @@ static void sample(void *context, uint64_t cpu)
     gen_at(host->sim, host->sim->now_ns + host->sample_ns, sample, host, cpu);
 }
 
-void gen_host_begin(struct gen_host *host)
+static void tell_states(struct gen_host *host)
 {
-    gen_host_string(host, "sda"); /* the disk's name: the first one */
-    host->is_recording = true;
-    host->start_ns = host->cut_ns = host->sim->now_ns;
     for (uint32_t i = 0; i < host->thread_count; i++) {
         const struct gen_thread *thread = host->threads[i];
         struct wp_event event = {.kind = WP_EVENT_STATE, .thread = thread->entry, .c = WP_STATE_RUNNING,
@@ -201,6 +203,24 @@ void gen_host_begin(struct gen_host *host)
         }
         gen_host_tell(host, event);
     }
+}
+
+void gen_host_pause(struct gen_host *host, bool is_paused)
+{
+    if (!host->is_recording || host->is_paused == is_paused)
+        return;
+    host->is_paused = is_paused;
+    gen_host_tell(host, (struct wp_event){.kind = WP_EVENT_WINDOW, .c = !is_paused});
+    if (!is_paused)
+        tell_states(host);
+}
+
+void gen_host_begin(struct gen_host *host)
+{
+    gen_host_string(host, "sda"); /* the disk's name: the first one */
+    host->is_recording = true;
+    host->start_ns = host->cut_ns = host->sim->now_ns;
+    tell_states(host);
     gen_at(host->sim, host->sim->now_ns + CUT_NS, cut_again, host, 0);
     for (uint32_t i = 0; host->sample_ns && i < host->cpu_count; i++)
         gen_at(host->sim, host->sim->now_ns + host->sample_ns * (i + 1) / host->cpu_count, sample, host, i);

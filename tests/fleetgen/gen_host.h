@@ -74,6 +74,7 @@ struct gen_host {
     uint32_t told_strings, told_threads, told_sockets, told_frames, told_stacks;
     uint32_t stacks[GEN_SERVICES][GEN_SPOTS]; /* ids, 0: not made yet */
     bool is_recording, is_over;
+    bool is_paused;            /* between two windows: births, programs and deaths alone are told */
     uint64_t start_ns, cut_ns, events, dropped;
     struct gen_loss loss;
     uint64_t lost[WP_EVENT_KINDS];
@@ -88,6 +89,8 @@ void gen_host_destroy(struct gen_host *host);
 /* The recording begins: what is there is told as states. Ends: the last batch. */
 void gen_host_begin(struct gen_host *host);
 void gen_host_end(struct gen_host *host);
+/* Between two windows of the recording; at the end of a pause what is there is told again. */
+void gen_host_pause(struct gen_host *host, bool is_paused);
 /* A fact, now. */
 void gen_host_tell(struct gen_host *host, struct wp_event event);
 uint32_t gen_host_string(struct gen_host *host, const char *text);

@@ -16,12 +16,12 @@ def write_plan(folder, text):
 class Generated:
     """A fleet's captures and truth in a folder of its own."""
 
-    def __init__(self, binaries, plan, seed, seconds, release=None, frequency=99, world=0):
+    def __init__(self, binaries, plan, seed, seconds, release=None, frequency=99, world=0, window="always"):
         self.binaries = binaries
         self.holder = tempfile.TemporaryDirectory(prefix="wakepath-fleetgen-", dir="/var/tmp")
         self.folder = self.holder.name
         words = [binaries + "/fleetgen", "--out", self.folder, "--seed", str(seed), "--seconds", str(seconds), "--plan",
-                 write_plan(self.folder, plan), "--frequency", str(frequency), "--world", str(world)]
+                 write_plan(self.folder, plan), "--frequency", str(frequency), "--world", str(world), "--window", window]
         subprocess.run(words + (["--release", release] if release else []), check=True)
         with open(self.folder + "/truth.json", encoding="utf-8") as file:
             self.truth = json.load(file)

@@ -273,7 +273,7 @@ static int meet_server(uint32_t major, uint32_t minor, uint8_t frame_major, stru
     }
     assert_int_equal(size, 17);
     zmq_recv(m.raw, bytes, sizeof(bytes), 0);
-    wp_welcome_encode(&(struct wp_welcome){major, minor, 3, 9}, &raw, NULL);
+    wp_welcome_encode(&(struct wp_welcome){.wire_major = major, .wire_minor = minor, .resume_seq = 3, .credit = 9}, &raw, NULL);
     add_unknown_fields(&raw);
     wp_frame_write(writer, WP_FRAME_WELCOME, raw.data, raw.size, &frame, NULL);
     frame.data[4] = frame_major;
@@ -387,7 +387,7 @@ static int write_answers(struct wp_frame_writer *writer, const char *folder)
 {
     struct wp_buffer raw = {0}, out = {0};
     Wakepath__Wire__Ack ack = WAKEPATH__WIRE__ACK__INIT;
-    wp_welcome_encode(&(struct wp_welcome){1, 0, 77, 256}, &raw, NULL);
+    wp_welcome_encode(&(struct wp_welcome){.wire_major = 1, .resume_seq = 77, .credit = 256}, &raw, NULL);
     add_frame(writer, WP_FRAME_WELCOME, &raw, &out);
     ack.seq = 76;
     wp_buffer_reserve(&raw, 64);

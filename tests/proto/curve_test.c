@@ -140,7 +140,7 @@ static struct talk talk(struct fixture *f, struct wp_client *client, int rounds,
         t.hellos += got && message.kind == WP_SERVER_HELLO;
         t.batches += got && message.kind == WP_SERVER_BATCH;
         if (got && message.kind == WP_SERVER_HELLO)
-            wp_server_welcome(f->server, message.peer, &(struct wp_welcome){WP_WIRE_MAJOR, 0, 1, 10});
+            wp_server_welcome(f->server, message.peer, &(struct wp_welcome){.wire_major = WP_WIRE_MAJOR, .wire_minor = 0, .resume_seq = 1, .credit = 10});
         t.rc = wp_client_poll(client, 5, &t.err);
     }
     return t;

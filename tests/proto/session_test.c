@@ -44,10 +44,11 @@ static void round_trips(void **state)
     }
     wp_hello_fini(&came);
     wp_buffer_clear(&bytes);
-    struct wp_welcome welcome = {1, 2, 77, 256}, welcomed;
+    struct wp_welcome welcome = {1, 2, 77, 256, {1000000000, 60000000000}}, welcomed;
     assert_int_equal(wp_welcome_encode(&welcome, &bytes, &err), 0);
     assert_int_equal(wp_welcome_decode(&welcomed, bytes.data, bytes.size, &err), 0);
     assert_true(welcomed.wire_major == 1 && welcomed.wire_minor == 2 && welcomed.resume_seq == 77 && welcomed.credit == 256);
+    assert_memory_equal(&welcome.window, &welcomed.window, sizeof(welcome.window));
     wp_buffer_clear(&bytes);
     struct wp_bye bye = {9, 8, 7}, gone;
     assert_int_equal(wp_bye_encode(&bye, &bytes, &err), 0);

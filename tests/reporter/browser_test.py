@@ -273,6 +273,46 @@ class Pages(unittest.TestCase):
                                 ".map(function (r) { return r.textContent; })")
         self.assertTrue(left and all("nginx" in row for row in left), left)
 
+        browser.evaluate("var b = document.querySelector('.filter'); b.value = 'nginx -main'; b.dispatchEvent(new Event('input'))")
+        fewer = browser.evaluate("Array.from(document.querySelectorAll('tbody tr')).filter(function (r) { return !r.hidden; })"
+                                 ".map(function (r) { return r.textContent; })")
+        self.assertTrue(fewer and all("nginx" in row and "main" not in row for row in fewer), fewer)
+
+    def test_files_are_folded_into_what_calls_them(self):
+        self.open("plain", "v1/main/flame.html")
+        browser, flame = self.browser, "window.wakepath.flame"
+        total = browser.evaluate(flame + ".model.total[0]")
+        drawn = flame + ".model.frame.slice(1).reduce(function (seen, f) { seen[" + flame + ".model.frames[f][1]] = 1; return seen; }, {})"
+        at = (f"{flame}.model.frame.indexOf({flame}.model.frames.findIndex(function (f) {{ return f[1] === 'read' && f[2] === 'libc.so.6'; }}), 1)")
+        self.assertIn("filemap_fault", browser.evaluate(f"Object.keys({drawn})"))
+        browser.evaluate(flame + ".folds.kernel.click()")
+        names = browser.evaluate(f"Object.keys({drawn})")
+        self.assertNotIn("filemap_fault", names)
+        self.assertIn("read", names)
+        self.assertEqual(browser.evaluate(flame + ".model.total[0]"), total)
+        browser.evaluate(f"{flame}.zoomTo({at})")
+        browser.evaluate(flame + ".folds.fold.click()")
+        names = browser.evaluate(f"Object.keys({drawn})")
+        self.assertNotIn("read", names)
+        self.assertIn("sleep:read", names)  # what was waited for stays, on who called it
+        self.assertEqual(browser.evaluate(flame + ".model.total[0]"), total)
+        address = browser.evaluate("location.href")
+        self.assertIn("hide=", address)
+        browser.open(address)
+        self.assertEqual(browser.evaluate(f"Object.keys({drawn}).length"), len(names))
+        browser.evaluate("document.querySelector('.trail .step:last-of-type').click()")
+        self.assertIn("read", browser.evaluate(f"Object.keys({drawn})"))
+        self.assertEqual(browser.faults(), [])
+
+    def test_the_main_path_ends_where_it_parts(self):
+        self.open("plain", "v1/main/flame.html")
+        flame = "window.wakepath.flame"
+        node = self.browser.evaluate(flame + ".mainPath()")
+        totals = self.browser.evaluate(f"[{flame}.model.total[0], {flame}.model.total[{node}], {flame}.model.total[{flame}.model.parent[{node}]]]")
+        self.assertGreater(node, 3)
+        self.assertLessEqual(totals[1], 0.9 * totals[0])
+        self.assertGreater(totals[2], 0.9 * totals[0])
+
     def test_theme_button_changes_colours(self):
         self.open("plain", "v1/main/flame.html")
         browser = self.browser

@@ -107,6 +107,39 @@ class Program(unittest.TestCase):
         check = subprocess.run([sys.executable, HERE + "/site_check.py", one], capture_output=True, text=True)
         self.assertEqual(check.returncode, 0, check.stdout)
 
+    def checked(self, site):
+        check = subprocess.run([sys.executable, HERE + "/site_check.py", site], capture_output=True, text=True)
+        self.assertEqual(check.returncode, 0, check.stdout)
+
+    def test_nothing_and_next_to_nothing(self):
+        empty, site = self.folder + "/empty", self.folder + "/site"
+        os.mkdir(empty)
+        self.assertEqual(reporter("--store", empty, "--out", site, "--quiet").returncode, 0)
+        self.checked(site)
+        with open(site + "/index.html", encoding="utf-8") as file:
+            self.assertIn("The store has no reports yet.", file.read())
+        subprocess.run([SAMPLE, "one", empty, "v1"], check=True)
+        self.assertEqual(reporter("--store", empty, "--out", site, "--quiet").returncode, 0)
+        self.checked(site)
+        with open(site + "/v1/main/index.html", encoding="utf-8") as file:
+            self.assertIn("100 % of the time (1 ns) is one itself", file.read())
+
+    def test_a_store_is_written_meanwhile(self):
+        site = self.folder + "/site"
+        with subprocess.Popen(["sh", "-c", 'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do "$0" service "$1" v$((i % 3)) main $((1790000000 + i * 3600)) '
+                               "|| exit 1; done", SAMPLE, self.store]) as writer:
+            rounds = 0
+            while writer.poll() is None or not rounds:
+                done = reporter("--store", self.store, "--out", site, "--quiet")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.checked(site)
+                rounds += 1
+            self.assertEqual(writer.returncode, 0)
+        one = self.folder + "/one"
+        for out in (site, one):  # what was made on the way leaves no trace
+            self.assertEqual(reporter("--store", self.store, "--out", out, "--quiet").returncode, 0)
+        self.assertTrue(same_tree(site, one))
+
     def test_unchanged_site_is_not_touched(self):
         out = self.folder + "/site"
         reporter("--store", self.store, "--out", out, "--quiet")

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reporter_sample KIND ROOT [RELEASE [AGGREGATE [TIMEBOX]]]: adds a made-up recording to a store. KIND: plain,
- * hostile, large, fleet (four hosts with metadata), and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
+ * hostile, one (a single sample), large, fleet (four hosts with metadata), and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
 #include "tests/reporter/sample.h"
 #include "tests/reporter/sample_fleet.h"
 #include "tests/reporter/sample_service.h"
@@ -41,6 +41,10 @@ int main(int argc, char **argv)
     } else if (!strcmp(argv[1], "hostile")) {
         report = sample_hostile_report();
         trace = sample_hostile_trace();
+    } else if (!strcmp(argv[1], "one")) { /* a single sample of a nanosecond */
+        report = wp_report_create();
+        if (report)
+            wp_report_add_at(report, sample_node(report, "[one];main@one"), WP_UNDERSTOOD_FUNCTIONS, 1790000000000000000u, 1790000000000000001u);
     } else if (!strcmp(argv[1], "large")) {
         report = sample_large_report(100000);
         trace = sample_large_trace(60000);

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A stored value. The first byte's lowest bit says what the rest is: the stored bytes as they are, or the second byte's kind of body,
+ * which gets a sound header so that what is behind the digest is reached. What a check lets pass must decode; a report that decodes must be
+ * the same when it is encoded and decoded again, and merge with itself.
+ */
+#include "fuzz.h"
+
+#include "storage/head.h"
+#include "storage/value_check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void need(int is_so)
+{
+    if (!is_so)
+        abort();
+}
+
+static void try_report(const struct wp_buffer *raw)
+{
+    struct wp_report *report, *again;
+    struct wp_buffer first = {0}, second = {0};
+    struct wp_error err = {0};
+    if (!wp_report_decode(&report, raw->data, raw->size, &err)) {
+        need(!wp_report_encode(report, &first, &err) && !wp_report_decode(&again, first.data, first.size, &err));
+        need(!wp_report_encode(again, &second, &err) && first.size == second.size && !memcmp(first.data, second.data, first.size));
+        need(!wp_report_merge(report, again, &err));
+        wp_report_destroy(again);
+        wp_report_destroy(report);
+    }
+    wp_buffer_fini(&first);
+    wp_buffer_fini(&second);
+}
+
+static void try_trace(const struct wp_buffer *raw)
+{
+    struct wp_trace *trace;
+    struct wp_error err = {0};
+    if (!wp_trace_decode(&trace, raw->data, raw->size, &err))
+        wp_trace_destroy(trace);
+}
+
+static void try_value(const uint8_t *bytes, size_t size)
+{
+    struct wp_value value;
+    struct wp_head head;
+    struct wp_buffer raw = {0};
+    struct wp_error err = {0};
+    if (wp_value_parse(&value, bytes, size, &err)) {
+        need(*err.text); /* refused with a reason */
+        return;
+    }
+    wp_head_decode(&head, value.head, value.head_size, NULL);
+    struct wp_key key = {.kind = value.kind};
+    if (value.raw_size <= 1 << 20 && !wp_value_unwrap(&value, &raw, &err)) {
+        need(!wp_value_check(&key, &value, &raw, &err) || *err.text);
+        if (value.kind == WP_VALUE_REPORT)
+            try_report(&raw);
+        if (value.kind == WP_VALUE_TRACE)
+            try_trace(&raw);
+    }
+    wp_buffer_fini(&raw);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    struct wp_buffer stored = {0};
+    struct wp_buffer head = {0};
+    if (size < 2)
+        return 0;
+    if (!(bytes[0] & 1))
+        try_value(bytes + 1, size - 1);
+    else if (!wp_value_wrap((enum wp_value_kind)(1 + bytes[1] % (WP_VALUE_KINDS - 1)), &head, bytes + 2, size - 2, &stored, NULL))
+        try_value(stored.data, stored.size);
+    wp_buffer_fini(&stored);
+    return 0;
+}
