@@ -37,54 +37,71 @@ static bool goes_on(const struct wp_slice *slice)
     return slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME) || slice->cause == WP_CAUSE_BLOCK;
 }
 
-/* Where the work that this slice is a part of was set going; NULL: before `oldest_ns`, or that is not known. */
+/* Where the work that this slice is a part of was set going, when that of the slice before it is known; NULL: before `oldest_ns`, or
+ * that is not known. */
+static const struct wp_slice *beginning_after(const struct wp_thread *thread, uint64_t ordinal, const struct wp_slice *before,
+    uint64_t oldest_ns)
+{
+    const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+    if (slice->out_ns < oldest_ns || slice->flags & WP_SLICE_UNCERTAIN)
+        return NULL;
+    if (!goes_on(slice))
+        return slice;
+    return ordinal > thread->first_slice && wp_thread_slice(thread, ordinal - 1)->end_ns == slice->out_ns ? before : NULL;
+}
+
 static const struct wp_slice *beginning(const struct wp_thread *thread, uint64_t ordinal, uint64_t oldest_ns)
 {
-    for (;; ordinal--) {
-        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        if (slice->out_ns < oldest_ns || slice->flags & WP_SLICE_UNCERTAIN)
-            return NULL;
-        if (!goes_on(slice))
-            return slice;
-        if (ordinal == thread->first_slice || wp_thread_slice(thread, ordinal - 1)->end_ns != slice->out_ns)
-            return NULL;
-    }
+    uint64_t first = ordinal;
+    while (first > thread->first_slice && goes_on(wp_thread_slice(thread, first)) && wp_thread_slice(thread, first)->out_ns >= oldest_ns)
+        first--;
+    const struct wp_slice *found = NULL;
+    for (; first <= ordinal; first++)
+        found = beginning_after(thread, first, found, oldest_ns);
+    return found;
 }
 
-/* The base thread that set this work going, as it was then; 0: somebody else did. */
-static uint32_t starter(const struct wp_aggregate *aggregate, const struct wp_slice *first)
+/* Was this work set going by a base thread, as it was then, of which all that it waited for until `until_ns` has been asked? */
+static bool is_started(const struct wp_aggregate *aggregate, const struct wp_slice *first, uint64_t until_ns)
 {
-    uint32_t waker = first->cause == WP_CAUSE_TASK || first->flags & WP_SLICE_BORN ? first->waker : 0;
+    uint32_t waker = first->cause == WP_CAUSE_TASK || first->flags & WP_SLICE_BORN ? first->waker : 0, row = 0;
     const struct wp_thread *thread = &aggregate->timeline->threads[waker];
     if (!waker || !first->wake_ns)
-        return 0;
+        return false;
+    while (row < aggregate->base_count && aggregate->base[row].thread != waker)
+        row++;
+    if (row == aggregate->base_count || (!thread->is_dead && aggregate->base[row].until_ns < until_ns))
+        return false;
     uint64_t ordinal = wp_thread_find(thread, first->wake_ns);
     uint32_t identity = ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
-    return is_of_interest(aggregate, identity) ? waker : 0;
+    return is_of_interest(aggregate, identity);
 }
 
-/* All that this base thread waited for until then has been asked. */
-static bool is_accounted(const struct wp_aggregate *aggregate, uint32_t thread, uint64_t until_ns)
+static uint64_t of_slice(const struct wp_aggregate *aggregate, const struct wp_slice *slice, const struct wp_slice *first)
 {
-    if (aggregate->timeline->threads[thread].is_dead)
-        return true;
-    for (uint32_t i = 0; i < aggregate->base_count; i++)
-        if (aggregate->base[i].thread == thread)
-            return aggregate->base[i].until_ns >= until_ns;
-    return false;
-}
-
-static uint64_t of_slice(const struct wp_aggregate *aggregate, const struct wp_thread *thread, uint64_t ordinal, uint64_t oldest_ns)
-{
-    const struct wp_slice *slice = wp_thread_slice(thread, ordinal), *first;
-    if (slice->taken & mark_of(aggregate->bit) || !slice->in_ns || is_of_interest(aggregate, slice->identity) ||
-        !(first = beginning(thread, ordinal, oldest_ns)))
-        return 0;
-    uint32_t by = starter(aggregate, first);
-    if (!by || !is_accounted(aggregate, by, slice->end_ns))
+    if (slice->taken & mark_of(aggregate->bit) || !slice->in_ns || !first || !is_started(aggregate, first, slice->end_ns) || is_of_interest(aggregate, slice->identity))
         return 0;
     uint64_t start_ns = slice == first ? slice->wake_ns : slice->out_ns;
     return slice->end_ns > start_ns ? slice->end_ns - start_ns : 0;
+}
+
+static uint64_t of_thread(const struct wp_aggregate *aggregate, const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns,
+    uint64_t oldest_ns)
+{
+    uint64_t sum = 0, ordinal = wp_thread_find(thread, from_ns);
+    if (ordinal == thread->slice_end)
+        ordinal = thread->first_slice;
+    const struct wp_slice *first = beginning(thread, ordinal, oldest_ns);
+    while (ordinal < thread->slice_end) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        if (!slice->end_ns || slice->end_ns > to_ns)
+            break;
+        if (slice->end_ns > from_ns)
+            sum += of_slice(aggregate, slice, first);
+        if (++ordinal < thread->slice_end)
+            first = beginning_after(thread, ordinal, first, oldest_ns);
+    }
+    return sum;
 }
 
 uint64_t wp_detached_between(const struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t to_ns, uint64_t oldest_ns)
@@ -93,16 +110,8 @@ uint64_t wp_detached_between(const struct wp_aggregate *aggregate, uint64_t from
     uint64_t sum = 0;
     for (uint32_t i = 1; i < timeline->thread_count && aggregate->base_count; i++) {
         const struct wp_thread *thread = &timeline->threads[i];
-        uint64_t ordinal = thread->slices && thread->slice_end > thread->first_slice ? wp_thread_find(thread, from_ns) : thread->slice_end;
-        if (ordinal == thread->slice_end)
-            ordinal = thread->first_slice;
-        for (; ordinal < thread->slice_end && thread->slices; ordinal++) {
-            const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-            if (!slice->end_ns || slice->end_ns > to_ns)
-                break;
-            if (slice->end_ns > from_ns)
-                sum += of_slice(aggregate, thread, ordinal, oldest_ns);
-        }
+        if (thread->slices && thread->slice_end > thread->first_slice)
+            sum += of_thread(aggregate, thread, from_ns, to_ns, oldest_ns);
     }
     return sum;
 }
