@@ -191,7 +191,7 @@ static void follow_all(struct wp_aggregate *aggregate)
                 i++;
             }
             wp_stretches_sort(aggregate->followed);
-            if (merged.host == aggregate->home)
+            if (merged.host == aggregate->home && !aggregate->explainer.leaves_no_marks)
                 wp_detached_followed(&aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
             follow(aggregate, &merged, aggregate->followed->count);
         }
@@ -221,8 +221,11 @@ void wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns
     aggregate->asked.count = kept;
     if (!aggregate->waiting.count)
         return;
+    bool leaves_no_marks = aggregate->explainer.leaves_no_marks;
     wp_explain_name_home(&aggregate->explainer, true);
+    aggregate->explainer.leaves_no_marks = true; /* as those of the asker's own paths would */
     follow_all(aggregate);
+    aggregate->explainer.leaves_no_marks = leaves_no_marks;
     wp_explain_name_home(&aggregate->explainer, false);
 }
 
@@ -341,9 +344,7 @@ static void take_again(struct wp_aggregate *aggregate)
     for (uint32_t i = 0; i < aggregate->base_count; i++)
         resolve_thread(aggregate, aggregate->base[i].thread, until_ns > aggregate->history_ns ? until_ns - aggregate->history_ns : 0,
             until_ns, false);
-    aggregate->explainer.is_other_path = true;
     follow_all(aggregate);
-    aggregate->explainer.is_other_path = false;
     aggregate->followed = followed;
     free(again.rows);
     uint64_t paused_ns = aggregate->paused_ns, paused_until_ns = aggregate->paused_until_ns;
@@ -399,12 +400,12 @@ void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bo
     uint64_t count[WP_LIMITS], ns[WP_LIMITS];
     memcpy(count, x->limit_count, sizeof(count));
     memcpy(ns, x->limit_ns, sizeof(ns));
-    aggregate->is_rehearsal = x->may_ask = true;
+    aggregate->is_rehearsal = x->may_ask = x->leaves_no_marks = true;
     for (uint32_t i = 0; until_ns != UINT64_MAX && i < aggregate->base_count; i++)
         resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
     follow_all(aggregate);
     wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
-    aggregate->is_rehearsal = x->may_ask = false;
+    aggregate->is_rehearsal = x->may_ask = x->leaves_no_marks = false;
     memcpy(x->limit_count, count, sizeof(count));
     memcpy(x->limit_ns, ns, sizeof(ns));
     put_back(aggregate->followed, &followed);

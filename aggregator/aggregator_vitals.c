@@ -179,6 +179,7 @@ static double bound_of(const struct wp_shard_state *state)
 static void put_shards(struct wp_aggregator_vitals *v)
 {
     static const char questions[] = "wakepath_aggregator_shard_questions_total", ends[] = "wakepath_aggregator_shard_ends_total";
+    static const char datagrams[] = "wakepath_aggregator_shard_datagrams_total";
     const struct wp_shards *shards = wp_engine_fleet(v->options.engine)->shards;
     if (!shards)
         return;
@@ -197,6 +198,9 @@ static void put_shards(struct wp_aggregator_vitals *v)
     wp_metric_labelled(&v->text, ends, "way", "told", (double)counts->ends_told);
     wp_metric_labelled(&v->text, ends, "way", "heard", (double)counts->ends_heard);
     wp_metric_labelled(&v->text, ends, "way", "lost", (double)counts->ends_lost);
+    wp_metric_begin(&v->text, datagrams, WP_COUNTER, "Datagrams from elsewhere, and who sent them, told to other shards.");
+    wp_metric_labelled(&v->text, datagrams, "way", "told", (double)counts->datagrams_told);
+    wp_metric_labelled(&v->text, datagrams, "way", "lost", (double)counts->datagrams_lost);
     put(v, "wakepath_aggregator_shard_paths_lost_total", WP_COUNTER, "Paths that others waited on, of sessions that are over.",
         (double)counts->paths_lost);
     put(v, "wakepath_aggregator_shard_bad_messages_total", WP_COUNTER, "Messages of shards that broke a rule.", (double)counts->bad);

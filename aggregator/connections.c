@@ -49,7 +49,8 @@ struct wp_connections {
     struct wp_traffic_totals totals;
     struct wp_crossings crossings;
     wp_connections_watcher *watcher;
-    void *watcher_context;
+    wp_datagram_watcher *datagram_watcher;
+    void *watcher_context, *datagram_context;
 };
 
 int wp_connections_create(struct wp_connections **out, struct wp_clocks *clocks)
@@ -543,6 +544,12 @@ enum wp_pairing wp_connections_peer(const struct wp_connections *connections, ui
     return WP_PAIR_FOUND;
 }
 
+void wp_connections_watch_datagrams(struct wp_connections *connections, wp_datagram_watcher *watcher, void *context)
+{
+    connections->datagram_watcher = watcher;
+    connections->datagram_context = context;
+}
+
 bool wp_connections_has(const struct wp_connections *connections, uint32_t host, uint32_t socket)
 {
     return end_of(connections, host, socket);
@@ -567,20 +574,22 @@ const struct wp_traffic_totals *wp_connections_totals(const struct wp_connection
 
 /* --- datagrams --- */
 
-static void meet(struct wp_connections *connections, uint32_t host, uint32_t other)
+static void meet(struct wp_connections *connections, uint64_t key, uint32_t host, bool is_sent, uint32_t other)
 {
     if (host < connections->host_count && other < connections->host_count)
         join_groups(connections, host, other);
+    if (connections->datagram_watcher)
+        connections->datagram_watcher(connections->datagram_context, key, host, is_sent, other);
 }
 
 void wp_connections_datagram(struct wp_connections *connections, uint64_t key, uint32_t host)
 {
-    meet(connections, host, wp_datagrams_sent(&connections->datagrams, key, host));
+    meet(connections, key, host, true, wp_datagrams_sent(&connections->datagrams, key, host));
 }
 
 void wp_connections_datagram_taken(struct wp_connections *connections, uint64_t key, uint32_t host)
 {
-    meet(connections, host, wp_datagrams_taken(&connections->datagrams, key, host));
+    meet(connections, key, host, false, wp_datagrams_taken(&connections->datagrams, key, host));
 }
 
 bool wp_connections_datagram_host(const struct wp_connections *connections, uint64_t key, uint32_t *host)

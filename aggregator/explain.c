@@ -281,28 +281,58 @@ static bool timed_out(const struct wp_slice *slice)
     return slice->cause == WP_CAUSE_TIMER && slice->wake_ns && !(slice->flags & (WP_SLICE_DELIBERATE | WP_SLICE_PREEMPTED));
 }
 
-static bool joins(const struct wp_explainer *x, const struct wp_slice *before, const struct wp_slice *after)
+/* What the thread ran from that sleep on, parted by nothing but preemption; `*after` is the first slice behind it that is not
+ * seen yet at the horizon or no preemption. */
+static uint64_t ran_until(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *after)
 {
-    return timed_out(before) && before->in_ns && before->end_ns && before->end_ns == after->out_ns &&
-        before->end_ns - before->in_ns < x->options.join_ns && before->stack == after->stack &&
-        before->syscall == after->syscall && !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
+    uint64_t horizon = wp_explain_horizon(x), ran = 0;
+    for (;; ordinal++) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        uint64_t end = slice->end_ns && slice->end_ns <= horizon ? slice->end_ns : horizon;
+        ran += slice->in_ns && slice->in_ns < end ? end - slice->in_ns : 0;
+        *after = ordinal + 1;
+        if (ran >= x->options.join_ns || *after == thread->slice_end || wp_thread_slice(thread, *after)->out_ns > horizon ||
+            !(wp_thread_slice(thread, *after)->flags & WP_SLICE_PREEMPTED) || wp_thread_slice(thread, *after)->out_ns != slice->end_ns)
+            return ran;
+    }
+}
+
+/* The sleep behind this one in a loop: this one timed out, and little was run in between, whoever else had the CPU meanwhile. */
+static bool next_of_loop(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *next)
+{
+    const struct wp_slice *before = wp_thread_slice(thread, ordinal);
+    if (!timed_out(before) || !before->in_ns || ran_until(x, thread, ordinal, next) >= x->options.join_ns || *next == thread->slice_end)
+        return false;
+    const struct wp_slice *after = wp_thread_slice(thread, *next);
+    return after->out_ns <= wp_explain_horizon(x) && wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns &&
+        before->stack == after->stack && before->syscall == after->syscall &&
+        !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
+}
+
+static bool before_in_loop(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *before)
+{
+    uint64_t next, candidate = ordinal;
+    while (candidate-- > thread->first_slice)
+        if (!(wp_thread_slice(thread, candidate)->flags & WP_SLICE_PREEMPTED)) {
+            *before = candidate;
+            return next_of_loop(x, thread, candidate, &next) && next == ordinal;
+        }
+    return false;
 }
 
 uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
 {
-    for (uint32_t i = 0; i < JOIN_LIMIT && ordinal > thread->first_slice; i++, ordinal--)
-        if (!joins(x, wp_thread_slice(thread, ordinal - 1), wp_thread_slice(thread, ordinal)))
-            break;
+    uint64_t before;
+    for (uint32_t i = 0; i < JOIN_LIMIT && before_in_loop(x, thread, ordinal, &before); i++)
+        ordinal = before;
     return wp_thread_slice(thread, ordinal)->out_ns;
 }
 
 uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
 {
-    uint64_t horizon = wp_explain_horizon(x);
-    for (uint32_t i = 0; i < JOIN_LIMIT && ordinal + 1 < thread->slice_end; i++, ordinal++)
-        if (wp_thread_slice(thread, ordinal + 1)->out_ns > horizon ||
-            !joins(x, wp_thread_slice(thread, ordinal), wp_thread_slice(thread, ordinal + 1)))
-            break;
+    uint64_t next;
+    for (uint32_t i = 0; i < JOIN_LIMIT && next_of_loop(x, thread, ordinal, &next); i++)
+        ordinal = next;
     return ordinal;
 }
 
@@ -311,11 +341,13 @@ bool wp_explain_pending(const struct wp_explainer *x, uint32_t index, uint64_t o
     const struct wp_thread *thread = &x->timeline->threads[index];
     if (!timed_out(wp_thread_slice(thread, ordinal)))
         return false;
-    const struct wp_slice *last = wp_thread_slice(thread, wp_explain_join_end(x, thread, ordinal));
-    uint64_t horizon = wp_explain_horizon(x);
+    uint64_t end = wp_explain_join_end(x, thread, ordinal), after, horizon = wp_explain_horizon(x);
+    const struct wp_slice *last = wp_thread_slice(thread, end);
     if (!last->in_ns || last->in_ns > horizon)
         return true; /* the next sleep of the loop has not ended */
-    return timed_out(last) && (!last->end_ns || last->end_ns > horizon) && horizon - last->in_ns < x->options.join_ns;
+    /* it may come to that sleep yet */
+    return timed_out(last) && ran_until(x, thread, end, &after) < x->options.join_ns &&
+        (after == thread->slice_end || wp_thread_slice(thread, after)->out_ns > horizon);
 }
 
 /* --- a thread's time --- */
@@ -352,7 +384,7 @@ static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index
 
 void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from, uint64_t to)
 {
-    if (x->host == x->home)
+    if (x->host == x->home && !x->leaves_no_marks)
         wp_detached_followed(&x->timeline->threads[thread], from, to, x->base_bit);
 }
 
@@ -380,7 +412,7 @@ void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, u
             return;
         }
         struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        if (x->host == x->home) /* what other hosts' paths hold is theirs, and known only when they have got that far */
+        if (x->host == x->home && !x->leaves_no_marks) /* what other hosts' paths hold is theirs, and known only when they have got that far */
             wp_detached_taken(slice, x->base_bit);
         if (is_of_interest(x, slice) && (x->depth || x->is_other_path) && slice->out_ns < to) {
             uint64_t low = slice->out_ns > from ? slice->out_ns : from;

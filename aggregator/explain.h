@@ -88,6 +88,7 @@ struct wp_explainer {
     uint32_t owner, hops;              /* of questions to other shards: who asks, over how many of them */
     bool may_ask;                      /* questions are asked; else what has been answered is all there is */
     bool names_home;                   /* home is said with its name, as any other host; set by wp_explain_name_home */
+    bool leaves_no_marks;              /* of what paths hold (detached.h): what is explained is counted elsewhere */
     bool is_other_path;                /* what is explained is no base path: base time in it is left out */
 };
 
@@ -102,7 +103,8 @@ void wp_explain_name_home(struct wp_explainer *explainer, bool names_home);
 /* A wait on a host of another shard that a message from one of ours ended; all times are those of ours. */
 struct wp_explain_asked {
     uint32_t asker;          /* the host that waited; in the fleet, foreign */
-    uint32_t host, socket;   /* our end */
+    uint32_t host, socket;   /* our end; socket 0: it sent a datagram with that key */
+    uint64_t datagram;
     uint64_t from_ns, to_ns; /* the part to explain; pieces come in this time */
     uint64_t arrival_ns, start_ns;
     uint32_t position;

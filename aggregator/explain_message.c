@@ -291,7 +291,7 @@ static void on_shard(struct wp_explainer *x, const struct wp_wait *wait, const s
     const struct wp_slice *slice = wait->slice;
     struct wp_send request;
     struct wp_shard_wait asked = {.owner = x->owner, .host = x->host, .thread = wait->thread, .far_host = far->host,
-        .far_socket = far->socket, .aggregate = x->base_bit ? (uint32_t)__builtin_ctzll(x->base_bit) : 0, .from_ns = from,
+        .far_socket = far->socket, .datagram = far->datagram, .aggregate = x->base_bit ? (uint32_t)__builtin_ctzll(x->base_bit) : 0, .from_ns = from,
         .to_ns = to, .arrival_ns = slice->wake_ns, .start_ns = wait->start_ns, .position = (uint32_t)slice->cause_a,
         .syscall = slice->syscall, .clock = far->clock, .wait_bound_ns = wait->bound_ns, .depth = x->depth, .hops = x->hops};
     asked.has_request = find_request(x, wait, far, slice->cause_d, &request);
@@ -330,7 +330,8 @@ void wp_explain_asked(struct wp_explainer *x, const struct wp_explain_asked *ask
     const struct wp_fleet_host *host = &x->fleet->hosts[asked->host];
     struct wp_slice slice = {.wake_ns = asked->arrival_ns, .cause_a = asked->position, .syscall = asked->syscall};
     struct wp_wait wait = {.slice = &slice, .start_ns = asked->start_ns, .bound_ns = asked->wait_bound_ns};
-    struct far far = {.host = asked->host, .socket = asked->socket, .clock.bound_ns = asked->bound_ns,
+    struct far far = {.host = asked->host, .socket = asked->socket, .datagram = asked->datagram,
+        .clock.bound_ns = asked->bound_ns,
         .timeline = host->timeline, .asked = asked};
     x->visited = 0;
     x->doubts = wp_fleet_has_drops(x->fleet, asked->host, asked->from_ns, asked->to_ns);

@@ -131,7 +131,8 @@ void wp_wait_on_shard(struct wp_explainer *x, const struct wp_wait *wait, const 
     if (is_known && reply.to_ns < to && to - reply.to_ns <= x->options.fit_ns)
         reply.to_ns = to;
     if (!is_known || *reply.answer->missing || reply.to_ns < to) {
-        label(x, wait, name, is_known && *reply.answer->missing ? reply.answer->missing : WP_SHARD_SILENT, from, to);
+        label(x, wait, name, is_known && *reply.answer->missing ? reply.answer->missing : asked->hops ? WP_SHARD_SILENT : WP_SHARD_FAR,
+            from, to);
         return;
     }
     struct graft *graft = malloc(sizeof(*graft));

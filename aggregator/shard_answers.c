@@ -194,7 +194,8 @@ static void explain(struct wp_explainer *x, const struct parked *parked, uint32_
     x->base_bit = number < 0 ? 0 : (uint64_t)1 << number;
     x->may_ask = may_ask;
     x->hops = q->hops;
-    wp_explain_asked(x, &(struct wp_explain_asked){.asker = asker, .host = far, .socket = q->socket, .from_ns = q->from_ns,
+    wp_explain_asked(x, &(struct wp_explain_asked){.asker = asker, .host = far, .socket = q->socket,
+        .datagram = q->datagram, .from_ns = q->from_ns,
         .to_ns = q->to_ns, .arrival_ns = q->arrival_ns, .start_ns = q->start_ns, .position = q->position,
         .syscall = (uint16_t)q->syscall, .has_request = q->has_request, .request_end = q->request_end,
         .request_ns = q->request_ns, .bound_ns = q->bound_ns, .wait_bound_ns = q->wait_bound_ns, .depth = q->depth});

@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts: how far each host is, and which ends of connections have no other end here. An end is told when it is new, when
+ * Facts that are told: how far each host is, and which ends of connections have no other end here. An end is told when it is new, when
  * something of it changed, and ever more seldom while nobody has its other end; of those that are matched with a host of
- * another shard the marks that compare the clocks go on being told.
+ * another shard the marks that compare the clocks go on being told. Datagrams have a key each, which who got one asks for.
  */
 #include "aggregator/shard_state.h"
 
 #include "aggregator/host_session.h"
-#include "aggregator/socket_key.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define FLUSH_NS 100000000u
 #define SELDOM_NS 10000000000u
 #define ENDS 65536u            /* that are remembered to be told */
-#define STUB_ENDS 262144u      /* of one host of another shard */
 #define FRAMES 8u              /* of ends in one flush */
 #define MARKS WP_SHARD_MARKS   /* of an end and kind between two tellings, the latest */
 #define SPACING_NS 5000000u    /* between two of them; */
@@ -47,7 +44,15 @@ struct told_host {
     bool is_told, is_over, is_resolved, is_followed;
 };
 
+/* Keys to be told, and of which host. */
+struct keys {
+    uint64_t key[WP_SHARD_DATAGRAMS];
+    uint32_t place[WP_SHARD_DATAGRAMS];
+    uint32_t count;
+};
+
 struct wp_shard_ends {
+    struct keys taken, sent;
     struct own_end *rows;      /* owned */
     uint32_t count, room, free;
     struct wp_intmap index;    /* host and socket -> row */
@@ -56,6 +61,7 @@ struct wp_shard_ends {
     struct told_host *hosts;   /* by number in the fleet, owned */
     uint32_t host_room;
     uint64_t flushed_ns;
+    struct frame *frame;       /* owned, made at the first flush */
 };
 
 /* Recordings that are replayed come faster than any clock. */
@@ -184,6 +190,32 @@ static void watch(void *context, uint32_t host, uint32_t socket, const struct wp
         mark_dirty(ends, index);
 }
 
+static void add_key(struct wp_shards *shards, struct keys *keys, uint64_t key, uint32_t host)
+{
+    if (keys->count == WP_SHARD_DATAGRAMS) {
+        shards->counts.datagrams_lost++;
+        return;
+    }
+    keys->key[keys->count] = key;
+    keys->place[keys->count++] = host;
+    shards->counts.datagrams_told++;
+}
+
+/* Who sent what came from elsewhere is asked; who sent what another shard asks for is told. */
+static void watch_datagram(void *context, uint64_t key, uint32_t host, bool is_sent, uint32_t other)
+{
+    struct wp_shards *shards = context;
+    const struct wp_fleet *fleet = shards->fleet;
+    bool is_foreign = host < fleet->count && fleet->hosts[host].is_foreign, is_known = other < fleet->count;
+    bool is_other_foreign = is_known && fleet->hosts[other].is_foreign;
+    if (is_sent && !is_foreign && is_other_foreign)
+        add_key(shards, &shards->ends->sent, key, host);
+    else if (!is_sent && is_foreign && is_known && !is_other_foreign)
+        add_key(shards, &shards->ends->sent, key, other);
+    else if (!is_sent && !is_foreign && !is_known)
+        add_key(shards, &shards->ends->taken, key, host);
+}
+
 int wp_shard_ends_create(struct wp_shard_ends **ends, struct wp_shards *shards)
 {
     *ends = calloc(1, sizeof(**ends));
@@ -191,6 +223,7 @@ int wp_shard_ends_create(struct wp_shard_ends **ends, struct wp_shards *shards)
         return -ENOMEM;
     shards->ends = *ends;
     wp_connections_watch(shards->fleet->connections, watch, shards);
+    wp_connections_watch_datagrams(shards->fleet->connections, watch_datagram, shards);
     shards->fleet->shards = shards;
     return 0;
 }
@@ -203,6 +236,7 @@ void wp_shard_ends_destroy(struct wp_shard_ends *ends)
     free(ends->rows);
     free(ends->dirty);
     free(ends->hosts);
+    free(ends->frame);
     free(ends);
 }
 
@@ -276,6 +310,21 @@ static void put_end(struct wp_shards *shards, struct frame *frame, struct own_en
     m->n_left_ns = m->n_left = put_marks(&end->left, m->left_ns, m->left, 0);
     m->n_arrived_ns = m->n_arrived = put_marks(&end->arrived, m->arrived_ns, m->arrived, 1);
     frame->mark_count += m->n_left + m->n_arrived;
+}
+
+static void tell_datagrams(struct wp_shards *shards, struct frame *frame)
+{
+    struct wp_shard_ends *ends = shards->ends;
+    if (!ends->taken.count && !ends->sent.count)
+        return;
+    frame->facts.n_taken = frame->facts.n_taken_place = ends->taken.count;
+    frame->facts.taken = ends->taken.key;
+    frame->facts.taken_place = ends->taken.place;
+    frame->facts.n_sent = frame->facts.n_sent_place = ends->sent.count;
+    frame->facts.sent = ends->sent.key;
+    frame->facts.sent_place = ends->sent.place;
+    send_frame(shards, frame);
+    ends->taken.count = ends->sent.count = 0;
 }
 
 /* Ends of hosts that are told of, as far as they go into a few frames. True: all that are due have been told. */
@@ -429,140 +478,13 @@ void wp_shard_ends_flush(struct wp_shards *shards)
         is_heard |= shards->links[i].is_welcome;
     if (!is_heard || (!is_prompt(shards) && now_ns - ends->flushed_ns < interval_ns))
         return;
-    struct frame *frame = malloc(sizeof(*frame));
-    if (!frame)
+    if (!ends->frame && !(ends->frame = malloc(sizeof(*ends->frame))))
         return;
+    struct frame *frame = ends->frame;
     ends->flushed_ns = now_ns;
     begin(frame, shards);
     tell_hosts(shards, frame, true);
+    tell_datagrams(shards, frame);
     if (tell_ends(shards, frame))
         tell_hosts(shards, frame, false);
-    free(frame);
-}
-
-/* --- hearing --- */
-
-static int make_stub(struct wp_shards *shards, uint32_t shard, const Wakepath__Shard__Host *m)
-{
-    if (shards->stub_count == shards->stub_room) {
-        uint32_t room = shards->stub_room ? shards->stub_room * 2 : 16;
-        struct wp_stub **stubs = realloc(shards->stubs, room * sizeof(*stubs));
-        if (!stubs)
-            return -ENOMEM;
-        shards->stubs = stubs;
-        shards->stub_room = room;
-    }
-    struct wp_stub *stub = calloc(1, sizeof(*stub));
-    if (!stub)
-        return -ENOMEM;
-    stub->shard = shard;
-    stub->place = m->place;
-    memcpy(stub->session, m->session.data, 16);
-    snprintf(stub->hostname, sizeof(stub->hostname), "%s", *m->hostname ? m->hostname : "unknown");
-    int rc = wp_fleet_join(shards->fleet, &stub->timeline, stub->hostname, m->real_offset_ns, &stub->host);
-    if (!rc && wp_intmap_put(&shards->places, (struct wp_intkey){shard, m->place}, shards->stub_count)) {
-        wp_fleet_leave(shards->fleet, stub->host);
-        rc = -ENOMEM;
-    }
-    if (rc) {
-        free(stub);
-        return rc;
-    }
-    shards->fleet->hosts[stub->host].is_foreign = true;
-    shards->fleet->hosts[stub->host].session = stub;
-    shards->stubs[shards->stub_count++] = stub;
-    shards->shards[shard].hosts++;
-    return 0;
-}
-
-static bool find_stub(const struct wp_shards *shards, uint32_t shard, uint32_t place, uint32_t *index)
-{
-    return wp_intmap_get(&shards->places, (struct wp_intkey){shard, place}, index);
-}
-
-static void take_host(struct wp_shards *shards, uint32_t shard, const Wakepath__Shard__Host *m)
-{
-    uint32_t index;
-    bool is_there = find_stub(shards, shard, m->place, &index);
-    if (is_there && (m->is_gone || memcmp(shards->stubs[index]->session, m->session.data, 16))) {
-        wp_shards_remove_stub(shards, index);
-        is_there = false;
-    }
-    if (m->is_gone || (!is_there && make_stub(shards, shard, m)) || !find_stub(shards, shard, m->place, &index))
-        return;
-    struct wp_stub *stub = shards->stubs[index];
-    struct wp_fleet_host *host = &shards->fleet->hosts[stub->host];
-    const struct wp_shard *of = &shards->shards[shard];
-    stub->start_ns = m->start_ns;
-    stub->timeline.start_ns = m->start_ns ? m->start_ns : 1;
-    stub->timeline.now_ns = m->known_ns;
-    host->known_ns = m->known_ns;
-    host->resolved_ns = m->resolved_ns;
-    host->heard_ns = shards->fleet->now_ns;
-    host->is_over = m->is_over;
-    host->is_resolved = m->is_resolved;
-    host->is_followed = m->is_followed;
-    if (m->n_probe != 4 || !of->has_clock)
-        return;
-    wp_clocks_message(shards->fleet->clocks, of->clock, m->probe[0], host->clock, m->probe[1]);
-    wp_clocks_message(shards->fleet->clocks, host->clock, m->probe[2], of->clock, m->probe[3]);
-}
-
-static void add_end(struct wp_shards *shards, struct wp_stub *stub, const Wakepath__Shard__End *m)
-{
-    struct wp_socket_entry entry = {.family = (uint8_t)m->family, .protocol = IPPROTO_TCP, .local_port = (uint16_t)m->local_port,
-        .remote_port = (uint16_t)m->remote_port};
-    if (stub->ends >= STUB_ENDS) {
-        shards->counts.ends_lost++;
-        return;
-    }
-    memcpy(entry.local, m->local.data, m->local.len);
-    memcpy(entry.remote, m->remote.data, m->remote.len);
-    stub->ends++;
-    shards->counts.ends_heard++;
-    wp_connections_add(shards->fleet->connections, stub->host, m->socket, &entry);
-    memcpy(entry.remote, entry.local, sizeof(entry.remote));
-    entry.local_port = entry.remote_port = 0;
-    if (shards->addresses.count < STUB_ENDS)
-        wp_intmap_put(&shards->addresses, wp_socket_key(&entry, false, 0), stub->shard);
-}
-
-static void replay(struct wp_shards *shards, const struct wp_stub *stub, const Wakepath__Shard__End *m, struct wp_event event)
-{
-    event.d = m->socket;
-    wp_connections_event(shards->fleet->connections, stub->host, &event);
-}
-
-static void take_end(struct wp_shards *shards, struct wp_stub *stub, const Wakepath__Shard__End *m)
-{
-    struct wp_connections *connections = shards->fleet->connections;
-    bool is_known = wp_connections_has(connections, stub->host, m->socket);
-    if (m->is_closed) {
-        stub->ends -= is_known;
-        wp_connections_remove(connections, stub->host, m->socket);
-        return;
-    }
-    if (!is_known)
-        add_end(shards, stub, m);
-    if (m->sequence)
-        replay(shards, stub, m, (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .c = TCP_ESTABLISHED, .a = m->sequence});
-    for (size_t i = 0; i < m->n_left; i++)
-        replay(shards, stub, m, (struct wp_event){.kind = WP_EVENT_SOCK_LEAVE, .a = m->left[i], .time_ns = m->left_ns[i]});
-    for (size_t i = 0; i < m->n_arrived; i++)
-        replay(shards, stub, m, (struct wp_event){.kind = WP_EVENT_SOCK_ARRIVE, .a = m->arrived[i], .time_ns = m->arrived_ns[i]});
-    if (m->has_sent)
-        replay(shards, stub, m, (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .a = m->sent_end});
-}
-
-void wp_shard_ends_take(struct wp_shards *shards, uint32_t shard, const Wakepath__Shard__Facts *facts)
-{
-    if (memcmp(facts->run.data, shards->shards[shard].run, 16))
-        return;
-    for (size_t i = 0; i < facts->n_hosts; i++)
-        take_host(shards, shard, facts->hosts[i]);
-    for (size_t i = 0; i < facts->n_ends; i++) {
-        uint32_t index;
-        if (find_stub(shards, shard, facts->ends[i]->place, &index))
-            take_end(shards, shards->stubs[index], facts->ends[i]);
-    }
 }

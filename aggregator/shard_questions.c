@@ -156,6 +156,7 @@ static int pack(struct wp_shards *shards, struct question *question, const struc
     m.session = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)session_of(shards, wait->far_host)};
     m.asker = (ProtobufCBinaryData){16, (uint8_t *)(uintptr_t)session_of(shards, wait->host)};
     m.socket = wait->far_socket;
+    m.datagram = wait->datagram;
     m.from_ns = there(wait, question->from_ns);
     m.to_ns = there(wait, question->to_ns);
     m.arrival_ns = there(wait, wait->arrival_ns);

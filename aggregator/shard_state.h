@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_AGGREGATOR_SHARD_STATE_H
 #define WP_AGGREGATOR_SHARD_STATE_H
-/* What shards.c (who is there), shard_ends.c (facts), shard_questions.c (what we ask) and shard_answers.c (what we are asked)
+/* What shards.c (who is there), shard_ends.c (facts told), shard_stubs.c (facts heard), shard_questions.c (what we ask) and shard_answers.c (what we are asked)
  * share. Private to them. */
 #include "aggregator/shards.h"
 #include "common/intern.h"
@@ -74,7 +74,7 @@ void wp_shards_remove_stub(struct wp_shards *shards, uint32_t index);
 int wp_shard_ends_create(struct wp_shard_ends **ends, struct wp_shards *shards);
 void wp_shard_ends_destroy(struct wp_shard_ends *ends);
 void wp_shard_ends_flush(struct wp_shards *shards);
-void wp_shard_ends_take(struct wp_shards *shards, uint32_t shard, const Wakepath__Shard__Facts *facts);
+void wp_shard_stubs_take(struct wp_shards *shards, uint32_t shard, const Wakepath__Shard__Facts *facts);
 bool wp_shard_ends_has_hosts(const struct wp_shards *shards); /* that others were told of */
 
 /* --- questions --- */

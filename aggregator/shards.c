@@ -52,6 +52,7 @@ void wp_shards_destroy(struct wp_shards *shards)
     if (!shards)
         return;
     wp_connections_watch(shards->fleet->connections, NULL, NULL);
+    wp_connections_watch_datagrams(shards->fleet->connections, NULL, NULL);
     while (shards->stub_count)
         wp_shards_remove_stub(shards, shards->stub_count - 1);
     wp_shard_ends_destroy(shards->ends);
@@ -257,7 +258,7 @@ static int take_call(struct wp_shards *shards, const struct wp_server_caller *ca
         Wakepath__Shard__Facts *facts = wp_shard_facts_unpack(bytes, size, err);
         if (!facts)
             return -EINVAL;
-        wp_shard_ends_take(shards, index, facts);
+        wp_shard_stubs_take(shards, index, facts);
         wakepath__shard__facts__free_unpacked(facts, NULL);
         return 0;
     }

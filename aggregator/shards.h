@@ -54,6 +54,7 @@ bool wp_shards_are_done(const struct wp_shards *shards);
 /* --- for the explanation --- */
 
 #define WP_SHARD_SILENT "its shard did not answer"
+#define WP_SHARD_FAR "too many shards on the way"
 
 /* Who asks, beside the sessions (by their number in the fleet): questions of others that are being answered. */
 #define WP_SHARDS_ASKED 0x80000000u
@@ -62,7 +63,8 @@ bool wp_shards_are_done(const struct wp_shards *shards);
 struct wp_shard_wait {
     uint32_t owner;                  /* whose explanation needs it */
     uint32_t host, thread;           /* who waits */
-    uint32_t far_host, far_socket;   /* the other end */
+    uint32_t far_host, far_socket;   /* the other end; socket 0: */
+    uint64_t datagram;               /* its key */
     uint32_t aggregate;              /* number in the fleet */
     uint64_t from_ns, to_ns;         /* the part of it to explain */
     uint64_t arrival_ns, start_ns;
@@ -108,6 +110,7 @@ struct wp_shard_counts {
     uint64_t refused, unanswered;    /* answered with a reason; given up */
     uint64_t questions, late;        /* of others; of which we could not answer in time */
     uint64_t ends_told, ends_heard, ends_lost; /* of connections; lost: there were too many */
+    uint64_t datagrams_told, datagrams_lost;   /* that arrived from nobody of this shard */
     uint64_t paths_lost;             /* followed for others, of hosts whose session is over */
     uint64_t bad;                    /* messages that broke a rule */
 };

@@ -106,11 +106,13 @@ static void explain_again(struct wp_aggregate *aggregate, const struct wp_reply 
     x->piece = take_piece;
     x->other_path = NULL;
     x->crossed = NULL;
+    x->leaves_no_marks = true;
     if (reply->read_ns < reply->time_ns)
         wp_explain(x, &(struct wp_stretch){aggregate->home, reply->thread, reply->read_ns, reply->time_ns});
     x->piece = kept.piece;
     x->other_path = kept.other_path;
     x->crossed = kept.crossed;
+    x->leaves_no_marks = kept.leaves_no_marks;
     memcpy(x->limit_count, kept.limit_count, sizeof(x->limit_count));
     memcpy(x->limit_ns, kept.limit_ns, sizeof(x->limit_ns));
 }

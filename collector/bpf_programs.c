@@ -30,6 +30,7 @@ struct wp_programs {
     struct bpf_link *tasks;         /* of the snapshot: kept, for once capabilities are gone it could not be made */
     unsigned cpus;                  /* possible ones */
     char *kernel_log;
+    struct wp_probe *probe;         /* what was chosen */
 };
 
 /* The tracepoint or function that a program is attached to; NULL for those that are not attached so. */
@@ -55,18 +56,17 @@ static void tell(const struct wp_programs *p, const struct wp_probe_fact *fact)
 /* Only what this kernel can have, and of that the best, is loaded. */
 static int choose(struct wp_programs *p, const char *left_out, struct wp_error *err)
 {
-    struct wp_probe *probe;
     struct bpf_program *program;
-    int rc = wp_probe_create(&probe, left_out, err);
+    int rc = wp_probe_create(&p->probe, left_out, err);
     if (rc)
         return rc;
+    const struct wp_probe *probe = p->probe;
     rc = wp_probe_suffices(probe, err);
     bpf_object__for_each_program(program, p->object->obj)
         bpf_program__set_autoload(program, wp_probe_wants(probe, bpf_program__section_name(program)));
     for (unsigned i = 0; !rc && i < wp_probe_count(probe); i++)
         tell(p, wp_probe_fact(probe, i));
     p->object->rodata->wp_unwinds = wp_probe_wants(probe, "unwind/maple_tree");
-    wp_probe_destroy(probe);
     return rc;
 }
 
@@ -235,8 +235,14 @@ void wp_programs_destroy(struct wp_programs *p)
     wp_programs_detach(p);
     bpf_link__destroy(p->tasks);
     wakepath_bpf__destroy(p->object);
+    wp_probe_destroy(p->probe);
     free(p->kernel_log);
     free(p);
+}
+
+const struct wp_probe *wp_programs_probe(const struct wp_programs *p)
+{
+    return p->probe;
 }
 
 int wp_programs_ring_fd(const struct wp_programs *p)

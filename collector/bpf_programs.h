@@ -19,6 +19,9 @@ int wp_programs_snapshot(struct wp_programs *programs, struct wp_error *err);
 void wp_programs_pause(struct wp_programs *programs, bool is_paused);
 void wp_programs_detach(struct wp_programs *programs);
 void wp_programs_destroy(struct wp_programs *programs);
+/* What the kernel offered and what was chosen of it. */
+struct wp_probe;
+const struct wp_probe *wp_programs_probe(const struct wp_programs *programs);
 int wp_programs_ring_fd(const struct wp_programs *programs);
 unsigned wp_programs_cpus(const struct wp_programs *programs);
 /* Fills drops[cpu] for wp_programs_cpus(); -errno. */

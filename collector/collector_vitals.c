@@ -2,6 +2,7 @@
 #include "collector/collector_vitals.h"
 
 #include "collector/lag.h"
+#include "collector/probe.h"
 #include "common/health.h"
 #include "common/metrics.h"
 #include "common/version.h"
@@ -100,6 +101,23 @@ static void put_source(struct wp_buffer *out, const struct wp_source *source)
         (double)counts.program_ns / 1e9);
 }
 
+/* 1: what the kernel offers at best; 2, 3: what stands in; 0: nothing could. */
+static void put_choices(struct wp_buffer *out, const struct wp_source *source)
+{
+    static const char name[] = "wakepath_collector_choice";
+    const struct wp_probe *probe = source->ops->probe ? source->ops->probe(source) : NULL;
+    if (!probe)
+        return;
+    wp_metric_begin(out, name, WP_GAUGE, "Which programs tell of what: 1 the best ones, 2 and 3 others, 0 none can (docs/kernels.md).");
+    for (unsigned i = 0; i < wp_probe_count(probe); i++) {
+        const struct wp_probe_fact *fact = wp_probe_fact(probe, i);
+        const struct wp_probe_choice *used = wp_probe_used(fact);
+        const char *programs = used ? used->programs : fact->without ? fact->without : "";
+        wp_metric_line(out, name, (struct wp_metric_label[]){{"of", fact->name}, {"programs", programs}}, 2,
+            used ? (double)(used - fact->choices + 1) : 0);
+    }
+}
+
 static void put_thinning(struct wp_buffer *out, const struct wp_source *source, const struct wp_thinning *t)
 {
     static const char name[] = "wakepath_collector_left_out_seconds_total";
@@ -183,6 +201,7 @@ void wp_collector_vitals_tick(struct wp_collector_vitals *v, const struct wp_col
     put_events(&v->text, view);
     put_stacks(&v->text, wp_batcher_stacks(view->batcher));
     put_source(&v->text, view->source);
+    put_choices(&v->text, view->source);
     put_thinning(&v->text, view->source, view->thinning);
     put_delivery(&v->text, &counts, lag_ns);
     wp_metric_process(&v->text);

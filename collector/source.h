@@ -59,6 +59,7 @@ struct wp_sink {
 };
 
 struct wp_source;
+struct wp_probe;
 
 /* What a source knows of its own work. */
 struct wp_source_counts {
@@ -83,6 +84,7 @@ struct wp_source_ops {
     void (*count)(const struct wp_source *source, struct wp_source_counts *counts); /* NULL: nothing to tell */
     /* Leaves out: of the stacks of sleeps all but one in so many (0: all); all events but those that say who is who. NULL: cannot. */
     void (*thin)(struct wp_source *source, uint32_t stack_one_in, bool is_paused);
+    const struct wp_probe *(*probe)(const struct wp_source *source); /* what it chose of what the kernel offers; NULL: nothing to choose */
 };
 
 /* First member of each source. */

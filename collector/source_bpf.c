@@ -340,7 +340,12 @@ static void thin(struct wp_source *source, uint32_t stack_one_in, bool is_paused
     wp_programs_thin(((struct source_bpf *)source)->programs, stack_one_in, is_paused);
 }
 
-static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, pause_source, destroy_source, count, thin};
+static const struct wp_probe *probe(const struct wp_source *source)
+{
+    return wp_programs_probe(((const struct source_bpf *)source)->programs);
+}
+
+static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, pause_source, destroy_source, count, thin, probe};
 
 static int start(struct source_bpf *s, const struct wp_source_bpf_options *options, struct wp_error *err)
 {

@@ -127,12 +127,12 @@ static int16_t bp_of(Dwarf_Frame *frame)
     int64_t offset;
     if (dwarf_frame_register(frame, REG_BP, memory, &ops, &count) || !count)
         return WP_BP_SAME;
-    if (ops[0].atom == DW_OP_call_frame_cfa) {
+    if (ops[0].atom == DW_OP_call_frame_cfa) { /* put before every rule, also before those that do not use it */
+        if (count == 2 && is_register(&ops[1], &reg, &offset) && reg == REG_BP && !offset)
+            return WP_BP_AT_BP;
         int64_t at = count == 1 ? 0 : ops[1].atom == DW_OP_plus_uconst ? (int64_t)ops[1].number : 1;
         return at % 8 || at / 8 < -30000 || at / 8 > 30000 ? WP_BP_SAME : (int16_t)(at / 8);
     }
-    if (count == 1 && is_register(&ops[0], &reg, &offset) && reg == REG_BP && !offset)
-        return WP_BP_AT_BP;
     return WP_BP_SAME;
 }
 

@@ -115,7 +115,8 @@ static bool check_end(const Wakepath__Shard__End *m, struct wp_error *err)
 static bool check_facts(const Wakepath__Shard__Facts *m, struct wp_error *err)
 {
     bool is_good = is_uuid(&m->run) || bad(err, "facts", "no run");
-    if (m->n_hosts > WP_SHARD_HOSTS || m->n_ends > WP_SHARD_ENDS)
+    if (m->n_hosts > WP_SHARD_HOSTS || m->n_ends > WP_SHARD_ENDS || m->n_taken > WP_SHARD_DATAGRAMS ||
+        m->n_sent > WP_SHARD_DATAGRAMS || m->n_taken != m->n_taken_place || m->n_sent != m->n_sent_place)
         is_good = bad(err, "facts", "too many");
     for (size_t i = 0; is_good && i < m->n_hosts; i++)
         is_good = check_host(m->hosts[i], err);

@@ -15,12 +15,13 @@
 #define WP_SHARD_HOSTS 4096u              /* of one Facts */
 #define WP_SHARD_ENDS 1024u
 #define WP_SHARD_MARKS 128u               /* of one End and kind */
+#define WP_SHARD_DATAGRAMS 16384u         /* of one Facts and kind */
 #define WP_SHARD_QUESTIONS 256u           /* of one message */
 #define WP_SHARD_PIECES 4096u             /* of one Answer; a longer one is cut, and says so */
 #define WP_SHARD_STRINGS 4096u            /* of one Answer, as frames, nodes, processes, layers */
 #define WP_SHARD_STRING_BYTES 4608u
 #define WP_SHARD_LAYERS 256u              /* of one piece */
-#define WP_SHARD_HOPS 4u
+#define WP_SHARD_HOPS 8u                  /* from shard to shard, for one wait */
 
 enum { WP_SHARD_PIECE_RUN = 1, WP_SHARD_PIECE_UNCERTAIN = 2 };
 

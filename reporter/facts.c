@@ -190,6 +190,7 @@ int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggr
     if (rc)
         return wp_error_wrap(err, rc, "cannot lay out %s of release %s", aggregate, release);
     take_totals(facts);
+    facts->pool.failed |= wp_stack_ends_measure(report, &facts->stack_ends) != 0;
     take_hosts(facts);
     take_processes(facts);
     take_unexplained(facts);

@@ -8,6 +8,7 @@
 #include "reporter/flame_tree.h"
 #include "reporter/metadata_facts.h"
 #include "reporter/query.h"
+#include "reporter/stack_ends.h"
 #include "reporter/stores.h"
 #include "reporter/text_pool.h"
 
@@ -88,6 +89,7 @@ struct wp_facts {
     uint64_t events_total, events_dropped;
     uint64_t first_ns, last_ns;    /* real time of the first and last activity, 0 none */
     uint64_t estimated_ns;     /* the total if what was not recorded was like what was */
+    struct wp_stack_ends stack_ends;
     double coverage, accounted_percent;
 };
 

@@ -201,6 +201,8 @@ static void put_all(struct wp_json_writer *writer, struct json_object *root, con
     wp_writer_number(writer, root, "estimated_total_ns", facts->estimated_ns);
     wp_writer_number(writer, root, "uncertain_ns", facts->uncertain_ns);
     wp_writer_number(writer, root, "detached_ns", facts->detached_ns);
+    wp_writer_number(writer, root, "stack_ns", facts->stack_ends.stack_ns);
+    wp_writer_number(writer, root, "whole_stack_ns", facts->stack_ends.whole_ns);
     wp_writer_number(writer, root, "first_ns", facts->first_ns);
     wp_writer_number(writer, root, "last_ns", facts->last_ns);
     wp_writer_put(writer, root, "explanations", explanations_of(writer, facts));

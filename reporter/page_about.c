@@ -48,6 +48,9 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
     wp_display_fact(display, "Detached", wp_human_duration(pool, facts->detached_ns), "started, not waited for");
     wp_display_fact(display, "From", wp_human_date(pool, facts->first_ns), wp_human_clock(pool, facts->first_ns));
     wp_display_fact(display, "To", wp_human_date(pool, facts->last_ns), wp_human_clock(pool, facts->last_ns));
+    if (facts->stack_ends.stack_ns)
+        wp_display_fact(display, "Whole stacks", wp_human_share(pool, facts->stack_ends.whole_ns, facts->stack_ends.stack_ns),
+            "of the time with functions: down to where the thread began");
     wp_display_heading(display, "Events behind this report");
     add_events(display, facts);
     wp_display_heading(display, "Limits that were reached");

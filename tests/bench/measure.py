@@ -58,7 +58,7 @@ class Bench:
     def start_collector(self, *flags):
         """A collector that is attached; its standard output is the statistics."""
         ready, word = os.pipe()
-        process = subprocess.Popen([self.program("wakepath-collector"), "--stats", "--log-level", "error",
+        process = subprocess.Popen([self.program("wakepath-collector"), "--stats", "--log-level", "error", "--overhead-limit", "none",
                                     "--ready-fd", str(word), *flags], stdout=subprocess.PIPE, text=True,
                                    pass_fds=[word])
         os.close(word)

@@ -57,7 +57,7 @@ class Bench:
         return text, usage.ru_utime + usage.ru_stime
 
     def record(self):
-        collector = self.start("wakepath-collector", "--output", self.path("capture"), "--stats")
+        collector = self.start("wakepath-collector", "--output", self.path("capture"), "--stats", "--overhead-limit", "none")
         subprocess.run([self.program("bench_pace"), "8", "25"], check=True, stdout=subprocess.DEVNULL)
         collector.terminate()
         self.end(collector)

@@ -37,6 +37,11 @@ static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
            "\"a\":%" PRIu64 ",\"b\":%" PRIu64 ",\"c\":%u,\"d\":%u,\"key\":%" PRIu64 ",\"stack\":%u,\"kernel_ips\":%u,\"user_ips\":%u",
         e->time_ns, wp_event_kind_name(e->kind), e->cpu, f->tid, f->pid, f->other_tid, f->other_pid, e->flags, e->a, e->b, e->c,
         e->d, f->socket.key, f->stack_key != 0, f->kernel_ip_count, f->user_ip_count);
+    printf(",\"stack_key\":%" PRIu64, f->stack_key);
+    for (uint32_t i = 0; i < f->user_ip_count; i++)
+        printf("%s%" PRIu64, i ? "," : ",\"ips\":[", f->user_ips[i]);
+    if (f->user_ip_count)
+        putchar(']');
     print_text("comm", f->comm);
     print_text("other_comm", f->other_comm);
     print_text("exe", f->exe);

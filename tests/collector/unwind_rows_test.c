@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collector/unwind_rows.h"
+#include "collector/unwind_cache.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
+
+#define LIBC "/lib/x86_64-linux-gnu/libc.so.6"
 
 struct seen {
     uint64_t pages, rows, kinds[8];
@@ -65,6 +70,87 @@ static void own_program(void **state)
     wp_unwind_rows_destroy(rows);
 }
 
+static bool is_same(const struct wp_unwind_rows *a, const struct wp_unwind_rows *b)
+{
+    struct wp_buffer x = {0}, y = {0};
+    assert_int_equal(wp_unwind_rows_encode(a, &x), 0);
+    assert_int_equal(wp_unwind_rows_encode(b, &y), 0);
+    bool same = x.size == y.size && !memcmp(x.data, y.data, x.size);
+    wp_buffer_fini(&x);
+    wp_buffer_fini(&y);
+    return same;
+}
+
+/* What is kept on disk comes back whole, or not at all. */
+static void kept(void **state)
+{
+    (void)state;
+    struct wp_unwind_rows *rows, *again;
+    struct wp_buffer bytes = {0};
+    assert_int_equal(read_path(&rows, LIBC, NULL), 0);
+    assert_int_equal(wp_unwind_rows_encode(rows, &bytes), 0);
+    assert_int_equal(wp_unwind_rows_decode(&again, bytes.data, bytes.size), 0);
+    assert_true(is_same(rows, again));
+    assert_int_equal(wp_unwind_rows_count(again), wp_unwind_rows_count(rows));
+    wp_unwind_rows_destroy(again);
+    for (size_t size = 0; size < bytes.size; size += 1 + size / 3)
+        assert_int_equal(wp_unwind_rows_decode(&again, bytes.data, size), -EINVAL);
+    for (size_t at = 0; at < bytes.size; at += 1 + at / 2) {
+        bytes.data[at] ^= 4;
+        assert_int_equal(wp_unwind_rows_decode(&again, bytes.data, bytes.size), -EINVAL);
+        bytes.data[at] ^= 4;
+    }
+    wp_buffer_fini(&bytes);
+    wp_unwind_rows_destroy(rows);
+}
+
+static bool from_cache(const struct wp_unwind_cache *cache, struct wp_unwind_rows **rows)
+{
+    bool is_cached;
+    int fd = open(LIBC, O_RDONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(wp_unwind_cache_rows(cache, fd, rows, &is_cached, NULL), 0);
+    close(fd);
+    return is_cached;
+}
+
+/* The second time it comes from the cache; not when others may write there, or it is damaged: then it is written anew. */
+static void cached(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/wp-unwind-XXXXXX", folder[64], file[400] = "";
+    struct wp_unwind_rows *first, *second;
+    assert_non_null(mkdtemp(root));
+    snprintf(folder, sizeof(folder), "%s/rows", root);
+    struct wp_unwind_cache cache = {folder};
+    assert_false(from_cache(&cache, &first));
+    assert_true(from_cache(&cache, &second));
+    assert_true(is_same(first, second));
+    wp_unwind_rows_destroy(second);
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; (entry = readdir(dir));)
+        if (*entry->d_name != '.')
+            snprintf(file, sizeof(file), "%s/%s", folder, entry->d_name);
+    closedir(dir);
+    for (int round = 0; round < 2; round++) {
+        if (round)
+            assert_int_equal(truncate(file, 5000), 0);
+        else
+            assert_int_equal(chmod(file, 0666), 0);
+        assert_false(from_cache(&cache, &second));
+        assert_true(is_same(first, second));
+        wp_unwind_rows_destroy(second);
+        assert_true(from_cache(&cache, &second));
+        wp_unwind_rows_destroy(second);
+    }
+    wp_unwind_rows_destroy(first);
+    assert_false(from_cache(&(struct wp_unwind_cache){NULL}, &first));
+    wp_unwind_rows_destroy(first);
+    unlink(file);
+    rmdir(folder);
+    rmdir(root);
+}
+
 static void vdso(void **state)
 {
     (void)state;
@@ -118,7 +204,7 @@ static void hostile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(own_program), cmocka_unit_test(vdso), cmocka_unit_test(no_objects),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(own_program), cmocka_unit_test(vdso), cmocka_unit_test(kept), cmocka_unit_test(cached), cmocka_unit_test(no_objects),
         cmocka_unit_test(hostile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -302,6 +302,23 @@ static void disks_and_connections(void **state)
     wp_facts_fini(&facts);
 }
 
+static void whole_stacks(void **state)
+{
+    (void)state;
+    struct wp_stack_ends ends;
+    struct wp_report *report = wp_report_create();
+    wp_report_add(report, sample_node(report, "[a];_start@a;main@a;sleep:read"), WP_UNDERSTOOD_FUNCTIONS, 100, 1);
+    wp_report_add(report, sample_node(report, "[a];_start@a;main@a;sleep:read;[b];inner@b"), WP_UNDERSTOOD_FUNCTIONS, 7, 1); /* b's counts */
+    wp_report_add(report, sample_node(report, "[a];inner@b;sleep:read;[b];__clone3@libc.so.6;f@b"), WP_UNDERSTOOD_FUNCTIONS, 20, 1);
+    wp_report_add(report, sample_node(report, "[k];k:ret_from_fork;k:kthread"), WP_UNDERSTOOD_FUNCTIONS, 3, 1);
+    wp_report_add(report, sample_node(report, "[a];sched:runnable"), WP_SCHEDULER, 1000, 1);
+    wp_report_add(report, sample_node(report, "[a]"), WP_UNACCOUNTED, 1000, 1);
+    assert_int_equal(wp_stack_ends_measure(report, &ends), 0);
+    assert_int_equal(ends.stack_ns, 130);
+    assert_int_equal(ends.whole_ns, 123);
+    wp_report_destroy(report);
+}
+
 static uint64_t part_count(const struct wp_service_fact *service, const char *who, unsigned part)
 {
     for (size_t i = 0; i < service->row_count; i++)
@@ -376,6 +393,7 @@ int main(void)
         cmocka_unit_test(callers_add_up),
         cmocka_unit_test(time_is_laid_out_by_bucket),
         cmocka_unit_test(disks_and_connections),
+        cmocka_unit_test(whole_stacks),
         cmocka_unit_test(slow_requests_say_why),
         cmocka_unit_test(latencies_fall_into_their_bucket),
     };

@@ -16,28 +16,42 @@ def start(words, **options):
     return child
 
 
-def replay(binaries, shares, stores, *options, timeout=120):
-    """shares[i]: the captures of shard i, whose store is stores[i]. Returns the aggregators' exit codes."""
+def by_ipc(folder, count):
+    return [{"endpoint": "ipc://%s/%d" % (folder, i)} for i in range(count)]
+
+
+def aggregator(binaries, endpoints, i, store, *options):
+    """The words that start shard i of those; an endpoint by tcp:// has keys."""
+    own, words = endpoints[i], []
+    for j, peer in enumerate(endpoints):
+        if j != i:
+            words += ["--peer", peer["endpoint"] + ("=" + peer["public"] if "public" in peer else "")]
+    if "key" in own:
+        words += ["--key", own["key"], "--allow", own["allow"]]
+    return [binaries + "/wakepath-aggregator", "--bind", own["endpoint"], "--store", store, "--shard", "s%d" % i, "--log-level",
+            os.environ.get("WP_LOG", "error"), "--aggregate", "web=comm=web", *words, *options]
+
+
+def collector(binaries, endpoint, capture):
+    words = ["--key", endpoint["collector"], "--server-key", endpoint["public"]] if "collector" in endpoint else []
+    return [binaries + "/wakepath-collector", "--source", "capture:" + capture, "--connect", endpoint["endpoint"], "--spool", "none",
+            "--log-level", "error", *words]
+
+
+def replay(binaries, shares, stores, *options, endpoints=None, timeout=120):
+    """shares[i]: the captures of shard i, whose store is stores[i]; all at once."""
     count = sum(len(share) for share in shares)
     with tempfile.TemporaryDirectory(prefix="wakepath-shards-") as folder:
-        endpoints = ["ipc://%s/%d" % (folder, i) for i in range(len(shares))]
-        children = []
+        endpoints, children = endpoints or by_ipc(folder, len(shares)), []
         try:
             for i, share in enumerate(shares):
-                peers = [word for j, end in enumerate(endpoints) if j != i for word in ("--peer", end)]
-                children.append(start(
-                    [binaries + "/wakepath-aggregator", "--bind", endpoints[i], "--store", stores[i], "--shard", "s%d" % i,
-                     "--log-level", os.environ.get("WP_LOG", "warn"), "--expect-hosts", str(count), "--exit-after-sessions",
-                     str(len(share)), "--aggregate", "web=comm=web", "--give-up", "20000", *peers, *options]))
-            aggregators = list(children)
+                children.append(start(aggregator(binaries, endpoints, i, stores[i], "--expect-hosts", str(count), "--give-up", "20000",
+                                                 "--exit-after-sessions", str(len(share)), *options)))
             for i, share in enumerate(shares):
-                for capture in share:
-                    children.append(start([binaries + "/wakepath-collector", "--source", "capture:" + capture, "--connect", endpoints[i],
-                                           "--spool", "none", "--log-level", "warn"]))
+                children += [start(collector(binaries, endpoints[i], capture)) for capture in share]
             codes = [child.wait(timeout=timeout) for child in children]
             if any(codes):
                 raise RuntimeError("a part failed: %s" % codes)
-            return codes[:len(aggregators)]
         finally:
             for child in children:
                 if child.poll() is None:

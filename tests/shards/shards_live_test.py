@@ -7,7 +7,7 @@ import json, os, socket, subprocess, sys, tempfile, time, unittest, urllib.reque
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "fleet")]
 from fleet_net import Fleet, sh, stop
-from sharded import say, start
+from sharded import aggregator, by_ipc, say, start
 
 BIN, TIER = sys.argv[1], sys.argv[2]
 ABSURD = {"h1": "0", "h2": "3600000,200", "h3": "-3600000,-200"} # +-1 h, +-200 ppm
@@ -41,23 +41,21 @@ class Shards:
     def __init__(self, fleet, shares, *options, own=()):
         self.fleet, self.shares, self.own = fleet, shares, own # own: the first one's
         self.folder = tempfile.mkdtemp(prefix="wakepath-shards-live-")
-        self.endpoints = ["ipc://%s/%d" % (self.folder, i) for i in range(len(shares))]
+        self.endpoints = by_ipc(self.folder, len(shares))
         self.stores = ["%s/store%d" % (self.folder, i) for i in range(len(shares))]
         self.aggregators, self.collectors, self.options = [], {}, options
         for i in range(len(shares)):
             self.aggregators.append(self.aggregate(i))
 
     def aggregate(self, i):
-        peers = [word for j, end in enumerate(self.endpoints) if j != i for word in ("--peer", end)]
-        child = start([BIN + "/wakepath-aggregator", "--bind", self.endpoints[i], "--store", self.stores[i], "--shard", "s%d" % i,
-                       "--log-level", os.environ.get("WP_LOG", "error"), "--aggregate", "web=comm=web", *peers, *self.options, *(self.own if i == 0 else ())])
+        child = start(aggregator(BIN, self.endpoints, i, self.stores[i], *self.options, *(self.own if i == 0 else ())))
         self.fleet.children.append(child)
         return child
 
     def record(self):
         for i, hosts in enumerate(self.shares):
             for host in hosts:
-                self.collectors[host] = self.fleet.collect(host, "--test-clock", ABSURD[host], endpoint=self.endpoints[i])
+                self.collectors[host] = self.fleet.collect(host, "--test-clock", ABSURD[host], endpoint=self.endpoints[i]["endpoint"])
 
     def report(self, *shards):
         stores = [self.stores[i] for i in shards or range(len(self.stores))]
@@ -102,7 +100,7 @@ class ShardsTest(unittest.TestCase):
             aggregator.wait(timeout=60)
 
     def test_blame_crosses_shards(self):
-        fleet, shards = self.fleet((["h1", "h3"], ["h2"]))
+        fleet, shards = self.fleet((["h1", "h3"], ["h2"]), "--expect-hosts", "3")
         self.tier(fleet, "h3", "db", "--sleep", "3000") # back on the client's own shard
         self.tier(fleet, "h2", "api", "--sleep", "2000", "--next", fleet.address("h3") + ":7000")
         shards.record()

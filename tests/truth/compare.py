@@ -11,6 +11,7 @@ receive) belongs to nobody's truth; it is printed as a share of the total. Where
 requests, each is held to the bound by itself (single_requests.py).
 """
 import argparse
+import contextlib
 import json
 import os
 import re
@@ -139,6 +140,15 @@ def read_trace(binaries, store):
                                      capture_output=True, text=True, timeout=60).stdout)
 
 
+def go_before_others():
+    """Whoever waits for a CPU by its own clock still waits for its server; neighbours must not decide how often that happens."""
+    os.setsid()
+    os.setpriority(os.PRIO_PROCESS, 0, -20)
+    with contextlib.suppress(OSError):  # where each session is scheduled as a group
+        with open("/proc/self/autogroup", "w", encoding="ascii") as group:
+            group.write("-20")
+
+
 def run(name, keep):
     command, bound, _ = CASES[name]
     folder = tempfile.mkdtemp(prefix="wakepath-truth-", dir="/var/tmp")
@@ -148,8 +158,8 @@ def run(name, keep):
         written, store = os.path.join(folder, "truth.json"), os.path.join(folder, "store")
         report = ["--store", store, "--aggregate", "truth", "--format"]
         subprocess.run([f"{binaries}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", store,
-                        "--release", "r", "--aggregate", "truth=comm=client", "--", f"{binaries}/{program}", written, *rest],
-                       check=True, timeout=120, stdin=subprocess.DEVNULL)
+                        "--release", "r", "--aggregate", "truth=comm=client", "--", "chrt", "--rr", "1", f"{binaries}/{program}", written, *rest],
+                       check=True, timeout=120, stdin=subprocess.DEVNULL, preexec_fn=go_before_others)
         folded = subprocess.run([f"{binaries}/wakepath-reporter", *report, "folded"], check=True, capture_output=True,
                                 text=True, timeout=60).stdout
         summary = json.loads(subprocess.run([f"{binaries}/wakepath-reporter", *report, "json"], check=True,

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unwind_dump FILE: the pages that the kernel side gets for an object: a line a row, "offset-in-file cfa bp". Pages that had no
+ * room are "crowded N". */
+#include "collector/unwind_rows.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static int print(void *context, uint32_t number, const struct wp_unwind_page *page)
+{
+    (void)context;
+    for (uint32_t i = 0; i < page->count; i++)
+        printf("%" PRIu64 " %u %d\n", ((uint64_t)number << WP_UNWIND_PAGE_BITS) + page->rows[i].start, page->rows[i].cfa, page->rows[i].bp);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct wp_unwind_rows *rows;
+    struct wp_unwind_stats stats;
+    struct wp_error err = {0};
+    int fd = argc == 2 ? open(argv[1], O_RDONLY) : -1;
+    if (fd < 0 || wp_unwind_rows_read(&rows, fd, &err)) {
+        fprintf(stderr, "unwind_dump: %s\n", fd < 0 ? "usage: unwind_dump FILE" : err.text);
+        return 1;
+    }
+    wp_unwind_rows_pages(rows, print, NULL, &stats);
+    printf("crowded %" PRIu64 " of %" PRIu64 "\n", stats.crowded_pages, stats.pages);
+    wp_unwind_rows_destroy(rows);
+    return 0;
+}

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The user stacks that the kernel side walks, held against gdb's of the same sleeping threads, address by address:
+zoo_test.py FACTS_DUMP [TEST...]."""
+import collections, json, os, re, shutil, subprocess, sys, tempfile, time, unittest
+
+DUMP, HERE = os.path.abspath(sys.argv[1]), os.path.dirname(os.path.abspath(__file__))
+CLOCK_NANOSLEEP, EPOLL_WAIT, EPOLL_PWAIT = 230, 232, 281
+ASK = """
+import gdb
+for thread in gdb.selected_inferior().threads():
+    thread.switch()
+    pcs, frame = [], gdb.newest_frame()
+    while frame and len(pcs) < 127:
+        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME): # these are on no stack
+            pcs.append((frame.pc(), frame.name()))
+        frame = frame.older()
+    print("STACK", thread.ptid[1], " ".join(f"{pc:x}" for pc, _ in pcs), "NAMES", " ".join(str(name) for _, name in pcs))
+"""
+RUST = """
+use std::{thread, time};
+#[inline(never)]
+fn rest(depth: u32) -> u32 {
+    if depth == 0 { loop { thread::sleep(time::Duration::from_millis(20)); } }
+    let below = rest(depth - 1);
+    std::hint::black_box(below) + depth
+}
+fn main() {
+    let all: u32 = [4u32, 5].iter().map(|depth| rest(*depth)).sum();
+    std::process::exit(all as i32);
+}
+"""
+PYTHON = "import time\ndef f(n):\n    if n: return f(n - 1) + 1\n    while True: time.sleep(0.02)\nlist(map(f, [5]))"
+WAYS = ("plain", "sized", "realigned", "signalled", "sorted", "caught", "destroyed", "threaded")
+LAST = 20
+SHARE = 0.9  # of a thread's sleeps: it may be stopped for something else now and then
+GO = ('package main\nimport "syscall"\nfunc rest(n int) int {\n if n > 0 { return rest(n-1) + 1 }\n'
+      ' for { t := syscall.Timespec{Nsec: 20000000}; syscall.Nanosleep(&t, nil) }\n}\nfunc main() { rest(5) }\n')
+NODE = "setInterval(() => { }, 20)"
+
+
+class Sleeps:
+    """What the source says of the processes' sleeps: of each thread its last ones, by their stacks, innermost first."""
+
+    def __init__(self, pids):
+        self.pids, self.stacks, self.last = set(pids), {}, {}
+
+    def take(self, line):
+        fact = json.loads(line)
+        if "ips" in fact:
+            self.stacks[fact["stack_key"]] = tuple(fact["ips"])
+        stack = self.stacks.get(fact["stack_key"])
+        if stack and fact["d"] - 1 in (CLOCK_NANOSLEEP, EPOLL_WAIT, EPOLL_PWAIT):
+            self.last.setdefault((fact["pid"], fact["tid"]), collections.deque(maxlen=LAST)).append(stack)
+
+    def are_enough(self):
+        """Each process has a thread that sleeps at one place, for long enough that the files on its stack are known."""
+        settled = {pid for (pid, _), last in self.last.items() if len(last) == LAST and len(set(last)) == 1 and len(last[0]) > 4}
+        return settled == self.pids
+
+
+def watched(pids, seconds=90):
+    """{tid: [stack]}: when all have settled, or at last."""
+    dump = subprocess.Popen([DUMP], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    wanted = re.compile('"kind":"switch".*"pid":(%s),.*"stack_key":[1-9]' % "|".join(map(str, pids)))
+    sleeps, end = Sleeps(pids), time.monotonic() + seconds
+    for line in dump.stdout:
+        if wanted.search(line):
+            sleeps.take(line)
+            if not dump.stdin.closed and (sleeps.are_enough() or time.monotonic() > end):
+                dump.stdin.close()
+    dump.stdout.close()
+    assert dump.wait() == 0
+    return {tid: list(last) for (_, tid), last in sleeps.last.items() if len(last) == LAST}
+
+
+def asked(pid, folder):
+    """{tid: (addresses, names)} as gdb sees them."""
+    script = os.path.join(folder, "ask.py")
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(ASK)
+    text = subprocess.run(["gdb", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-iex", "set auto-load off", "-ex",
+                           "set backtrace past-main on", "-ex", "set backtrace past-entry on", "-p", str(pid), "-x", script],
+                          capture_output=True, text=True, check=True).stdout
+    found = {}
+    for line in re.findall("^STACK (.*)$", text, re.M):
+        addresses, _, names = line.partition(" NAMES ")
+        tid, *addresses = addresses.split()
+        found[int(tid)] = [int(address, 16) for address in addresses], names
+    return found
+
+
+@unittest.skipUnless(shutil.which("gdb"), "no gdb")
+class Zoo(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def made(self, source, *compiler):
+        """A program of that source text."""
+        path = os.path.join(self.folder, source[0])
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(source[1])
+        subprocess.run([*compiler, "-o", path + ".out", path], check=True, env={**os.environ, "GOCACHE": self.folder + "/cache"})
+        return path + ".out"
+
+    def animals(self):
+        """{name: command}"""
+        with open(os.path.join(HERE, "zoo.cc"), encoding="utf-8") as file:
+            zoo = self.made(("zoo.cc", file.read()), "c++", "-std=c++17", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls",
+                            "-pthread")
+        found = {way: [zoo, way] for way in WAYS}
+        found["python"] = ["/usr/bin/python3", "-c", PYTHON]
+        if shutil.which("rustc"):
+            found["rust"] = [self.made(("zoo.rs", RUST), "rustc", "-O")]
+        if shutil.which("go"):
+            found["go"] = [self.made(("zoo.go", GO), "go", "build")]
+        if shutil.which("node"):
+            found["node"] = ["node", "-e", NODE]
+        return found
+
+    def compare(self, name, mine, theirs):
+        compared = 0
+        for tid, (wanted, names) in theirs.items():
+            stacks = mine.get(tid)
+            if not stacks:
+                continue
+            # gdb may have stopped it elsewhere in the loop of the same function: the callers are the same
+            agree = sum(list(stack[2:]) == wanted[2:] for stack in stacks)
+            self.assertGreaterEqual(agree, SHARE * LAST, f"{name}\ngdb  {[hex(pc) for pc in wanted]} {names}\n" +
+                                    "\n".join(f"mine {[hex(ip) for ip in stack]}" for stack in set(stacks)))
+            self.assertGreater(len(wanted), 4, names)
+            compared += 1
+        self.assertGreater(compared, 0, f"{name} {mine} {theirs}")
+
+    def test_all(self):
+        animals = {name: subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+                   for name, command in self.animals().items()}
+        try:
+            mine = watched([process.pid for process in animals.values()])
+            theirs = {name: asked(process.pid, self.folder) for name, process in animals.items()}
+        finally:
+            for process in animals.values():
+                process.kill()
+                process.wait()
+        for name, stacks in theirs.items():
+            with self.subTest(name):
+                self.compare(name, mine, stacks)
+        print("compared", *theirs, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:], verbosity=2)
