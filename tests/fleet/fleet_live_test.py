@@ -69,7 +69,7 @@ class FleetTest(unittest.TestCase):
         self.assertGreaterEqual(found["h2", "h1"]["messages"], 195)
         self.assertGreaterEqual(found["h3", "h2"]["messages"], 195)
         for edge in found.values():
-            self.assertLess(edge["clock_bound_ns"], 20_000_000, "at worst: of the first messages, by time probes alone")
+            self.assertLess(edge["clock_bound_ns"], 100_000_000, "at worst: of the first messages, by time probes alone, on a busy machine")
             self.assertLess(edge["transit_ns"], 5_000_000, "not an hour; a busy machine takes its time")
         self.assertLess(report["categories"]["remote_not_traced"], 0.01 * report["total_ns"])
         self.assertLess(report["categories"]["unaccounted"], 0.02 * report["total_ns"])

@@ -181,7 +181,7 @@ class ServiceTest(unittest.TestCase):
                 for way in ways:
                     self.assertGreaterEqual(found[way]["messages"], REQUESTS * 0.95, way)
                 for way, edge in found.items():
-                    self.assertLess(edge["clock_bound_ns"], 20_000_000, way)
+                    self.assertLess(edge["clock_bound_ns"], 100_000_000, "%s: at worst, on a busy machine" % (way,))
                     self.assertLess(edge["transit_ns"], 5_000_000, "%s: not an hour; a busy machine takes its time" % (way,))
 
     def test_little_is_left_unexplained(self):
