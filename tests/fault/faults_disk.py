@@ -155,7 +155,6 @@ def remount(rig, chance):
     subprocess.run(["mount", "-o", "remount,abort", mount], check=True)
     if not was_going_on:
         rig.ends(collector)
-    rig.daemon.terminate() if not was_going_on else None
     if was_going_on:
         rig.ends(rig.daemon, 1)
         says(rig, rig.daemon, "Read-only", "read-only", "Input/output error")
@@ -163,11 +162,15 @@ def remount(rig, chance):
         rig.ends(refused, 1)
         says(rig, refused, "Read-only", "read-only")
     else:
-        rig.daemon.wait()
+        rig.kill(rig.daemon)
     subprocess.run(["umount", mount], check=True)
     rig.mounted.remove(mount)
+    wait_for("the loop device to go", lambda: not subprocess.run(["losetup", "-j", image], check=True, capture_output=True).stdout)
+    subprocess.run(["e2fsck", "-fy", image], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     subprocess.run(["mount", "-o", "loop", image, mount], check=True)
     rig.mounted.append(mount)
+    if os.statvfs(mount).f_flag & os.ST_RDONLY:
+        raise OSError("the file system came back read-only")
     rig.aggregator()
     rig.ends(collector)
     return int(was_going_on)

@@ -24,7 +24,8 @@ def two_aggregators(rig, chance):
 
 
 def has_release(rig):
-    return subprocess.run([rig.program("wakepath-store"), "stat", rig.store + "/unversioned"], capture_output=True, check=False).returncode == 0
+    """Something of it can be read."""
+    return subprocess.run([rig.program("wakepath-store"), "cat", rig.store, "unversioned:web"], capture_output=True, check=False).returncode == 0
 
 
 def crowd(rig, chance):
