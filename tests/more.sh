@@ -44,7 +44,7 @@ coverage() {
   find build/coverage -name '*.gcda' -not -path '*/tests/*' -print0 | xargs -0 gcov -n 2>/dev/null |
     awk -v top="$top/" '/^File/ { own = index($0, top) && !index($0, "/build/") && !index($0, "/tests/"); sub(/.*File ./, ""); name = $0 }
       /^Lines executed/ && own { split($0, part, /[:% ]+/); n = part[5]; hit = part[3] * n / 100
-        if (!(name in most) || hit > most[name]) most[name] = hit; all[name] = n }
+        if (!(name in most) || hit > most[name]) most[name] = hit; all[name] = n; own = 0 }
       END { for (name in all) { hits += most[name]; lines += all[name] }
         if (!lines) exit 1; printf "coverage: %.1f %% of %d lines\n", 100 * hits / lines, lines }'
 }
