@@ -466,22 +466,20 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
     wp_aggregate_next_delta(aggregate);
 }
 
-/* Tells of what was left out in [from, until); how much of that time it was. */
-static uint64_t tell_left_out(struct wp_aggregate *aggregate, const struct wp_drop_spans *spans, const char *what,
+/* Tells of what was left out in [from, until). */
+static void tell_left_out(struct wp_aggregate *aggregate, const struct wp_drop_spans *spans, const char *what,
     uint64_t from_ns, uint64_t until_ns)
 {
     uint64_t ns = spans ? wp_drop_spans_overlap(spans, from_ns, until_ns) : 0;
     if (ns)
         wp_report_limit(aggregate->report, what, wp_drop_spans_begun(spans, from_ns, until_ns), ns);
-    return ns;
 }
 
 static void close_window(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t until_ns)
 {
-    uint64_t window = until_ns - from_ns;
-    uint64_t paused = tell_left_out(aggregate, aggregate->paused, "overhead: no events", from_ns, until_ns);
+    uint64_t window = until_ns - from_ns, paused = aggregate->paused_ns;
+    tell_left_out(aggregate, aggregate->paused, "overhead: no events", from_ns, until_ns);
     tell_left_out(aggregate, aggregate->thinned, "overhead: fewer stacks", from_ns, until_ns);
-    paused += aggregate->paused_ns;
     wp_report_window(aggregate->report, window - (paused < window ? paused : window), window);
     aggregate->paused_ns = 0;
 }

@@ -31,12 +31,11 @@ static void take_drops(struct wp_host_session *session, const struct wp_batch *b
 {
     for (uint32_t i = 0; i < batch->drop_count; i++) {
         const struct wp_drop *drop = &batch->drops[i];
-        if (drop->reason == WP_DROP_STACKS) { /* no event is missing */
-            wp_drop_spans_add(&session->thinned_spans, drop->from_ns, drop->to_ns);
+        if (drop->reason == WP_DROP_STACKS || drop->reason == WP_DROP_PAUSED) { /* no event is missing, or WINDOW events say so */
+            wp_drop_spans_add(drop->reason == WP_DROP_STACKS ? &session->thinned_spans : &session->paused_spans, drop->from_ns,
+                drop->to_ns);
             continue;
         }
-        if (drop->reason == WP_DROP_PAUSED)
-            wp_drop_spans_add(&session->paused_spans, drop->from_ns, drop->to_ns);
         session->drops[drop->kind < WP_EVENT_KINDS ? drop->kind : 0] += drop->count;
         wp_drop_spans_add(&session->drop_spans, drop->from_ns, drop->to_ns);
     }

@@ -300,10 +300,9 @@ uint64_t wp_programs_unwalked(const struct wp_programs *p)
     return count;
 }
 
-void wp_programs_thin(struct wp_programs *p, uint32_t walk_one_in, bool is_paused)
+void wp_programs_thin(struct wp_programs *p, uint32_t walk_one_in)
 {
     p->object->data->wp_walk_one_in = walk_one_in;
-    p->object->bss->wp_is_paused = is_paused;
 }
 
 void wp_programs_forget_stacks(struct wp_programs *p)

@@ -36,7 +36,7 @@ void wp_programs_run_time(const struct wp_programs *programs, uint64_t *runs, ui
 /* Stacks that were not walked because of wp_programs_thin. */
 uint64_t wp_programs_unwalked(const struct wp_programs *programs);
 /* As thin of struct wp_source_ops. */
-void wp_programs_thin(struct wp_programs *programs, uint32_t walk_one_in, bool is_paused);
+void wp_programs_thin(struct wp_programs *programs, uint32_t walk_one_in);
 /* From now on stacks are sent whole again. */
 void wp_programs_forget_stacks(struct wp_programs *programs);
 

@@ -31,7 +31,7 @@ struct collector {
     struct wp_thinning thinning;
     struct wp_collector_vitals *vitals; /* NULL: nobody watches */
     struct wp_window window;            /* as it was last */
-    bool is_paused;                     /* between two windows */
+    bool is_paused;                     /* between two windows, or stretches that the overhead limit leaves */
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -173,7 +173,7 @@ static struct wp_window window_now(const struct collector *c)
     return told.every_ns || !c->options->window ? told : *c->options->window;
 }
 
-/* Begins or ends a window when it is time; *wait_ms: until there is something to look at. */
+/* Begins or ends a window when it is time, or when the overhead limit wants it; *wait_ms: until there is something to look at. */
 static int keep_window(struct collector *c, const struct wp_sink *sink, int *wait_ms, struct wp_error *err)
 {
     struct wp_window window = window_now(c);
@@ -183,7 +183,7 @@ static int keep_window(struct collector *c, const struct wp_sink *sink, int *wai
     c->window = window;
     uint64_t real_ns = wp_test_clock_real(&c->options->test_clock, now_ns(CLOCK_REALTIME));
     uint64_t left_ns = wp_window_left(&window, real_ns);
-    bool is_paused = !wp_window_is_open(&window, real_ns);
+    bool is_paused = c->thinning.is_paused || !wp_window_is_open(&window, real_ns);
     *wait_ms = left_ns < LOOK_MS * 1000000ull ? (int)(left_ns / 1000000) + 1 : LOOK_MS;
     if (is_paused == c->is_paused || !c->source->ops->pause)
         return 0;

@@ -82,8 +82,8 @@ struct wp_source_ops {
     int (*pause)(struct wp_source *source, bool is_paused, const struct wp_sink *sink, struct wp_error *err);
     void (*destroy)(struct wp_source *source);
     void (*count)(const struct wp_source *source, struct wp_source_counts *counts); /* NULL: nothing to tell */
-    /* Leaves out: of the stacks of sleeps all but one in so many (0: all); all events but those that say who is who. NULL: cannot. */
-    void (*thin)(struct wp_source *source, uint32_t stack_one_in, bool is_paused);
+    /* Leaves out of the stacks of sleeps all but one in so many (0: all). NULL: cannot. */
+    void (*thin)(struct wp_source *source, uint32_t stack_one_in);
     const struct wp_probe *(*probe)(const struct wp_source *source); /* what it chose of what the kernel offers; NULL: nothing to choose */
 };
 

@@ -335,9 +335,9 @@ static void count(const struct wp_source *source, struct wp_source_counts *count
     counts->reading_ns = s->unwinder ? wp_unwinder_cpu_ns(s->unwinder) : 0;
 }
 
-static void thin(struct wp_source *source, uint32_t stack_one_in, bool is_paused)
+static void thin(struct wp_source *source, uint32_t stack_one_in)
 {
-    wp_programs_thin(((struct source_bpf *)source)->programs, stack_one_in, is_paused);
+    wp_programs_thin(((struct source_bpf *)source)->programs, stack_one_in);
 }
 
 static const struct wp_probe *probe(const struct wp_source *source)

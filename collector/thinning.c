@@ -61,7 +61,7 @@ static void apply(struct wp_thinning *t, uint64_t now_ns, uint64_t real_ns)
     if (pauses && !t->is_paused)
         t->paused_ns = now_ns;
     t->source->ops->thin(t->source,
-        level >= WP_BUDGET_NO_STACKS ? 0 : level >= WP_BUDGET_FEW_STACKS ? WP_BUDGET_STACK_ONE_IN : 1, pauses);
+        level >= WP_BUDGET_NO_STACKS ? 0 : level >= WP_BUDGET_FEW_STACKS ? WP_BUDGET_STACK_ONE_IN : 1);
     if (!pauses && t->is_paused)
         tell(t, WP_DROP_PAUSED, 0, t->paused_ns, now_ns);
     t->is_paused = pauses;

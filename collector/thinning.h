@@ -21,7 +21,7 @@ struct wp_thinning {
     uint64_t cost_ns, reading_ns;    /* so far: what counts, what does not */
     uint64_t unwalked;               /* told of */
     uint64_t left_out_ns[2];         /* with fewer stacks, without events */
-    bool is_paused;
+    bool is_paused;                  /* nothing is to be recorded now: the loop pauses the source, as between two windows */
     uint64_t paused_ns;              /* since when */
 };
 

@@ -73,7 +73,7 @@ struct wp_device_entry {
 
 enum wp_drop_reason {
     WP_DROP_NO_ROOM,
-    WP_DROP_PAUSED,   /* no events in that time, but those that say who is who: they would have cost too much */
+    WP_DROP_PAUSED,   /* it would have cost too much: says why the recording paused (WP_EVENT_WINDOW) */
     WP_DROP_STACKS,   /* so many sleeps are without their stack for the same reason */
     WP_DROP_REASONS
 };

@@ -35,7 +35,7 @@ static __always_inline __u8 block_flags(__u32 command)
 
 static __always_inline int send_block(__u8 kind, struct request *rq, __u8 extra_flags, __u32 bytes)
 {
-    if (wp_is_paused || is_between_windows())
+    if (is_between_windows())
         return 0;
     __u64 file = kind == KIND_BLOCK_COMPLETE ? 0 : file_of(rq);
     struct wp_record *r = RESERVE(struct wp_record, kind);

@@ -91,8 +91,6 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         clear_mark(context, LEVEL_TASK);
     if (is_between_windows())
         return 0;
-    if (wp_is_paused && prev_state != 0x80) /* TASK_DEAD: numbers are used again */
-        return 0;
     struct stack_record *r = stack_scratch(0);
     if (!r)
         return 0;
@@ -145,8 +143,6 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
 SEC("tp_btf/sched_waking")
 int WORK_PROG(wp_waking, struct task_struct *woken)
 {
-    if (wp_is_paused)
-        return 0;
     struct cpu_context *context = cpu_context();
     if (!context || is_between_windows() || !is_here(woken))
         return 0;
@@ -286,7 +282,7 @@ static __always_inline void sample(void *ctx)
 {
     struct task_struct *task = current_task();
     struct stack_record *r = stack_scratch(1);
-    if (wp_is_paused || is_between_windows() || !r || !task->pid || !is_here(task) || !is_chosen(task->tgid))
+    if (is_between_windows() || !r || !task->pid || !is_here(task) || !is_chosen(task->tgid))
         return;
     fill_head(&r->head, KIND_SAMPLE, task);
     take_stacks(ctx, r, task, user_regs(task), 1);

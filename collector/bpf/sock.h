@@ -139,8 +139,6 @@ static __always_inline void forget_positions(struct socket *s, struct sock *sk)
 
 static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a, __u64 b, __u32 c)
 {
-    if (wp_is_paused && kind != KIND_SOCK_STATE)
-        return;
     struct wp_record *r = RESERVE(struct wp_record, kind);
     if (!r)
         return;

@@ -13,7 +13,6 @@
 
 struct wp_work wp_work[WP_WORK_CPUS];
 __u32 wp_walk_one_in = 1;  /* of the switches whose stack is not known already one in so many is walked; 0: none has a stack */
-bool wp_is_paused = false; /* events are not told of, but for those that say who is who */
 
 static __always_inline struct wp_work *work_here(void)
 {
