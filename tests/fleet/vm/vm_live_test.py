@@ -96,7 +96,7 @@ class TwoKernels(unittest.TestCase):
         sets = "-all,+bpf,+perfmon,+sys_ptrace,+dac_read_search,+syslog"
         vm.run("chmod 755 /sys/kernel/tracing && chmod 1777 /tmp")
         said, status = vm.start("exec setpriv --reuid 1000 --clear-groups --no-new-privs --inh-caps=%s --ambient-caps=%s --bounding-set=%s "
-                                "wakepath-collector --no-config --output /tmp/unprivileged --duration 2 --stats 2>&1" % (
+                                "wakepath-collector --no-config --overhead-limit none --output /tmp/unprivileged --duration 2 --stats 2>&1" % (
                                     sets, sets, sets)).rest()
         self.assertEqual(status, 0, said)
         self.assertGreater(json.loads(said[-1])["events"], 10)
@@ -117,7 +117,7 @@ class TwoKernels(unittest.TestCase):
         return child
 
     def collect(self, vm):
-        child = vm.start("exec wakepath-collector --connect tcp://%s:7777 --insecure --spool none --hostname %s --ready-fd 1 "
+        child = vm.start("exec wakepath-collector --overhead-limit none --connect tcp://%s:7777 --insecure --spool none --hostname %s --ready-fd 1 "
                          "--no-config --stats 2>/tmp/collector.log" % (HERE, vm.name))
         line = child.line()
         self.assertEqual(line, "ready", (line, vm.run("cat /tmp/collector.log")))
