@@ -108,7 +108,7 @@ static size_t packed_size(const struct wp_report *report)
 
 static void measure(const char *folder, unsigned hours, unsigned commits)
 {
-    char root[4096];
+    char root[4096 + 16];
     struct wp_store *store;
     struct wp_error err = {0};
     uint64_t *took = calloc(commits, sizeof(*took)), values = 0;
