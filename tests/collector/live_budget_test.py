@@ -58,7 +58,8 @@ class Budget(unittest.TestCase):
         with open(f"{self.folder}/collector.conf", "w", encoding="utf-8") as file:
             file.write(f"overhead-limit = {limit}\n")
         self.aggregator = self.start(f"{BIN}/wakepath-aggregator", "--no-config", "--bind", endpoint, "--store", f"{self.folder}/store",
-                                     "--release", "r", "--aggregate", "storm=comm=sched-messaging", "--exit-after-sessions", "1",
+                                     "--release", "r", "--aggregate", "storm=comm=sched-messaging",
+                                     "--aggregate", "ticker=comm=ticker", "--exit-after-sessions", "1",
                                      stderr=subprocess.DEVNULL)
         with open(f"{self.folder}/log", "w", encoding="utf-8") as log:
             self.collector = self.start(f"{BIN}/wakepath-collector", "--config", f"{self.folder}/collector.conf", "--connect", endpoint,
@@ -68,12 +69,19 @@ class Budget(unittest.TestCase):
         return self.start("sh", "-c", "while :; do perf bench sched messaging -g 4 -l 2000; done", stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL)
 
+    def ticker(self):
+        """A thread that is there all the time."""
+        return self.start(sys.executable, "-c", "import time\nopen('/proc/self/comm', 'w').write('ticker')\nwhile True: time.sleep(0.05)")
+
     def finish(self):
         self.collector.terminate()
         self.assertEqual(self.collector.wait(), 0, self.log())
         self.assertEqual(self.aggregator.wait(), 0)
+        return self.report("storm")
+
+    def report(self, aggregate):
         text = subprocess.run([f"{BIN}/wakepath-reporter", "--no-config", "--store", f"{self.folder}/store", "--release", "r", "--aggregate",
-                               "storm", "--format", "json"], check=True, capture_output=True, text=True).stdout
+                               aggregate, "--format", "json"], check=True, capture_output=True, text=True).stdout
         return json.loads(text)
 
     @unittest.skipUnless(shutil.which("perf"), "no perf")
@@ -81,6 +89,8 @@ class Budget(unittest.TestCase):
         self.begin(2)
         before = self.first_figures()
         self.assertEqual(before["wakepath_collector_overhead_limit_ratio"], 0.02)
+        begin = time.monotonic_ns()
+        ticker = self.ticker()
         storm = self.storm()
         self.until("stretches of time are left out", lambda: self.level() >= WINDOWS)
         here = self.until("events are left out", lambda: [now for now in [self.figures()]
@@ -102,6 +112,8 @@ class Budget(unittest.TestCase):
         self.collector.send_signal(signal.SIGHUP)
         self.until("all is recorded", lambda: self.level() == 0)
         self.assertEqual(self.figures()["wakepath_collector_overhead_limit_ratio"], 0.4)
+        os.killpg(ticker.pid, signal.SIGKILL)
+        lived_ns = time.monotonic_ns() - begin
         report = self.finish()
         self.assertIn('records less, it cost too much', self.log())
         self.assertIn('records more again overhead-limit=40%', self.log())
@@ -111,6 +123,10 @@ class Budget(unittest.TestCase):
         self.assertGreater(limits["overhead: fewer stacks"]["ns"], 0)
         self.assertLess(report["coverage"], 1)
         self.assertGreater(report["coverage"], 0)
+        # Nothing is said of a time without events: not that what was before it went on.
+        told = self.report("ticker")
+        self.assertLess(told["total_ns"], lived_ns - 0.9 * limits["overhead: no events"]["ns"])
+        self.assertGreater(told["total_ns"], 0)
 
     @unittest.skipUnless(shutil.which("perf"), "no perf")
     def test_no_limit(self):
