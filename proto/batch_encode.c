@@ -28,7 +28,7 @@ static void *take(struct scratch *scratch, size_t bytes)
 static size_t scratch_size(const struct wp_batch *b)
 {
     size_t events = b->event_count;
-    size_t size = events * (1 + 1 + 8 + 6 * 4 + 8 + 8 + 4) + CPUS * 4;
+    size_t size = events * (1 + 1 + 8 + 6 * 4 + 8 + 8 + 4 + 2 * 8) + CPUS * 4;
     size += b->string_count * sizeof(ProtobufCBinaryData);
     size += b->thread_count * (sizeof(Wakepath__Wire__Thread) + 8 + 16);
     size += b->socket_count * (sizeof(Wakepath__Wire__Socket) + 8);
@@ -63,6 +63,19 @@ static void encode_files(const struct wp_batch *b, struct scratch *scratch, Wake
     for (uint32_t i = 0; i < b->event_count; i++)
         if (wp_event_is_block(&b->events[i]))
             m->block_file[m->n_block_file++] = b->events[i].other;
+}
+
+static void encode_switches(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Events *m)
+{
+    m->switch_timeout = take(scratch, b->event_count * sizeof(uint64_t));
+    m->switch_ran = take(scratch, b->event_count * sizeof(uint64_t));
+    for (uint32_t i = 0; i < b->event_count; i++) {
+        const struct wp_event *e = &b->events[i];
+        if (e->kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_TIMED)
+            m->switch_timeout[m->n_switch_timeout++] = e->a;
+        if (e->kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_RAN)
+            m->switch_ran[m->n_switch_ran++] = e->b;
+    }
 }
 
 static int encode_events(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Events *m, struct wp_error *err)
@@ -125,6 +138,7 @@ static int encode_events(const struct wp_batch *b, struct scratch *scratch, Wake
             m->d[m->n_d++] = e->d;
     }
     encode_files(b, scratch, m);
+    encode_switches(b, scratch, m);
     m->kind = (ProtobufCBinaryData){n, kind};
     if (any_flags)
         m->flags = (ProtobufCBinaryData){n, flags};
