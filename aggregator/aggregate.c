@@ -111,6 +111,13 @@ static void count_processes(struct wp_aggregate *aggregate, const struct wp_piec
     }
 }
 
+/* 0: its host is not at hand. */
+static uint32_t tid_of(const struct wp_aggregate *aggregate, const struct wp_piece *piece)
+{
+    const struct wp_timeline *timeline = aggregate->explainer.fleet->hosts[piece->host].timeline;
+    return timeline && piece->thread < timeline->thread_count ? timeline->threads[piece->thread].tid : 0;
+}
+
 static void take_piece(void *context, const struct wp_piece *piece)
 {
     struct wp_aggregate *aggregate = context;
@@ -123,7 +130,7 @@ static void take_piece(void *context, const struct wp_piece *piece)
         piece->end_ns + (uint64_t)aggregate->real_offset_ns);
     count_processes(aggregate, piece, ns);
     if (piece->reason)
-        wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1);
+        wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1, tid_of(aggregate, piece));
     uint64_t uncertain = piece->is_uncertain ? ns : 0;
     if (!uncertain && aggregate->uncertain)
         uncertain = aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns);
