@@ -14,11 +14,17 @@
 #include <unistd.h>
 
 #define ENVIRONMENT 65536 /* bytes of it that are looked through */
+#define RECENT 1024u      /* a power of two */
 #define MATCHES (sizeof(((struct wp_thread_entry *)0)->cmdline_matches) / sizeof(uint32_t))
 
 struct slot {
     struct wp_thread_entry entry;
     uint32_t id, comm_before;
+};
+
+/* Of a thread number that was asked for lately: most events are about few threads. */
+struct recent {
+    uint32_t tid, pid, id; /* tid 0: nothing */
 };
 
 struct wp_thread_table {
@@ -33,6 +39,7 @@ struct wp_thread_table {
     uint32_t *free_slots;
     uint32_t free_count, free_room;
     char environment[ENVIRONMENT];
+    struct recent recent[RECENT];
 };
 
 static int compile(struct wp_thread_table *t, struct wp_error *err)
@@ -121,6 +128,7 @@ static uint32_t enter(struct wp_thread_table *t, const struct wp_thread_entry *e
     slot->entry = *entry;
     slot->comm_before = 0;
     slot->id = wp_delta_thread(t->options.delta, entry);
+    t->recent[entry->tid % RECENT] = (struct recent){entry->tid, entry->pid, slot->id};
     return slot->id;
 }
 
@@ -129,6 +137,8 @@ void wp_thread_table_dead(struct wp_thread_table *t, uint32_t tid)
     uint32_t index;
     if (!wp_intmap_get(&t->by_tid, (struct wp_intkey){tid, 0}, &index))
         return;
+    if (t->recent[tid % RECENT].tid == tid)
+        t->recent[tid % RECENT].tid = 0;
     if (t->free_count == t->free_room) {
         uint32_t room = t->free_room ? t->free_room * 2 : 256;
         uint32_t *free_slots = realloc(t->free_slots, room * sizeof(*free_slots));
@@ -247,9 +257,14 @@ uint32_t wp_thread_table_id(struct wp_thread_table *t, uint32_t tid, uint32_t pi
 {
     if (!tid)
         return 0;
+    struct recent *recent = &t->recent[tid % RECENT];
+    if (recent->tid == tid && (!pid || !recent->pid || recent->pid == pid))
+        return recent->id;
     const struct slot *slot = find(t, tid);
-    if (slot && (!pid || !slot->entry.pid || slot->entry.pid == pid)) /* else: its birth was dropped */
+    if (slot && (!pid || !slot->entry.pid || slot->entry.pid == pid)) { /* else: its birth was dropped */
+        *recent = (struct recent){tid, slot->entry.pid, slot->id};
         return slot->id;
+    }
     struct wp_thread_entry entry = {.tid = tid, .pid = pid};
     char read[64] = "";
     if ((!comm || !*comm) && t->options.reads_proc && read_proc(tid, "comm", read, sizeof(read)))
