@@ -118,7 +118,7 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
 {
     static const struct argp_child children[] = {{&wp_common_argp, 0, NULL, 0}, {0}};
     /* No file by itself: a person who prints a report does not mean the timer's site. The timer names its file. */
-    static const struct wp_config_spec spec = {"reporter", NULL, NULL};
+    static const struct wp_config_spec spec = {"reporter", NULL, NULL, NULL};
     static const struct argp argp = {option_table, parse, NULL,
         "Makes pages from a store: where the time went, and who was being waited for.\v"
         "`wakepath-reporter check OLD NEW` compares two releases for a script, `wakepath-reporter query` sums up what a question "
