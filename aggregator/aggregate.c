@@ -559,6 +559,7 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
     wp_pathtree_fini(&aggregate->tree);
     wp_report_destroy(aggregate->report);
     free(aggregate->hostname);
+    free(aggregate->bucket_facts);
     free(aggregate->report_nodes);
     for (uint32_t i = 0; i < aggregate->process_hosts; i++)
         free(aggregate->processes[i].rows);

@@ -10,6 +10,7 @@
 #include "aggregator/exemplar.h"
 #include "aggregator/explain.h"
 #include "aggregator/transactions.h"
+#include "storage/bucket.h"
 #include "storage/report.h"
 
 struct wp_process_row {
@@ -29,6 +30,9 @@ struct wp_sealed {           /* the delta of a timebox that is over */
 
 struct wp_aggregate {
     char name[129], release[129];
+    char bucket[129];                /* its name in the store, by what it is recorded with (storage/bucket.h) */
+    struct wp_bucket_fact *bucket_facts; /* owned; WP_BUCKET_FACTS of them */
+    bool is_bucket_said;             /* the store has them */
     uint64_t bit;
     struct wp_fleet *fleet;          /* borrowed */
     uint32_t home;                   /* its host there */

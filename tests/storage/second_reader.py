@@ -21,12 +21,13 @@ EDGE = ("messages", "waited_ns", "transit_ns", "transit_max_ns", "bound_max_ns")
 PARTS = CATEGORIES + ("whole", "unread")
 LINKS = ("?", "waking", "fork", "exec", "message", "io", "horizontal")
 ID = r"[A-Za-z0-9._+-]{1,128}"
+AGGREGATE = r"[A-Za-z0-9._+-]{1,128}(?:~[0-9a-f]{8})?"
 DELTA = r"(?:\.~[0-9]{10})?"
 NUMBER = r"(?:0|[1-9][0-9]*)"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 KEYS = (
-    ("report", rf"{ID}/report\.{NUMBER}\.{ID}{DELTA}"), ("trace", rf"{ID}/trace\.{NUMBER}\.{ID}"),
-    ("metadata", rf"(?:{ID}|__state__)/metadata\.(?:~{NUMBER}\.)?{ID}"), ("shard", rf"__state__/shard\.{ID}"),
+    ("report", rf"{AGGREGATE}/report\.{NUMBER}\.{ID}{DELTA}"), ("trace", rf"{AGGREGATE}/trace\.{NUMBER}\.{ID}"),
+    ("metadata", rf"(?:{AGGREGATE}|__state__)/metadata\.(?:~{NUMBER}\.)?{ID}"), ("shard", rf"__state__/shard\.{ID}"),
     ("processed", rf"__state__/processed\.{UUID}\.{ID}"), ("last_sample", rf"__state__/last_sample\.{ID}"),
     ("genealogy", rf"__state__/genealogy\.{ID}{DELTA}"), ("sourcemap", rf"__state__/sourcemap\.{ID}{DELTA}"),
     ("source", rf"__state__/source\.{ID}"), ("clock", rf"__state__/clock\.{ID}"),
@@ -156,6 +157,12 @@ class Reader:
             assert codec == 0
         assert len(body) == raw_size and self.digests.wide(body) == digest
         return KINDS[kind], codec, head, body, digest
+
+    def bucket(self, entries):
+        """What an aggregate is called that was recorded with the parameters that its metadata says."""
+        facts = sorted((entry["key"], entry["value"]) for entry in entries if entry["key"].startswith("bucket."))
+        lines = "".join(f"{key}={value}\n" for key, value in facts).encode()
+        return f"{dict(facts)['bucket.aggregate'][:119]}~{self.digests.narrow(lines) >> 32:08x}"
 
     def value(self, key, stored):
         kind, codec, head, body, digest = self.unwrap(stored)
