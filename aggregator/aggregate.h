@@ -9,6 +9,7 @@
 #include "aggregator/drop_spans.h"
 #include "aggregator/exemplar.h"
 #include "aggregator/explain.h"
+#include "aggregator/line_sums.h"
 #include "aggregator/transactions.h"
 #include "storage/bucket.h"
 #include "storage/report.h"
@@ -42,6 +43,7 @@ struct wp_aggregate {
     struct wp_exemplar exemplar;
     bool has_exemplar;               /* one of the few of this aggregate that keep one */
     struct wp_transactions transactions;
+    struct wp_line_sums lines;
     struct wp_report *report;        /* since the last commit, or the last timebox */
     struct wp_sealed *sealed;        /* since the last commit; owned */
     uint32_t sealed_count;

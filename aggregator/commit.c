@@ -167,16 +167,21 @@ static int put_sourcemap(struct work *work, const struct wp_host_session *sessio
 {
     const struct wp_dictionary *dictionary = session->dictionary;
     uint32_t count = wp_dictionary_frame_count(dictionary), rows_count = 0;
+    uint32_t first = (uint32_t)session->sourcemap_done + 1;
     struct wp_sourcemap_row *rows = calloc(CHUNK, sizeof(*rows));
-    int rc = rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the source map");
-    for (uint32_t id = (uint32_t)session->sourcemap_done + 1; !rc && id <= count; id++) {
+    uint8_t *levels = calloc(count - first + 2, 1); /* how many functions a frame is inlined in; its id is behind theirs */
+    int rc = rows && levels ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the source map");
+    for (uint32_t id = first; !rc && id <= count; id++) {
         const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, id);
+        if (frame->inlined > id && frame->inlined <= count && levels[id - first] < UINT8_MAX)
+            levels[frame->inlined - first] = (uint8_t)(levels[id - first] + 1);
         const struct wp_object_entry *object = wp_dictionary_object(dictionary, frame->object);
         if (!frame->function || !object || !object->build_id_size)
             continue;
         rows[rows_count++] = (struct wp_sourcemap_row){.build_id = object->build_id, .build_id_size = object->build_id_size,
             .object = wp_dictionary_string(dictionary, object->path),
-            .function = wp_dictionary_string(dictionary, frame->function), .offset = frame->offset};
+            .function = wp_dictionary_string(dictionary, frame->function), .offset = frame->offset,
+            .file = wp_dictionary_string(dictionary, frame->file), .line = frame->line, .level = levels[id - first]};
         if (rows_count == CHUNK) {
             rc = wp_txn_add_sourcemap(work->txn, work->options->shard, rows, rows_count, err);
             rows_count = 0;
@@ -184,6 +189,7 @@ static int put_sourcemap(struct work *work, const struct wp_host_session *sessio
     }
     if (!rc && rows_count)
         rc = wp_txn_add_sourcemap(work->txn, work->options->shard, rows, rows_count, err);
+    free(levels);
     free(rows);
     return rc;
 }

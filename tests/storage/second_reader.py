@@ -223,9 +223,12 @@ class Reader:
     @staticmethod
     def sourcemap(body):
         strings = [b""] + body["strings"]
-        rows = zip(body["build"], body["object"], body["offset"], body["function"], strict=True)
+        none = [0] * len(body["build"])  # an absent column: of an old value, or nothing but zeros
+        rows = zip(body["build"], body["object"], body["offset"], body["function"], body["file"] or none, body["line"] or none,
+                   body["level"] or none, strict=True)
         return {"functions": [{"build_id": body["build_ids"][build - 1].hex(), "object": text(strings[path]), "offset": offset,
-                               "function": text(strings[function])} for build, path, offset, function in rows]}
+                               "function": text(strings[function]), "file": text(strings[file]), "line": line, "level": level}
+                              for build, path, offset, function, file, line, level in rows]}
 
     @staticmethod
     def source(body):
@@ -242,6 +245,28 @@ class Reader:
             parents.append(at - up)
             ways.append(ways[at - up] + (frames[frame],))
         return strings, frames, parents, ways
+
+    @staticmethod
+    def lines(body, strings):
+        """Rows of the places in the source: their time, and what was called there."""
+        sites = [{"file": text(strings[file]), "line": line, "function": text(strings[function])} for file, line, function in
+                 zip(body["site_file"], body["site_line"], body["site_function"], strict=True)]
+        lines, calls, used, site = [], [], set(), 0
+        for step, category, total, run, own in zip(*(body["line_" + name] for name in ("site_step", "category", "total_ns", "run_ns", "self_ns")),
+                                                   strict=True):
+            site += step
+            used.add(site)
+            assert own <= run <= total
+            lines.append({**sites[site - 1], "category": CATEGORIES[category], "total_ns": total, "run_ns": run, "self_ns": own})
+        site = 0
+        for step, callee, style, inlined, total, run in zip(*(body["call_" + name] for name in
+                                                              ("site_step", "callee", "style", "inlined", "total_ns", "run_ns")), strict=True):
+            site += step
+            used.add(site)
+            assert style in range(1, 9)
+            calls.append({**sites[site - 1], "callee": text(strings[callee]), "is_inlined": bool(inlined), "total_ns": total, "run_ns": run})
+        assert used == set(range(1, len(sites) + 1))
+        return lines, calls
 
     @staticmethod
     def samples(body, times):
@@ -301,8 +326,9 @@ class Reader:
                             strict=True)]
         slowest = [{"service": text(strings[service]), "start_ns": start, "ns": ns} for service, start, ns in
                    zip(*(body["slowest_" + name] for name in ("service", "start_ns", "ns")), strict=True)]
+        lines, calls = self.lines(body, strings)
         covered = not body["window_ns"] or body["recorded_ns"] >= body["window_ns"]
-        return {"head": head, "times": times, "spans": spans, "processes": processes, "unexplained": waits,
+        return {"head": head, "lines": lines, "calls": calls, "times": times, "spans": spans, "processes": processes, "unexplained": waits,
                 "hosts": [{"host": text(strings[host])} for host in body["hosts"]],
                 "events": [{"kind": text(strings[kind]), "total": total, "dropped": dropped} for kind, total, dropped in
                            zip(body["event_kind"], body["event_total"], body["event_dropped"], strict=True)],
