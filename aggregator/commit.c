@@ -109,7 +109,7 @@ static int put_chosen(const struct work *work, const struct wp_aggregate *aggreg
         for (uint32_t j = 0; j < box->set.count; j++)
             has_news |= box->set.rows[j].trace.size != 0;
         if (has_news)
-            rc = wp_txn_join_exemplars(work->txn, aggregate->name, box->timebox_s, work->options->shard, &box->set, err);
+            rc = wp_txn_join_exemplars(work->txn, aggregate->bucket, box->timebox_s, work->options->shard, &box->set, err);
     }
     return rc;
 }
