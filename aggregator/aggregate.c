@@ -193,6 +193,8 @@ static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, u
         uint64_t out = slice->out_ns > from ? slice->out_ns : from;
         if (is_base)
             account(aggregate, index, out, slice->in_ns);
+        if (is_base && out == slice->out_ns && !aggregate->is_rehearsal)
+            wp_chosen_wait(aggregate, index, slice);
         from = slice->in_ns > from ? slice->in_ns : from;
         bool is_over = slice->end_ns && slice->end_ns <= until_ns;
         uint64_t end = is_over ? slice->end_ns : until_ns;
@@ -272,6 +274,7 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     wp_pieces_flush(aggregate);
     if (aggregate->has_exemplar)
         wp_exemplar_extend(&aggregate->exemplar, until_ns);
+    wp_chosen_look(aggregate);
     count_detached(aggregate, until_ns, is_final);
     if (until_ns > aggregate->history_ns)
         forget_followed(aggregate, until_ns - aggregate->history_ns);
@@ -362,6 +365,7 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
     aggregate->window_until_ns = aggregate->paused_until_ns = until_ns;
     aggregate->paused_ns = 0;
     wp_exemplar_clear(&aggregate->exemplar);
+    wp_chosen_clear(&aggregate->chosen);
     wp_aggregate_drop_sealed(aggregate);
     wp_aggregate_next_delta(aggregate);
 }
@@ -387,6 +391,7 @@ static void close_window(struct wp_aggregate *aggregate, uint64_t from_ns, uint6
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
+    wp_line_sums_flush(&aggregate->lines, &aggregate->tree, aggregate->report);
     wp_report_host(aggregate->report, aggregate->hostname);
     for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
         uint64_t events = timeline->counts.events[kind] - aggregate->counted_events[kind];
@@ -415,6 +420,7 @@ void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *dr
 void wp_aggregate_next_delta(struct wp_aggregate *aggregate)
 {
     wp_report_clear(aggregate->report);
+    wp_line_sums_clear(&aggregate->lines);
     aggregate->has_news = false;
     wp_pieces_next_delta(aggregate);
 }
@@ -450,11 +456,14 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
         --*exemplars_of(aggregate);
     wp_aggregate_drop_sealed(aggregate);
     wp_exemplar_fini(&aggregate->exemplar);
+    wp_chosen_fini(&aggregate->chosen);
     wp_transactions_fini(&aggregate->transactions);
+    wp_line_sums_fini(&aggregate->lines);
     wp_explainer_fini(&aggregate->explainer);
     wp_pathtree_fini(&aggregate->tree);
     wp_report_destroy(aggregate->report);
     free(aggregate->hostname);
+    free(aggregate->bucket_facts);
     wp_pieces_fini(&aggregate->pieces);
     free(aggregate->base);
     free(aggregate->waiting.rows);

@@ -22,7 +22,7 @@ static uint32_t report_node(struct wp_aggregate *aggregate, uint32_t node)
     }
     if (!aggregate->pieces.report_nodes[node]) {
         const struct wp_node *from = &aggregate->tree.nodes[node];
-        const struct wp_frame_info *info = &aggregate->tree.frames[from->frame];
+        const struct wp_path_frame *info = &aggregate->tree.frames[from->frame];
         const struct wp_intern *strings = aggregate->tree.strings;
         uint32_t frame = wp_report_frame(aggregate->report, info->style, wp_intern_text(strings, info->name),
             wp_intern_text(strings, info->object));
@@ -120,6 +120,7 @@ static void empty(struct wp_aggregate *aggregate, struct wp_pieces_slot *slot)
     wp_report_add_within(aggregate->report, report_node(aggregate, slot->node), slot->category,
         slot->from_ns + (uint64_t)aggregate->real_offset_ns, slot->ns, slot->count);
     count_processes(aggregate, slot->layers, slot->layer_count, slot->is_run, slot->ns);
+    wp_line_sums_add(&aggregate->lines, &aggregate->tree, slot->node, slot->category, slot->ns, slot->is_run);
     slot->from_ns = slot->until_ns = 0;
 }
 
@@ -171,6 +172,7 @@ static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *pi
     uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns, ns = piece->end_ns - piece->start_ns;
     wp_report_add_at(aggregate->report, node, piece->category, piece->start_ns + offset_ns, piece->end_ns + offset_ns);
     count_processes(aggregate, piece->layers, piece->layer_count, piece->is_run, ns);
+    wp_line_sums_add(&aggregate->lines, &aggregate->tree, piece->node, piece->category, ns, piece->is_run);
     if (piece->reason)
         wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1);
 }
