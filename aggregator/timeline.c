@@ -93,8 +93,6 @@ struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_
     return slice;
 }
 
-}
-
 /* --- who is who --- */
 
 static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_entry *entry, bool is_new)
