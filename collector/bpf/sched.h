@@ -52,28 +52,26 @@ static __always_inline struct pt_regs *user_regs(struct task_struct *task)
     return task->flags & PF_KTHREAD ? 0 : (struct pt_regs *)bpf_task_pt_regs(task);
 }
 
-static __always_inline struct call call_of(struct task_struct *task)
+/* Pointers that the kernel hands out with their type are read without a helper: these programs run at every switch. */
+static __always_inline struct call call_of(struct task_struct *task, struct pt_regs *regs)
 {
     struct call call = {};
-    if (task->flags & PF_KTHREAD)
-        return call;
-    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
     if (!regs)
         return call;
 #if defined(__TARGET_ARCH_x86)
-    long number = (long)BPF_CORE_READ(regs, orig_ax);
+    long number = (long)regs->orig_ax;
     if (number < 0 || number > 2000 || task->thread_info.status & 2) /* TS_COMPAT: other numbers */
         return call;
     call.number = (__u32)number + 1;
     if (number == 35 || number == 230) /* nanosleep, clock_nanosleep */
         call.is_deliberate = true;
     if (number == 23 || number == 270) /* select, pselect6 without files */
-        call.is_deliberate = !BPF_CORE_READ(regs, di);
+        call.is_deliberate = !regs->di;
     if (number == 7 || number == 271) /* poll, ppoll without files */
-        call.is_deliberate = !BPF_CORE_READ(regs, si);
+        call.is_deliberate = !regs->si;
     call.is_yield = number == 24;
 #elif defined(__TARGET_ARCH_arm64)
-    int number = BPF_CORE_READ(regs, syscallno);
+    int number = regs->syscallno;
     if (number < 0 || number > 2000)
         return call;
     call.number = number + 1;
@@ -102,8 +100,9 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     if (wp_netns_inum && !r->head.tid && !r->head.other_tid && (prev->pid || next->pid))
         return 0; /* between threads of other hosts, or the idle task and them: all of it is idle time here */
     struct call call = {};
+    struct pt_regs *regs = user_regs(prev);
     if (prev->pid)
-        call = call_of(prev);
+        call = call_of(prev, regs);
     r->head.d = call.number;
     r->head.c = preempt ? STATE_RUNNING : state_of(prev_state);
     if (r->head.c == STATE_RUNNING && prev->pid && !call.is_yield)
@@ -119,12 +118,10 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         send_with_stack(r);
         return 0;
     }
-    struct pt_regs *regs = user_regs(prev);
     struct memo *memo = memo_of(prev, regs);
     if (memo && regs && is_as_remembered(ctx, memo, prev, regs)) {
         r->head.stack_key = memo->key;
-        if (bpf_ringbuf_output(&ring, r, sizeof(r->head), wake_flag()))
-            count_drop(KIND_SWITCH);
+        send_head(&r->head);
         return 0;
     }
     if (!is_walk_wanted()) {
@@ -146,14 +143,12 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     struct cpu_context *context = cpu_context();
     if (!context || is_between_windows() || !is_here(woken))
         return 0;
-    struct wp_record *r = RESERVE(struct wp_record, KIND_WAKING);
-    if (!r)
-        return 0;
-    fill_head(r, KIND_WAKING, current_task());
-    r->other_tid = woken->pid;
-    r->other_pid = woken->tgid;
-    fill_cause(ctx, r, context);
-    submit(r);
+    struct wp_record r;
+    fill_head(&r, KIND_WAKING, current_task());
+    r.other_tid = woken->pid;
+    r.other_pid = woken->tgid;
+    fill_cause(ctx, &r, context);
+    send_head(&r);
     return 0;
 }
 
@@ -264,7 +259,7 @@ int wp_tasks(struct bpf_iter__task *ctx)
         return 0;
     fill_head(&r->head, KIND_STATE, task);
     r->head.c = state_of(task->__state);
-    r->head.d = call_of(task).number;
+    r->head.d = call_of(task, user_regs(task)).number;
     r->head.cpu = 0;
     if (task->on_cpu) {
         r->head.c = STATE_RUNNING;

@@ -368,9 +368,9 @@ static __always_inline __u32 unwind_user(struct task_struct *task, struct pt_reg
     struct walk_context context = {.walk = w, .space = space_of(task), .ips = ips, .which = which};
     if (!w || !context.space)
         return 0;
-    w->ip = BPF_CORE_READ(regs, ip);
-    w->sp = BPF_CORE_READ(regs, sp);
-    w->bp = BPF_CORE_READ(regs, bp);
+    w->ip = regs->ip;
+    w->sp = regs->sp;
+    w->bp = regs->bp;
     w->count = w->word_count = 0;
     w->highest = w->mixed = 0;
     w->floor = w->sp;
