@@ -238,6 +238,10 @@ static __always_inline bool find_row(struct area *area, __u64 address, struct wp
     __u64 offset = address - area->start + area->file_offset;
     struct wp_unwind_place place = {.object = area->object, .page = (__u32)(offset >> WP_UNWIND_PAGE_BITS)};
     struct wp_unwind_page *page = bpf_map_lookup_elem(&unwind_pages, &place);
+    if (page && page->count == WP_UNWIND_SPLIT) {
+        place.page = WP_UNWIND_FINE | (__u32)(offset >> WP_UNWIND_FINE_BITS);
+        page = bpf_map_lookup_elem(&unwind_pages, &place);
+    }
     if (!page)
         return false;
     __u32 at = offset & ((1u << WP_UNWIND_PAGE_BITS) - 1), position = 0; /* how many begin at or before it */
@@ -289,6 +293,10 @@ static __always_inline long step_signal(struct walk *w)
 static __always_inline long step_pointer(struct walk *w)
 {
     __u64 before = w->bp;
+    if (!before && !w->is_exact) { /* the psABI's mark of the outermost frame */
+        w->end = WP_UNWIND_COMPLETE;
+        return 1;
+    }
     if (before < w->sp || before & 7 || !read_word(w, before + 8, &w->ip) || !read_word(w, before, &w->bp)) {
         w->end = WP_UNWIND_NO_ROWS;
         return 1;
@@ -343,7 +351,7 @@ static long step(__u32 index, void *argument)
     __u64 address = w->is_exact ? w->ip : w->ip - 1;
     struct area area;
     if (!area_of(space, address, context->which, &area)) {
-        w->end = index ? WP_UNWIND_NOT_CODE : WP_UNWIND_NO_ROWS;
+        w->end = WP_UNWIND_NOT_CODE;
         return 1;
     }
     __u32 place = index;
@@ -352,7 +360,7 @@ static long step(__u32 index, void *argument)
     w->count = index + 1;
     struct wp_unwind_row row;
     if (area.object == WP_UNWIND_UNKNOWN) { /* a frame pointer would be a guess, and its rows will soon be known */
-        w->end = WP_UNWIND_NO_ROWS;
+        w->end = WP_UNWIND_NOT_YET;
         return 1;
     }
     if (area.object && find_row(&area, address, &row))

@@ -18,13 +18,17 @@
 
 struct seen {
     uint64_t pages, rows, kinds[8];
-    uint32_t last_page;
+    uint64_t behind;
 };
 
 static int look(void *context, uint32_t number, const struct wp_unwind_page *page)
 {
     struct seen *seen = context;
-    assert_true(!seen->pages || number > seen->last_page); /* each once, in order */
+    uint32_t bits = number & WP_UNWIND_FINE ? WP_UNWIND_FINE_BITS : WP_UNWIND_PAGE_BITS;
+    uint64_t begin = (uint64_t)(number & ~WP_UNWIND_FINE) << bits;
+    assert_true(!seen->pages || begin >= seen->behind); /* each once, in order */
+    if (page->count == WP_UNWIND_SPLIT)
+        return 0;
     assert_in_range(page->count, 1, WP_UNWIND_ROWS - 1);
     for (uint32_t i = 0; i < page->count; i++) {
         assert_true(page->rows[i].start < 1u << WP_UNWIND_PAGE_BITS);
@@ -32,7 +36,7 @@ static int look(void *context, uint32_t number, const struct wp_unwind_page *pag
         assert_true((page->rows[i].cfa & 7) <= WP_CFA_END);
         seen->kinds[page->rows[i].cfa & 7]++;
     }
-    seen->last_page = number;
+    seen->behind = begin + (1u << bits);
     seen->pages++;
     seen->rows += page->count;
     return 0;
