@@ -15,7 +15,9 @@
 #define FILE_LIMIT ((off_t)2 << 30)
 #define ROWS_LIMIT (8u << 20)
 #define LOADS 64u
+#define TOPS 32u
 #define DEBUG_LIMIT ((uint64_t)512 << 20) /* of debug sections, unpacked */
+#define REG_DI 5
 #define REG_BP 6  /* System V ABI, AMD64, figure 3.36 */
 #define REG_SP 7
 #define REG_RA 16
@@ -103,8 +105,10 @@ static uint16_t cfa_of(Dwarf_Frame *frame, bool is_signal)
     int64_t offset;
     if (is_signal)
         return WP_CFA_SIGNAL;
-    if (!dwarf_frame_register(frame, REG_RA, memory, &ops, &count) && !count && ops == memory)
+    bool has_rule = !dwarf_frame_register(frame, REG_RA, memory, &ops, &count);
+    if (has_rule && !count && ops == memory)
         return WP_CFA_END; /* the return address is said to be undefined */
+    bool is_in_di = has_rule && count == 1 && (ops[0].atom == DW_OP_reg5 || (ops[0].atom == DW_OP_regx && ops[0].number == REG_DI));
     if (dwarf_frame_cfa(frame, &ops, &count) || !count)
         return WP_CFA_NONE;
     if (is_plt(ops, count))
@@ -113,7 +117,7 @@ static uint16_t cfa_of(Dwarf_Frame *frame, bool is_signal)
         return WP_CFA_NONE;
     uint16_t high = (uint16_t)(int16_t)offset;
     if (count == 1 && reg == REG_SP)
-        return (uint16_t)(high | WP_CFA_SP);
+        return (uint16_t)(high | (is_in_di ? WP_CFA_DI : WP_CFA_SP));
     if (count == 1 && reg == REG_BP)
         return (uint16_t)(high | WP_CFA_BP);
     if (count == 2 && reg == REG_BP && ops[1].atom == DW_OP_deref)
@@ -227,6 +231,50 @@ static Elf_Data *debug_frame_data(Elf *elf)
     return section && gelf_getshdr(section, &header) && !(header.sh_flags & SHF_COMPRESSED) ? elf_getdata(section, NULL) : NULL;
 }
 
+/* Go's own tracebacks end here too: these begin a stack, or leave one for another (runtime/traceback.go of Go 1.19). */
+static bool is_top(const char *name)
+{
+    static const char *const names[] = {"runtime.mcall", "runtime.mstart", "runtime.goexit", "runtime.rt0_go", "runtime.morestack",
+        "runtime.clone", "runtime.systemstack"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size_t size = strlen(names[i]);
+        if (!strncmp(name, names[i], size) && (!name[size] || !strcmp(name + size, ".abi0")))
+            return true;
+    }
+    return false;
+}
+
+static void end_in(struct wp_unwind_rows *r, uint64_t address, uint64_t size)
+{
+    for (unsigned i = 0; i < r->load_count; i++) {
+        const struct load *load = &r->loads[i];
+        if (address < load->address || address - load->address >= load->size)
+            continue;
+        uint64_t begin = address - load->address + load->offset;
+        for (uint32_t row = 0; row < r->count; row++)
+            if (r->rows[row].offset >= begin && r->rows[row].offset - begin < size)
+                r->rows[row].cfa = WP_CFA_END;
+    }
+}
+
+static void end_at_tops(struct wp_unwind_rows *r, Elf *elf)
+{
+    unsigned found = 0;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        Elf_Data *data = gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB ? elf_getdata(section, NULL) : NULL;
+        size_t count = data && header.sh_entsize ? data->d_size / header.sh_entsize : 0;
+        for (size_t i = 0; i < count && found < TOPS; i++) {
+            GElf_Sym symbol;
+            const char *name = gelf_getsym(data, (int)i, &symbol) ? elf_strptr(elf, header.sh_link, symbol.st_name) : NULL;
+            if (!name || !is_top(name))
+                continue;
+            end_in(r, symbol.st_value, symbol.st_size);
+            found++;
+        }
+    }
+}
+
 /* Where there is no .eh_frame (Go): .debug_frame, whose addresses are plain. */
 static int read_debug_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Ehdr *header)
 {
@@ -248,6 +296,7 @@ static int read_debug_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Ehdr 
     }
     if (dwarf)
         dwarf_end(dwarf);
+    end_at_tops(r, elf);
     return rc || r->count ? rc : -ENOEXEC;
 }
 
@@ -426,7 +475,7 @@ struct kept_head {
     uint32_t count, row_bytes;
 };
 
-static const char kept_magic[8] = "WPROWS1";
+static const char kept_magic[8] = "WPROWS2";
 
 static uint64_t checksum(const uint8_t *bytes, size_t size)
 {
@@ -473,7 +522,7 @@ int wp_unwind_rows_decode(struct wp_unwind_rows **rows, const uint8_t *bytes, si
     r->count = r->room = head.count;
     r->odd_rules = head.odd_rules;
     for (uint32_t i = 0; i < r->count; i++)
-        if ((r->rows[i].cfa & 7) > WP_CFA_END || r->rows[i].offset >= (uint64_t)FILE_LIMIT ||
+        if (r->rows[i].offset >= (uint64_t)FILE_LIMIT ||
             (i && r->rows[i].offset < r->rows[i - 1].offset)) {
             wp_unwind_rows_destroy(r);
             return -EINVAL;

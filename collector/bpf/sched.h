@@ -193,7 +193,7 @@ int WORK_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binpr
 {
     if (!is_here(task))
         return 0;
-    if (wp_unwinds && program->file)
+    if (wp_unwinds && program->file && is_chosen(task->tgid))
         file_number(program->file, task->tgid, 0); /* its rows may be known before it first sleeps */
     struct exec_record *r = RESERVE(struct exec_record, KIND_EXEC);
     if (!r)

@@ -63,7 +63,7 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 1 << 17);
+    __uint(max_entries, 1 << 18); /* 128 MiB when all are in use */
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __type(key, struct wp_unwind_place);
     __type(value, struct wp_unwind_page);
@@ -187,7 +187,7 @@ struct walk {
     __u32 is_exact;   /* ip is an instruction, not the one behind a call */
     __u32 word_count; /* past WALK_WORDS: not all of them are there */
     __u64 highest, mixed; /* the last of their addresses; all of them or-ed, and odd when one lies below the stack */
-    __u64 floor;          /* sp at the start */
+    __u64 floor, di;      /* sp and di at the start */
     struct word words[WALK_WORDS]; /* all that was read: the same words lead to the same walk */
 };
 
@@ -306,6 +306,19 @@ static __always_inline long step_pointer(struct walk *w)
     return 0;
 }
 
+static __always_inline long step_register(struct walk *w, __s64 offset)
+{
+    w->word_count = WALK_WORDS + 1; /* the register is not remembered, so neither is the stack */
+    if (!w->is_exact) {
+        w->end = WP_UNWIND_UNREADABLE;
+        return 1;
+    }
+    w->ip = w->di;
+    w->sp += offset;
+    w->is_exact = 0;
+    return 0;
+}
+
 static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
 {
     __s64 offset = (__s16)row.cfa >> 3 << 3; /* the low bits are the kind */
@@ -322,6 +335,7 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
         break;
     case WP_CFA_SIGNAL: return step_signal(w);
     case WP_CFA_END: w->end = WP_UNWIND_COMPLETE; return 1;
+    case WP_CFA_DI: return step_register(w, offset);
     default: return step_pointer(w); /* code that has no rule may still keep a frame pointer */
     }
     if (cfa <= w->sp || !read_word(w, cfa - 8, &w->ip)) { /* the stack grows down: callers are above */
@@ -382,6 +396,7 @@ static __always_inline __u32 unwind_user(struct task_struct *task, struct pt_reg
     w->count = w->word_count = 0;
     w->highest = w->mixed = 0;
     w->floor = w->sp;
+    w->di = regs->di;
     w->is_exact = 1;
     w->end = WP_UNWIND_TOO_DEEP;
     bpf_loop(WP_RECORD_USER_DEPTH, step, &context, 0);

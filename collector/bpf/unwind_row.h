@@ -25,7 +25,8 @@ enum wp_cfa {
     WP_CFA_BP_AT,   /* CFA = *(bp + offset): a realigned stack */
     WP_CFA_PLT,     /* the psABI's lazy binding stub */
     WP_CFA_SIGNAL,  /* the kernel's signal frame */
-    WP_CFA_END      /* no caller: _start, clone */
+    WP_CFA_END,     /* no caller: _start, clone */
+    WP_CFA_DI       /* the caller is in di and sp + offset its stack: glibc's vfork, which must leave nothing on the stack */
 };
 
 /* `bp`: bp of the caller is at CFA + bp * 8, or one of these. */
