@@ -34,7 +34,7 @@ static uint32_t report_node(struct wp_aggregate *aggregate, uint32_t node)
     }
     if (!aggregate->report_nodes[node]) {
         const struct wp_node *from = &aggregate->tree.nodes[node];
-        const struct wp_frame_info *info = &aggregate->tree.frames[from->frame];
+        const struct wp_path_frame *info = &aggregate->tree.frames[from->frame];
         const struct wp_intern *strings = aggregate->tree.strings;
         uint32_t frame = wp_report_frame(aggregate->report, info->style, wp_intern_text(strings, info->name),
             wp_intern_text(strings, info->object));
@@ -122,6 +122,7 @@ static void take_piece(void *context, const struct wp_piece *piece)
     wp_report_add_at(aggregate->report, node, piece->category, piece->start_ns + (uint64_t)aggregate->real_offset_ns,
         piece->end_ns + (uint64_t)aggregate->real_offset_ns);
     count_processes(aggregate, piece, ns);
+    wp_line_sums_add(&aggregate->lines, &aggregate->tree, piece->node, piece->category, ns, piece->is_run);
     if (piece->reason)
         wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1);
     uint64_t uncertain = piece->is_uncertain ? ns : 0;
@@ -296,6 +297,8 @@ static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, u
         uint64_t out = slice->out_ns > from ? slice->out_ns : from;
         if (is_base)
             account(aggregate, index, out, slice->in_ns);
+        if (is_base && out == slice->out_ns && !aggregate->is_rehearsal)
+            wp_chosen_wait(aggregate, index, slice);
         from = slice->in_ns > from ? slice->in_ns : from;
         bool is_over = slice->end_ns && slice->end_ns <= until_ns;
         uint64_t end = is_over ? slice->end_ns : until_ns;
@@ -372,6 +375,7 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
     if (aggregate->has_exemplar)
         wp_exemplar_extend(&aggregate->exemplar, until_ns);
+    wp_chosen_look(aggregate);
     count_detached(aggregate, until_ns, is_final);
     if (until_ns > aggregate->history_ns)
         forget_followed(aggregate, until_ns - aggregate->history_ns);
@@ -462,6 +466,7 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
     aggregate->window_until_ns = aggregate->paused_until_ns = until_ns;
     aggregate->paused_ns = 0;
     wp_exemplar_clear(&aggregate->exemplar);
+    wp_chosen_clear(&aggregate->chosen);
     wp_aggregate_drop_sealed(aggregate);
     wp_aggregate_next_delta(aggregate);
 }
@@ -487,6 +492,7 @@ static void close_window(struct wp_aggregate *aggregate, uint64_t from_ns, uint6
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
+    wp_line_sums_flush(&aggregate->lines, &aggregate->tree, aggregate->report);
     wp_report_host(aggregate->report, aggregate->hostname);
     for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
         uint64_t events = timeline->counts.events[kind] - aggregate->counted_events[kind];
@@ -515,6 +521,7 @@ void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *dr
 void wp_aggregate_next_delta(struct wp_aggregate *aggregate)
 {
     wp_report_clear(aggregate->report);
+    wp_line_sums_clear(&aggregate->lines);
     aggregate->has_news = false;
     if (aggregate->report_nodes)
         memset(aggregate->report_nodes, 0, aggregate->report_node_room * sizeof(*aggregate->report_nodes));
@@ -554,11 +561,14 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
         --*exemplars_of(aggregate);
     wp_aggregate_drop_sealed(aggregate);
     wp_exemplar_fini(&aggregate->exemplar);
+    wp_chosen_fini(&aggregate->chosen);
     wp_transactions_fini(&aggregate->transactions);
+    wp_line_sums_fini(&aggregate->lines);
     wp_explainer_fini(&aggregate->explainer);
     wp_pathtree_fini(&aggregate->tree);
     wp_report_destroy(aggregate->report);
     free(aggregate->hostname);
+    free(aggregate->bucket_facts);
     free(aggregate->report_nodes);
     for (uint32_t i = 0; i < aggregate->process_hosts; i++)
         free(aggregate->processes[i].rows);

@@ -291,7 +291,7 @@ void wp_programs_unwind_counts(const struct wp_programs *p, struct wp_unwind_cou
 void wp_programs_run_time(const struct wp_programs *p, uint64_t *runs, uint64_t *ns)
 {
     *runs = *ns = 0;
-    for (unsigned cpu = 0; cpu < WP_WORK_CPUS; cpu++) {
+    for (unsigned cpu = 0; cpu < WP_WORK_CPUS && cpu < p->cpus; cpu++) {
         *runs += p->object->bss->wp_work[cpu].runs;
         *ns += p->object->bss->wp_work[cpu].taken_ns * WP_WORK_ONE_IN;
     }
@@ -300,7 +300,7 @@ void wp_programs_run_time(const struct wp_programs *p, uint64_t *runs, uint64_t 
 uint64_t wp_programs_unwalked(const struct wp_programs *p)
 {
     uint64_t count = 0;
-    for (unsigned cpu = 0; cpu < WP_WORK_CPUS; cpu++)
+    for (unsigned cpu = 0; cpu < WP_WORK_CPUS && cpu < p->cpus; cpu++)
         count += p->object->bss->wp_work[cpu].unwalked;
     return count;
 }

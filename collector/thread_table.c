@@ -14,11 +14,17 @@
 #include <unistd.h>
 
 #define ENVIRONMENT 65536 /* bytes of it that are looked through */
+#define RECENT 1024u      /* a power of two */
 #define MATCHES (sizeof(((struct wp_thread_entry *)0)->cmdline_matches) / sizeof(uint32_t))
 
 struct slot {
     struct wp_thread_entry entry;
     uint32_t id, comm_before;
+};
+
+/* Of a thread number that was asked for lately: most events are about few threads. */
+struct recent {
+    uint32_t tid, pid, id; /* tid 0: nothing */
 };
 
 struct patterns {
@@ -37,6 +43,7 @@ struct wp_thread_table {
     uint32_t *free_slots;
     uint32_t free_count, free_room;
     char environment[ENVIRONMENT];
+    struct recent recent[RECENT];
 };
 
 static void patterns_fini(struct patterns *patterns)
@@ -146,6 +153,7 @@ static uint32_t enter(struct wp_thread_table *t, const struct wp_thread_entry *e
     slot->entry = *entry;
     slot->comm_before = 0;
     slot->id = wp_delta_thread(t->options.delta, entry);
+    t->recent[entry->tid % RECENT] = (struct recent){entry->tid, entry->pid, slot->id};
     return slot->id;
 }
 
@@ -154,6 +162,8 @@ void wp_thread_table_dead(struct wp_thread_table *t, uint32_t tid)
     uint32_t index;
     if (!wp_intmap_get(&t->by_tid, (struct wp_intkey){tid, 0}, &index))
         return;
+    if (t->recent[tid % RECENT].tid == tid)
+        t->recent[tid % RECENT].tid = 0;
     if (t->free_count == t->free_room) {
         uint32_t room = t->free_room ? t->free_room * 2 : 256;
         uint32_t *free_slots = realloc(t->free_slots, room * sizeof(*free_slots));
@@ -272,9 +282,14 @@ uint32_t wp_thread_table_id(struct wp_thread_table *t, uint32_t tid, uint32_t pi
 {
     if (!tid)
         return 0;
+    struct recent *recent = &t->recent[tid % RECENT];
+    if (recent->tid == tid && (!pid || !recent->pid || recent->pid == pid))
+        return recent->id;
     const struct slot *slot = find(t, tid);
-    if (slot && (!pid || !slot->entry.pid || slot->entry.pid == pid)) /* else: its birth was dropped */
+    if (slot && (!pid || !slot->entry.pid || slot->entry.pid == pid)) { /* else: its birth was dropped */
+        *recent = (struct recent){tid, slot->entry.pid, slot->id};
         return slot->id;
+    }
     struct wp_thread_entry entry = {.tid = tid, .pid = pid};
     char read[64] = "";
     if ((!comm || !*comm) && t->options.reads_proc && read_proc(tid, "comm", read, sizeof(read)))

@@ -5,6 +5,7 @@
 #include "common/path.h"
 #include "reporter/sheet.h"
 #include "reporter/side.h"
+#include "storage/bucket.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -38,7 +39,7 @@ static void parse_time(struct argp_state *state, const char *text, uint64_t *sec
 
 static void parse_id(struct argp_state *state, const char *what, const char *text, const char **id)
 {
-    if (!wp_id_valid(text))
+    if (!wp_aggregate_valid(text))
         argp_error(state, "'%s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text, what);
     *id = text;
 }
