@@ -57,7 +57,7 @@ class Daemon:
             if self.process.poll() is not None:
                 break
             time.sleep(0.1)
-        raise RuntimeError(f"{line}\ndoes not begin: {self.text()[-1500:]}")
+        raise RuntimeError(f"{line}: does not begin: {self.text()[-1500:]}")
 
     def text(self):
         self.log.seek(0)
