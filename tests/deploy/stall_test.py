@@ -101,7 +101,7 @@ class StallTest(unittest.TestCase):
             self.until("signs of life again", lambda supervisor=supervisor: self.signs(supervisor))
         for process, _, _ in reversed(daemons):
             process.terminate()
-            self.assertEqual(process.wait(60), 0)
+            self.assertEqual(process.wait(150), 0)
 
 
 if __name__ == "__main__":
