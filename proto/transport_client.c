@@ -307,7 +307,7 @@ static int receive(struct wp_client *c, struct wp_error *err)
     }
     c->heard_ns = now_ns();
     int rc = wp_frame_read(c->reader, zmq_msg_data(&message), zmq_msg_size(&message), &frame, &why);
-    if (rc == -EPROTONOSUPPORT)
+    if (rc == -EPROTONOSUPPORT && !c->welcomes) /* of one that has been understood before it is a damaged frame */
         rc = wp_error_set(err, -ECONNREFUSED, "the aggregator sends %s", why.text);
     else
         rc = rc ? 0 : take_frame(c, &frame, err);
