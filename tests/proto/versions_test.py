@@ -238,11 +238,21 @@ class Versions(unittest.TestCase):
         self.assertIn("2.3", text)
         self.assertRegex(text, r"\b1\.\d")
 
+    def test_frames_of_a_newer_aggregator(self):
+        """One may be damaged; the answer to the next Hello is not."""
+        child, peer = self.collector()
+        peer.send(frame(WELCOME, message(f1=2), major=2))
+        self.assertEqual(peer.receive()[0], HELLO)
+        peer.send(frame(WELCOME, message(f1=2), major=2))
+        text = self.ended(child, 1)
+        self.assertIn("wire version 2, this side speaks version 1", text)
+
     def test_damage_is_not_another_version(self):
         """A bit of the version flips on the way, in the midst of a session: it goes on."""
         child, peer = self.collector()
         peer.send(frame(WELCOME, message(f1=1, f3=1, f4=4)))
         peer.send(frame(ACK, message(), major=3))
+        peer.send(frame(WELCOME, message(f1=1, f3=1, f4=4), major=9))
         acked, kind = 0, None
         while kind != BYE:
             kind, payload = peer.receive()
