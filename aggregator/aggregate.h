@@ -6,11 +6,13 @@
  * the other paths that were waited for, and gathers all of it in a report (the delta since the last commit) and an
  * exemplar.
  */
+#include "aggregator/chosen.h"
 #include "aggregator/drop_spans.h"
 #include "aggregator/exemplar.h"
 #include "aggregator/explain.h"
 #include "aggregator/line_sums.h"
 #include "aggregator/transactions.h"
+#include "storage/bucket.h"
 #include "storage/report.h"
 
 struct wp_process_row {
@@ -30,6 +32,9 @@ struct wp_sealed {           /* the delta of a timebox that is over */
 
 struct wp_aggregate {
     char name[129], release[129];
+    char bucket[129];                /* its name in the store, by what it is recorded with (storage/bucket.h) */
+    struct wp_bucket_fact *bucket_facts; /* owned; WP_BUCKET_FACTS of them */
+    bool is_bucket_said;             /* the store has them */
     uint64_t bit;
     struct wp_fleet *fleet;          /* borrowed */
     uint32_t home;                   /* its host there */
@@ -37,6 +42,7 @@ struct wp_aggregate {
     struct wp_pathtree tree;
     struct wp_explainer explainer;
     struct wp_exemplar exemplar;
+    struct wp_chosen chosen;         /* windows kept besides */
     bool has_exemplar;               /* one of the few of this aggregate that keep one */
     struct wp_transactions transactions;
     struct wp_line_sums lines;
