@@ -87,7 +87,8 @@ static void take_unexplained(struct wp_facts *facts)
             .stack = wp_stack_text(&facts->pool, facts, rows[i].node),
             .top = wp_stack_top(facts, rows[i].node),
             .reason = wp_report_text(facts->report, rows[i].reason),
-            .permalink = node ? facts->flame.nodes[node].permalink : 0, .ns = rows[i].ns, .count = rows[i].count};
+            .permalink = node ? facts->flame.nodes[node].permalink : 0, .ns = rows[i].ns, .count = rows[i].count,
+            .longest_ns = rows[i].longest_ns, .tid = rows[i].tid};
     }
     if (facts->unexplained_count)
         qsort(facts->unexplained, facts->unexplained_count, sizeof(*facts->unexplained), compare_unexplained);

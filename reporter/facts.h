@@ -34,7 +34,8 @@ struct wp_unexplained_fact {
     const char *top;        /* the name of the innermost frame */
     const char *reason;
     uint32_t permalink;     /* of the flame's node, 0 none */
-    uint64_t ns, count;
+    uint32_t tid;           /* of the thread that waited longest at once, 0 not known */
+    uint64_t ns, count, longest_ns;
 };
 
 struct wp_event_fact {

@@ -318,8 +318,10 @@ class Reader:
         processes = [{"host": text(strings[host]), "comm": text(strings[comm]), "pid": pid, "start_ns": start, "total_ns": total,
                       "running_ns": running} for host, comm, pid, start, total, running in
                      zip(*(body["process_" + name] for name in ("host", "comm", "pid", "start_ns", "total_ns", "running_ns")), strict=True)]
-        waits = [{"ns": ns, "count": count, "reason": text(strings[reason]), "stack": stacks[at]} for at, reason, ns, count in
-                 zip(*(body["unexplained_" + name] for name in ("node", "reason", "ns", "count")), strict=True)]
+        longest = zip(body["unexplained_tid"], body["unexplained_longest_ns"], strict=True)
+        waits = [{"ns": ns, "count": count, "reason": text(strings[reason]), "longest_ns": most, "tid": tid, "stack": stacks[at]}
+                 for at, reason, ns, count, (tid, most) in
+                 zip(*(body["unexplained_" + name] for name in ("node", "reason", "ns", "count")), longest, strict=True)]
         edges = [{"from": text(strings[sender]), "to": text(strings[waiter]), **dict(zip(EDGE, sums))} for sender, waiter, *sums in
                  zip(body["edge_from"], body["edge_to"], *(body["edge_" + name] for name in EDGE), strict=True)]
         assert all(edge["messages"] for edge in edges)
