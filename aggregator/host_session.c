@@ -157,6 +157,7 @@ void wp_host_session_destroy(struct wp_host_session *session)
         wp_fleet_leave(session->fleet, session->home);
     if (session->has_own_fleet)
         wp_fleet_destroy(session->fleet);
+    wp_mappings_fini(&session->mappings);
     wp_timeline_fini(&session->timeline);
     wp_dictionary_destroy(session->dictionary);
     wp_hello_fini(&session->hello);
@@ -418,6 +419,7 @@ static void skip_counts(struct wp_host_session *session)
         if (session->aggregates[i]->skip_seq == session->last_seq)
             wp_aggregate_skip_counts(session->aggregates[i], session->drops);
     if (session->skip_seq == session->last_seq) {
+        wp_mappings_done(&session->mappings);
         session->genealogy_done = wp_dictionary_thread_count(session->dictionary);
         session->sourcemap_done = wp_dictionary_frame_count(session->dictionary);
     }
@@ -474,6 +476,7 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
         if (!session->is_blocked)
             resolve_before(session, batch->events[i].time_ns);
         wp_timeline_event(&session->timeline, &batch->events[i]);
+        wp_mappings_event(&session->mappings, &session->timeline, &batch->events[i]);
     }
     mark_batch(session, batch);
     session->next_seq = batch->seq + 1;

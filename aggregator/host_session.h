@@ -8,6 +8,7 @@
  */
 #include "aggregator/aggregate.h"
 #include "aggregator/drop_spans.h"
+#include "aggregator/mappings.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/selector.h"
@@ -82,6 +83,7 @@ struct wp_host_session {
     struct wp_buffer scratch;
     struct wp_dictionary *dictionary;
     struct wp_timeline timeline;
+    struct wp_mappings mappings;
     struct wp_fleet *fleet;                   /* borrowed, or own */
     bool has_own_fleet, has_joined;
     uint32_t home;                            /* its number in the fleet */
