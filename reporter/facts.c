@@ -199,6 +199,7 @@ int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggr
     take_limits(facts);
     take_edges(facts);
     wp_functions_build(facts);
+    wp_source_lines_build(&facts->source, &facts->pool, facts->report);
     if (!facts->pool.failed)
         wp_findings_build(facts);
     return facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the facts of %s", aggregate) : 0;

@@ -8,6 +8,7 @@
 #include "reporter/flame_tree.h"
 #include "reporter/metadata_facts.h"
 #include "reporter/query.h"
+#include "reporter/source_lines.h"
 #include "reporter/stack_ends.h"
 #include "reporter/stores.h"
 #include "reporter/text_pool.h"
@@ -79,6 +80,7 @@ struct wp_facts {
     struct wp_event_fact *events;
     struct wp_limit_fact *limits;
     struct wp_edge_fact *edges;    /* longest waits first */
+    struct wp_source_lines source;
     struct wp_metadata metadata, release_metadata; /* of the aggregate and of its release; empty when only built */
     struct wp_damage *damage;      /* owned */
     struct wp_finding findings[WP_FINDINGS];
