@@ -17,6 +17,9 @@ int wp_page_build(struct wp_display *display, const struct wp_facts *facts, stru
 int wp_page_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, unsigned part,
     struct wp_error *err);
 unsigned wp_page_function_parts(const struct wp_facts *facts);
+/* One of facts->exemplars, from 1: WP_PAGE_EXEMPLAR or _ROWS, as display->query says. */
+int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, unsigned number, struct wp_error *err);
+struct wp_link wp_page_exemplar_link(const struct wp_facts *facts, unsigned number);
 /* Where the function at this place of facts->functions is shown: on such a page, or in the flame. */
 struct wp_link wp_page_function_link(struct wp_display *display, const struct wp_facts *facts, size_t function);
 /* The page of one release, and the first page of the site. */
@@ -45,6 +48,9 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_flame(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_exemplars(struct wp_display *display, const struct wp_facts *facts);
+/* The drawn view of a window, stacks over time or threads, and its table. */
+void wp_page_window(struct wp_display *display, const struct wp_facts *facts, const struct wp_trace *trace, bool is_stacks);
 /* A heading, the categories over time and the same as a table; nothing when all is one moment. */
 void wp_page_over_time(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_waits(struct wp_display *display, const struct wp_facts *facts);
