@@ -93,25 +93,6 @@ struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_
     return slice;
 }
 
-static void push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack)
-{
-    uint64_t count = thread->sample_end - thread->first_sample;
-    if (!thread->samples || count > thread->sample_mask) {
-        uint32_t size = thread->samples ? (thread->sample_mask + 1) * 2 : 16;
-        struct wp_sample *samples = realloc(thread->samples, size * sizeof(*samples));
-        if (!samples) {
-            timeline->failed = true;
-            return;
-        }
-        for (uint64_t i = thread->first_sample; i < thread->sample_end; i++)
-            if ((i & (size - 1)) != (i & thread->sample_mask))
-                samples[i & (size - 1)] = samples[i & thread->sample_mask];
-        thread->samples = samples;
-        thread->sample_mask = size - 1;
-    }
-    thread->samples[thread->sample_end++ & thread->sample_mask] = (struct wp_sample){time_ns, stack};
-}
-
 /* --- who is who --- */
 
 static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_entry *entry, bool is_new)
@@ -477,7 +458,7 @@ static void on_sample(struct wp_timeline *timeline, const struct wp_event *event
         timeline->counts.late_samples++;
         time_ns = out - 1;
     }
-    push_sample(timeline, thread, time_ns, event->stack);
+    wp_timeline_push_sample(timeline, thread, time_ns, event->stack);
 }
 
 void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *original)
@@ -572,7 +553,7 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
     timeline->thread_of_entry[row->entry] = index + 1;
     timeline->identity_of_entry[row->entry] = thread->identity;
     if (row->sample_ns)
-        push_sample(timeline, thread, row->sample_ns, row->sample_stack);
+        wp_timeline_push_sample(timeline, thread, row->sample_ns, row->sample_stack);
     struct wp_slice *slice = row->slice ? wp_timeline_push_slice(timeline, thread, row->slice->out_ns) : NULL;
     if (slice) {
         slice->wake_ns = row->slice->wake_ns;

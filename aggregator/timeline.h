@@ -78,7 +78,7 @@ struct wp_thread {
     uint64_t first_slice, slice_end; /* ordinals [first, end); slice i is slices[i & mask] */
     uint64_t first_sample, sample_end;
     uint32_t slice_mask, sample_mask; /* size - 1; rings with a NULL pointer have none */
-    uint64_t found;             /* a place that was just looked up: the next one is near it */
+    uint64_t found, found_sample; /* places that were just looked up: the next ones are near them */
     uint32_t identity;          /* index, now */
     uint32_t tid;
     uint32_t cpu;               /* of its last run */
@@ -144,6 +144,9 @@ int wp_timeline_set_processes(struct wp_timeline *timeline, struct Wakepath__Res
 uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const struct Wakepath__Resume__Thread *row);
 /* A block or socket event of before, in the order of time; counts nothing. */
 void wp_timeline_fact(struct wp_timeline *timeline, const struct wp_event *event);
+
+/* --- for timeline.c --- */
+void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack);
 
 /* Forgets slices and samples that end before `horizon_ns`, but the last of each thread. */
 void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns);

@@ -172,6 +172,9 @@ uint32_t wp_report_child(struct wp_report *report, uint32_t parent, uint32_t fra
 void wp_report_add(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count);
 /* One piece of which it is known when it was (realtime): wp_report_add, and its share in each bucket. */
 void wp_report_add_at(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t start_ns, uint64_t end_ns);
+/* `count` pieces, `ns` long together, that lie in the same bucket of the least width: that of `at_ns` (realtime). */
+void wp_report_add_within(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t at_ns, uint64_t ns,
+    uint64_t count);
 /* Index of the process row, made if new. */
 uint32_t wp_report_process(struct wp_report *report, const char *host, const char *comm, uint32_t pid, uint64_t start_ns);
 void wp_report_process_add(struct wp_report *report, uint32_t process, uint64_t total_ns, uint64_t running_ns);

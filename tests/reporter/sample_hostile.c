@@ -48,6 +48,9 @@ struct wp_report *sample_hostile_report(void)
             .transit_ns = 30, .bound_max_ns = UINT64_MAX});
         wp_report_events(report, name, 10, 1);
         wp_report_limit(report, name, 1, 1);
+        uint32_t site = wp_report_site(report, name, i % 3 ? i : UINT32_MAX, name);
+        wp_report_line_add(report, &(struct wp_report_line){site, i % WP_CATEGORIES, 9000 + i, 4000, 3000});
+        wp_report_call_add(report, &(struct wp_report_call){site, wp_report_string(report, name), WP_STYLE_USER, i % 2, 5000, 10});
         wp_report_transaction(report, name, 1790000000000000000u + i, 5000);
         wp_report_transaction_part(report, &(struct wp_transaction_part){name, name, name, i % WP_PARTS, wp_latency_bucket(5000), 5000});
     }

@@ -33,7 +33,7 @@ KEYS = (
     ("metadata", rf"(?:{AGGREGATE}|__state__)/metadata\.(?:~{NUMBER}\.)?{ID}"), ("shard", rf"__state__/shard\.{ID}"),
     ("processed", rf"__state__/processed\.{UUID}\.{ID}"), ("last_sample", rf"__state__/last_sample\.{ID}"),
     ("genealogy", rf"__state__/genealogy\.{ID}{DELTA}"), ("sourcemap", rf"__state__/sourcemap\.{ID}{DELTA}"),
-    ("source", rf"__state__/source\.{ID}"), ("clock", rf"__state__/clock\.{ID}"),
+    ("source", rf"__state__/source\.{ID}{DELTA}"), ("clock", rf"__state__/clock\.{ID}"),
     ("blob", r"__source__/([0-9a-f]{2})/([0-9a-f]{2})/\1\2[0-9a-f]{28}"),
 )
 
