@@ -189,6 +189,10 @@ static void leave(struct machine *m, uint32_t cpu, struct wp_event *event)
     event->d = syscalls[pick(m, 10)];
     if (event->d == 35)
         event->flags |= WP_SWITCH_DELIBERATE;
+    if (event->d == 202 || event->d == 232) { /* most never get that far; of the rest some end by what was lost, and must be uncertain */
+        event->flags |= WP_SWITCH_TIMED;
+        event->a = m->now_ns % 3 ? 1000000000 : 1000 + m->now_ns % 40000;
+    }
     if (event->c == WP_STATE_RUNNING)
         event->flags = WP_SWITCH_PREEMPTED;
     prev->where = event->c == WP_STATE_RUNNING ? RUNNABLE : event->c == WP_STATE_DEAD ? NOWHERE : ASLEEP;
