@@ -73,10 +73,11 @@ for part; do
     tidy | clang | sanitize | threads | coverage | fuzz) ;;
     *) sed -n 's/^#   /  /p' "$0" >&2 && exit 64 ;;
   esac
+  began=$SECONDS
   if "$part"; then
-    echo "$part: passed" && passed=$((passed + 1))
+    echo "$part: passed in $((SECONDS - began)) s" && passed=$((passed + 1))
   else
-    echo "$part: FAILED" && failed=$((failed + 1))
+    echo "$part: FAILED after $((SECONDS - began)) s" && failed=$((failed + 1))
   fi
 done
 echo "more: $passed passed, $failed failed"
