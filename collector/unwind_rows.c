@@ -268,7 +268,7 @@ int wp_unwind_rows_pages(const struct wp_unwind_rows *r,
     uint32_t i = 0;
     while (i < r->count) {
         struct paging p = {.number = (uint32_t)(r->rows[i].offset / size)};
-        uint64_t first = (uint64_t)p.number * size;
+        uint64_t first = (uint64_t)p.number * size, next = i + 1 < r->count ? r->rows[i + 1].offset : first + size;
         if (i && r->rows[i].offset != first)
             put(&p, 0, &r->rows[i - 1]); /* the rule goes on from the page before */
         for (; i < r->count && r->rows[i].offset < first + size; i++)
@@ -279,7 +279,7 @@ int wp_unwind_rows_pages(const struct wp_unwind_rows *r,
         if (rc)
             return rc;
         /* Pages that lie whole within the last rule. */
-        uint64_t next = i < r->count ? r->rows[i].offset : first + size;
+        next = i < r->count ? r->rows[i].offset : first + size;
         bool has_rule = r->rows[i - 1].cfa != WP_CFA_NONE;
         for (uint64_t at = first + size; has_rule && at + size <= next && !rc; at += size) {
             struct paging whole = {0};
