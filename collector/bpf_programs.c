@@ -87,7 +87,7 @@ static void set_options(struct wp_programs *p, const struct wp_source_bpf_option
     p->object->rodata->wp_netns_inum = options->netns_inum;
     p->object->rodata->wp_self_pid = (uint32_t)getpid();
     p->object->rodata->wp_is_chosen_only = options->filter_pid != 0;
-    p->object->rodata->wp_wants_cmdline = options->wants_cmdline;
+    p->object->data->wp_wants_cmdline = options->wants_cmdline;
     if (options->ring_bytes) {
         bpf_map__set_max_entries(p->object->maps.ring, options->ring_bytes);
         p->object->rodata->wp_wake_bytes = options->ring_bytes / 16;
@@ -216,6 +216,11 @@ void wp_programs_pause(struct wp_programs *p, bool is_paused)
     uint32_t number = p->object->data->wp_window_number;
     if ((number & 1) != is_paused)
         __atomic_store_n(&p->object->data->wp_window_number, number + 1, __ATOMIC_SEQ_CST);
+}
+
+void wp_programs_want_cmdlines(struct wp_programs *p, bool is_wanted)
+{
+    __atomic_store_n(&p->object->data->wp_wants_cmdline, is_wanted, __ATOMIC_SEQ_CST);
 }
 
 void wp_programs_detach(struct wp_programs *p)

@@ -270,6 +270,11 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
     return rc ? rc : list_threads(s, err);
 }
 
+void wp_source_bpf_want_cmdlines(struct wp_source *source, bool is_wanted)
+{
+    wp_programs_want_cmdlines(((struct source_bpf *)source)->programs, is_wanted);
+}
+
 int wp_source_bpf_create(struct wp_source **source, const struct wp_source_bpf_options *options,
     const struct wp_logger *logger, struct wp_error *err)
 {

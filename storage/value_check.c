@@ -3,6 +3,7 @@
 
 #include "proto/store.pb-c.h"
 #include "storage/columns.h"
+#include "storage/exemplars.h"
 #include "storage/head.h"
 
 #include <errno.h>
@@ -58,6 +59,14 @@ static int check_trace(const struct wp_value *value, const struct wp_buffer *raw
     return rc;
 }
 
+static int check_exemplars(const struct wp_buffer *raw, struct wp_error *err)
+{
+    struct wp_exemplars set;
+    int rc = wp_exemplars_decode(&set, raw->data, raw->size, err);
+    wp_exemplars_fini(&set);
+    return rc;
+}
+
 static int check_blob(const struct wp_key *key, const struct wp_buffer *raw, struct wp_error *err)
 {
     XXH128_canonical_t digest;
@@ -65,24 +74,6 @@ static int check_blob(const struct wp_key *key, const struct wp_buffer *raw, str
     return memcmp(&digest, key->digest, sizeof(key->digest))
                ? wp_error_set(err, -EBADMSG, "its name is not the digest of its content")
                : 0;
-}
-
-int wp_source_check(const uint8_t *bytes, size_t size, struct wp_error *err)
-{
-    ProtobufCMessage *message = wp_message_unpack(&wakepath__store__source__descriptor, bytes, size, "source", err);
-    if (!message)
-        return -EBADMSG;
-    const Wakepath__Store__Source *m = (const Wakepath__Store__Source *)message;
-    int rc = 0;
-    for (size_t i = 0; !rc && i < m->n_processes; i++) {
-        const Wakepath__Store__Source__Process *process = m->processes[i];
-        rc = WP_LENGTHS("source", err, process->n_names, process->n_digests);
-        for (size_t j = 0; !rc && j < process->n_digests; j++)
-            if (process->digests[j].len != 16)
-                rc = wp_error_set(err, -EBADMSG, "source: a digest of %zu bytes", process->digests[j].len);
-    }
-    protobuf_c_message_free_unpacked(message, NULL);
-    return rc;
 }
 
 int wp_value_check(const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err)
@@ -108,6 +99,8 @@ int wp_value_check(const struct wp_key *key, const struct wp_value *value, const
         return check_report(value, raw, err);
     case WP_VALUE_TRACE:
         return check_trace(value, raw, err);
+    case WP_VALUE_EXEMPLARS:
+        return check_exemplars(raw, err);
     case WP_VALUE_BLOB:
         return check_blob(key, raw, err);
     case WP_VALUE_KINDS:

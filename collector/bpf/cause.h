@@ -38,6 +38,8 @@ struct cpu_context {
     struct packet packets[LEVELS];
     __u64 places[2];  /* of number_of */
     __u32 in_irq, in_softirq; /* neither kind nests on a CPU */
+    __u32 running_tid, reserved; /* the task that this CPU was last seen going to ... */
+    __u64 switched_ns, clock_offset_ns; /* ... and when; our clock - the scheduler's */
 };
 
 struct {

@@ -2,6 +2,7 @@
 #ifndef WP_COLLECTOR_BPF_SCHED_H
 #define WP_COLLECTOR_BPF_SCHED_H
 /* Threads: switches, wakings, births and deaths, and what exists at the start. */
+#include "call.h"
 #include "cause.h"
 #include "memo.h"
 
@@ -40,59 +41,21 @@ static __always_inline __u32 state_of(__u32 state)
     return state & 1 ? STATE_INTERRUPTIBLE : STATE_RUNNING;
 }
 
-struct call {
-    __u32 number;       /* + 1; 0: none */
-    bool is_deliberate; /* only sleeps */
-    bool is_yield;
-};
-
-/* As they were when the task last left user mode, by a call or an interrupt; NULL for kernel threads. */
-static __always_inline struct pt_regs *user_regs(struct task_struct *task)
-{
-    return task->flags & PF_KTHREAD ? 0 : (struct pt_regs *)bpf_task_pt_regs(task);
-}
-
-/* Pointers that the kernel hands out with their type are read without a helper: these programs run at every switch. */
-static __always_inline struct call call_of(struct task_struct *task, struct pt_regs *regs)
-{
-    struct call call = {};
-    if (!regs)
-        return call;
-#if defined(__TARGET_ARCH_x86)
-    long number = (long)regs->orig_ax;
-    if (number < 0 || number > 2000 || task->thread_info.status & 2) /* TS_COMPAT: other numbers */
-        return call;
-    call.number = (__u32)number + 1;
-    if (number == 35 || number == 230) /* nanosleep, clock_nanosleep */
-        call.is_deliberate = true;
-    if (number == 23 || number == 270) /* select, pselect6 without files */
-        call.is_deliberate = !regs->di;
-    if (number == 7 || number == 271) /* poll, ppoll without files */
-        call.is_deliberate = !regs->si;
-    call.is_yield = number == 24;
-#elif defined(__TARGET_ARCH_arm64)
-    int number = regs->syscallno;
-    if (number < 0 || number > 2000)
-        return call;
-    call.number = number + 1;
-    call.is_deliberate = number == 101 || number == 115; /* nanosleep, clock_nanosleep */
-    call.is_yield = number == 124;
-#endif
-    return call;
-}
-
 SEC("tp_btf/sched_switch")
 int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
     struct cpu_context *context = cpu_context();
-    if (context)
-        clear_mark(context, LEVEL_TASK);
+    if (!context)
+        return 0;
+    clear_mark(context, LEVEL_TASK);
     if (is_between_windows())
         return 0;
     struct stack_record *r = stack_scratch(0);
     if (!r)
         return 0;
     fill_head(&r->head, KIND_SWITCH, prev);
+    if ((r->head.b = ran_unseen_ns(context, prev, next, r->head.time_ns)))
+        r->head.flags |= 8; /* WP_SWITCH_RAN */
     if (is_here(next)) {
         r->head.other_tid = next->pid;
         r->head.other_pid = next->tgid;
@@ -109,6 +72,8 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         r->head.flags |= 1; /* WP_SWITCH_PREEMPTED */
     else if (call.is_deliberate)
         r->head.flags |= 2; /* WP_SWITCH_DELIBERATE */
+    if (r->head.c == STATE_INTERRUPTIBLE && (r->head.a = timeout_of(regs, call.number)))
+        r->head.flags |= 4; /* WP_SWITCH_TIMED */
     if (!r->head.tid || r->head.c == STATE_RUNNING || r->head.c == STATE_DEAD || !is_chosen(r->head.pid)) {
         send_with_stack(r);
         return 0;
