@@ -100,6 +100,20 @@ static int put_exemplar(const struct work *work, const struct wp_host_session *s
         work->options->shard, aggregate->exemplar.trace, err) : 0;
 }
 
+static int put_chosen(const struct work *work, const struct wp_aggregate *aggregate, struct wp_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; !rc && aggregate->chosen.has_news && i < aggregate->chosen.box_count; i++) {
+        const struct wp_chosen_box *box = &aggregate->chosen.boxes[i];
+        bool has_news = false;
+        for (uint32_t j = 0; j < box->set.count; j++)
+            has_news |= box->set.rows[j].trace.size != 0;
+        if (has_news)
+            rc = wp_txn_join_exemplars(work->txn, aggregate->bucket, box->timebox_s, work->options->shard, &box->set, err);
+    }
+    return rc;
+}
+
 static int gather(const struct work *work, const struct wp_host_session *session, struct deltas *deltas, struct wp_error *err)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
@@ -109,6 +123,8 @@ static int gather(const struct work *work, const struct wp_host_session *session
         int rc = add_deltas(work, session, aggregate, deltas, err);
         if (!rc)
             rc = put_exemplar(work, session, aggregate, err);
+        if (!rc)
+            rc = put_chosen(work, aggregate, err);
         if (rc)
             return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for a report") : wp_error_wrap(err, rc, "aggregate '%s'", aggregate->name);
     }
@@ -167,16 +183,21 @@ static int put_sourcemap(struct work *work, const struct wp_host_session *sessio
 {
     const struct wp_dictionary *dictionary = session->dictionary;
     uint32_t count = wp_dictionary_frame_count(dictionary), rows_count = 0;
+    uint32_t first = (uint32_t)session->sourcemap_done + 1;
     struct wp_sourcemap_row *rows = calloc(CHUNK, sizeof(*rows));
-    int rc = rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the source map");
-    for (uint32_t id = (uint32_t)session->sourcemap_done + 1; !rc && id <= count; id++) {
+    uint8_t *levels = calloc(count - first + 2, 1); /* how many functions a frame is inlined in; its id is behind theirs */
+    int rc = rows && levels ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the source map");
+    for (uint32_t id = first; !rc && id <= count; id++) {
         const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, id);
+        if (frame->inlined > id && frame->inlined <= count && levels[id - first] < UINT8_MAX)
+            levels[frame->inlined - first] = (uint8_t)(levels[id - first] + 1);
         const struct wp_object_entry *object = wp_dictionary_object(dictionary, frame->object);
         if (!frame->function || !object || !object->build_id_size)
             continue;
         rows[rows_count++] = (struct wp_sourcemap_row){.build_id = object->build_id, .build_id_size = object->build_id_size,
             .object = wp_dictionary_string(dictionary, object->path),
-            .function = wp_dictionary_string(dictionary, frame->function), .offset = frame->offset};
+            .function = wp_dictionary_string(dictionary, frame->function), .offset = frame->offset,
+            .file = wp_dictionary_string(dictionary, frame->file), .line = frame->line, .level = levels[id - first]};
         if (rows_count == CHUNK) {
             rc = wp_txn_add_sourcemap(work->txn, work->options->shard, rows, rows_count, err);
             rows_count = 0;
@@ -184,6 +205,7 @@ static int put_sourcemap(struct work *work, const struct wp_host_session *sessio
     }
     if (!rc && rows_count)
         rc = wp_txn_add_sourcemap(work->txn, work->options->shard, rows, rows_count, err);
+    free(levels);
     free(rows);
     return rc;
 }
@@ -304,6 +326,7 @@ static void begin_delta(const struct wp_host_session *session, struct wp_aggrega
         aggregate->exemplar_pieces = aggregate->exemplar.trace->piece_count;
     }
     aggregate->is_bucket_said = true;
+    wp_chosen_stored(&aggregate->chosen);
     wp_aggregate_drop_sealed(aggregate);
     wp_aggregate_next_delta(aggregate);
 }

@@ -21,7 +21,7 @@
 static uint64_t dropped_in(const void *context, uint64_t start_ns, uint64_t end_ns)
 {
     const struct wp_host_session *session = context;
-    return wp_drop_spans_overlap(&session->drop_spans, start_ns, end_ns);
+    return session->drop_spans.count ? wp_drop_spans_overlap(&session->drop_spans, start_ns, end_ns) : 0;
 }
 
 static bool has_drops(const void *context, uint64_t start_ns, uint64_t end_ns)
@@ -65,6 +65,7 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
         return NULL;
     }
     aggregate->history_ns = session->options->history_ns;
+    aggregate->chosen.timebox_s = session->options->timebox_s;
     struct wp_explain_options *explain = &aggregate->explainer.options;
     explain->chunk_ns = session->options->epoch_ns;
     if (session->options->fit_ns)

@@ -5,15 +5,17 @@ It takes the environment apart with mdb_dump, values with struct, bodies with th
 messages with the field list of the .proto file. read(FOLDER) gives {key: value}."""
 import codecs
 import ctypes
+import fractions
 import re
 import struct
 import subprocess
 import uuid
 
 KINDS = ("?", "shard", "metadata", "processed", "last_sample", "genealogy", "sourcemap", "source", "clock", "report", "trace",
-         "blob")
+         "blob", "exemplars")
 MESSAGES = {"metadata": "Metadata", "processed": "Processed", "last_sample": "LastSample", "genealogy": "Genealogy",
-            "sourcemap": "SourceMap", "source": "Source", "clock": "Clock", "report": "Report", "trace": "Trace"}
+            "sourcemap": "SourceMap", "source": "Source", "clock": "Clock", "report": "Report", "trace": "Trace",
+            "exemplars": "Exemplars"}
 CATEGORIES = ("understood_functions", "blocking_io", "running_not_sampled", "message_in_flight", "io_queue", "scheduler",
               "remote_not_traced", "deliberate_sleep", "hardware_wait", "involuntary", "kernel_block", "timeout", "other_path",
               "unaccounted")
@@ -27,6 +29,7 @@ NUMBER = r"(?:0|[1-9][0-9]*)"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 KEYS = (
     ("report", rf"{AGGREGATE}/report\.{NUMBER}\.{ID}{DELTA}"), ("trace", rf"{AGGREGATE}/trace\.{NUMBER}\.{ID}"),
+    ("exemplars", rf"{AGGREGATE}/exemplars\.{NUMBER}\.{ID}"),
     ("metadata", rf"(?:{AGGREGATE}|__state__)/metadata\.(?:~{NUMBER}\.)?{ID}"), ("shard", rf"__state__/shard\.{ID}"),
     ("processed", rf"__state__/processed\.{UUID}\.{ID}"), ("last_sample", rf"__state__/last_sample\.{ID}"),
     ("genealogy", rf"__state__/genealogy\.{ID}{DELTA}"), ("sourcemap", rf"__state__/sourcemap\.{ID}{DELTA}"),
@@ -223,9 +226,12 @@ class Reader:
     @staticmethod
     def sourcemap(body):
         strings = [b""] + body["strings"]
-        rows = zip(body["build"], body["object"], body["offset"], body["function"], strict=True)
+        none = [0] * len(body["build"])  # an absent column: of an old value, or nothing but zeros
+        rows = zip(body["build"], body["object"], body["offset"], body["function"], body["file"] or none, body["line"] or none,
+                   body["level"] or none, strict=True)
         return {"functions": [{"build_id": body["build_ids"][build - 1].hex(), "object": text(strings[path]), "offset": offset,
-                               "function": text(strings[function])} for build, path, offset, function in rows]}
+                               "function": text(strings[function]), "file": text(strings[file]), "line": line, "level": level}
+                              for build, path, offset, function, file, line, level in rows]}
 
     @staticmethod
     def source(body):
@@ -242,6 +248,28 @@ class Reader:
             parents.append(at - up)
             ways.append(ways[at - up] + (frames[frame],))
         return strings, frames, parents, ways
+
+    @staticmethod
+    def lines(body, strings):
+        """Rows of the places in the source: their time, and what was called there."""
+        sites = [{"file": text(strings[file]), "line": line, "function": text(strings[function])} for file, line, function in
+                 zip(body["site_file"], body["site_line"], body["site_function"], strict=True)]
+        lines, calls, used, site = [], [], set(), 0
+        for step, category, total, run, own in zip(*(body["line_" + name] for name in ("site_step", "category", "total_ns", "run_ns", "self_ns")),
+                                                   strict=True):
+            site += step
+            used.add(site)
+            assert own <= run <= total
+            lines.append({**sites[site - 1], "category": CATEGORIES[category], "total_ns": total, "run_ns": run, "self_ns": own})
+        site = 0
+        for step, callee, style, inlined, total, run in zip(*(body["call_" + name] for name in
+                                                              ("site_step", "callee", "style", "inlined", "total_ns", "run_ns")), strict=True):
+            site += step
+            used.add(site)
+            assert style in range(1, 9)
+            calls.append({**sites[site - 1], "callee": text(strings[callee]), "is_inlined": bool(inlined), "total_ns": total, "run_ns": run})
+        assert used == set(range(1, len(sites) + 1))
+        return lines, calls
 
     @staticmethod
     def samples(body, times):
@@ -290,8 +318,10 @@ class Reader:
         processes = [{"host": text(strings[host]), "comm": text(strings[comm]), "pid": pid, "start_ns": start, "total_ns": total,
                       "running_ns": running} for host, comm, pid, start, total, running in
                      zip(*(body["process_" + name] for name in ("host", "comm", "pid", "start_ns", "total_ns", "running_ns")), strict=True)]
-        waits = [{"ns": ns, "count": count, "reason": text(strings[reason]), "stack": stacks[at]} for at, reason, ns, count in
-                 zip(*(body["unexplained_" + name] for name in ("node", "reason", "ns", "count")), strict=True)]
+        longest = zip(body["unexplained_tid"], body["unexplained_longest_ns"], strict=True)
+        waits = [{"ns": ns, "count": count, "reason": text(strings[reason]), "longest_ns": most, "tid": tid, "stack": stacks[at]}
+                 for at, reason, ns, count, (tid, most) in
+                 zip(*(body["unexplained_" + name] for name in ("node", "reason", "ns", "count")), longest, strict=True)]
         edges = [{"from": text(strings[sender]), "to": text(strings[waiter]), **dict(zip(EDGE, sums))} for sender, waiter, *sums in
                  zip(body["edge_from"], body["edge_to"], *(body["edge_" + name] for name in EDGE), strict=True)]
         assert all(edge["messages"] for edge in edges)
@@ -301,8 +331,9 @@ class Reader:
                             strict=True)]
         slowest = [{"service": text(strings[service]), "start_ns": start, "ns": ns} for service, start, ns in
                    zip(*(body["slowest_" + name] for name in ("service", "start_ns", "ns")), strict=True)]
+        lines, calls = self.lines(body, strings)
         covered = not body["window_ns"] or body["recorded_ns"] >= body["window_ns"]
-        return {"head": head, "times": times, "spans": spans, "processes": processes, "unexplained": waits,
+        return {"head": head, "lines": lines, "calls": calls, "times": times, "spans": spans, "processes": processes, "unexplained": waits,
                 "hosts": [{"host": text(strings[host])} for host in body["hosts"]],
                 "events": [{"kind": text(strings[kind]), "total": total, "dropped": dropped} for kind, total, dropped in
                            zip(body["event_kind"], body["event_total"], body["event_dropped"], strict=True)],
@@ -311,6 +342,30 @@ class Reader:
                 "edges": edges, "transactions": transactions, "slowest_transactions": slowest,
                 "coverage": 1.0 if covered else body["recorded_ns"] / body["window_ns"],
                 "uncertain_ns": body["uncertain_ns"], "detached_ns": body["detached_ns"]}
+
+    def exemplars(self, body):
+        """The windows by their rule: the three slowest of each service and of the waits, one by lot of each octave of a service,
+        two waits by lot in proportion to their length."""
+        windows = body["windows"]
+        names = [(w["service"], -w["length_ns"], w["start_ns"], w["host"], w["tid"]) for w in windows]
+        assert names == sorted(set(names)) and len({w["service"] for w in windows if w["service"]}) <= 8
+
+        def draw(window):
+            numbers = struct.pack("<QI", window["start_ns"], window["tid"])
+            number = self.digests.narrow(numbers, self.digests.narrow(window["host"]))
+            return fractions.Fraction(number, window["length_ns"] or 1) if not window["service"] else number
+
+        shown = []
+        for at, window in enumerate(windows):
+            same = [other for other in windows if other["service"] == window["service"]]
+            rivals = [other for other in same
+                      if not window["service"] or other["length_ns"].bit_length() == window["length_ns"].bit_length()]
+            slow = same.index(window) < 3
+            drawn = sorted(rivals, key=draw).index(window) < (1 if window["service"] else 2)
+            assert (slow or drawn) and len(window["trace"]) <= 32768, at
+            shown.append({"service": text(window["service"]), "host": text(window["host"]), "tid": window["tid"],
+                          "is_slowest": int(slow), "is_drawn": int(drawn), **self.trace(message(self.messages, "Trace", window["trace"]))})
+        return {"windows": shown}
 
     def trace(self, body):
         strings, frames, parents, _ = self.tree(body)
@@ -348,7 +403,7 @@ class Reader:
 def shard_of(key):
     """The shard that a key belongs to, None for a blob."""
     key = re.sub(r"\.~[0-9]{10}$", "", key)
-    for form in (rf".*/(?:report|trace)\.{NUMBER}\.({ID})", rf"__state__/processed\.{UUID}\.({ID})",
+    for form in (rf".*/(?:report|trace|exemplars)\.{NUMBER}\.({ID})", rf"__state__/processed\.{UUID}\.({ID})",
                  rf".*/metadata\.~{NUMBER}\.({ID})", rf"__state__/\w+\.({ID})", rf".*/metadata\.({ID})"):
         if match := re.fullmatch(form, key):
             return match[1]

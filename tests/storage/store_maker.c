@@ -107,7 +107,8 @@ static int put_state(struct maker *maker, struct wp_txn *txn, char **words)
     if (!strcmp(what, "metadata"))
         return wp_txn_put_metadata(txn, *words[1] ? words[1] : NULL, maker->shard, words[2], words[3], number(words[4]), &maker->err);
     if (!strcmp(what, "map")) {
-        struct wp_sourcemap_row row = {(const uint8_t *)"\x01\x02", 2, "libp.so", "f\x01\xff", number(words[1])};
+        struct wp_sourcemap_row row = {(const uint8_t *)"\x01\x02", 2, "libp.so", "f\x01\xff", number(words[1]),
+            number(words[1]) % 2 ? "p\xff.c" : NULL, (uint32_t)(number(words[1]) % 7), (uint32_t)(number(words[1]) % 3)};
         return wp_txn_add_sourcemap(txn, maker->shard, &row, 1, &maker->err);
     }
     if (!strcmp(what, "process")) {
@@ -116,6 +117,24 @@ static int put_state(struct maker *maker, struct wp_txn *txn, char **words)
         return wp_txn_add_genealogy(txn, maker->shard, &row, 1, &maker->err);
     }
     return wp_error_set(&maker->err, -EINVAL, "no fact '%s'", what);
+}
+
+/* exemplar:AGGREGATE:TIMEBOX:SERVICE:LENGTH:SEED */
+static int put_exemplar(struct maker *maker, struct wp_txn *txn, char *const *words)
+{
+    struct wp_exemplars set = {0};
+    struct wp_exemplar_window window = {.service = words[3], .host = (char *)(uintptr_t)"h", .start_ns = number(words[2]) * 1000000000,
+        .length_ns = number(words[4]), .tid = 7};
+    struct wp_trace *trace = made_trace(number(words[5]), 8);
+    int rc = wp_trace_encode(trace, &window.trace, &maker->err);
+    if (!rc)
+        rc = wp_exemplars_add(&set, &window);
+    if (!rc)
+        rc = wp_txn_join_exemplars(txn, words[1], number(words[2]), maker->shard, &set, &maker->err);
+    wp_trace_destroy(trace);
+    wp_buffer_fini(&window.trace);
+    wp_exemplars_fini(&set);
+    return rc;
 }
 
 static int put_fact(struct maker *maker, struct wp_txn *txn, const char *text)
@@ -146,6 +165,8 @@ static int put_fact(struct maker *maker, struct wp_txn *txn, const char *text)
         wp_trace_destroy(trace);
         return rc;
     }
+    if (!strcmp(words[0], "exemplar"))
+        return put_exemplar(maker, txn, words);
     return put_state(maker, txn, words);
 }
 
