@@ -5,6 +5,7 @@
 #include "common/path.h"
 #include "proto/frame.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,6 +27,17 @@ struct wp_checkpoints {
     struct wp_buffer raw, frame;
 };
 
+/* What one that was killed, or whose disk failed, was about to write. The shard is ours alone. */
+static void sweep(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries && (entry = readdir(entries));)
+        if (strstr(entry->d_name, ".tmp."))
+            unlinkat(dirfd(entries), entry->d_name, 0);
+    if (entries)
+        closedir(entries);
+}
+
 int wp_checkpoints_open(struct wp_checkpoints **out, const char *folder, const char *shard, const struct wp_logger *logger,
     struct wp_error *err)
 {
@@ -40,6 +52,8 @@ int wp_checkpoints_open(struct wp_checkpoints **out, const char *folder, const c
     char above[4096];
     snprintf(above, sizeof(above), "%s/..", folder);
     int rc = c->writer && c->reader ? wp_path_make(c->folder, err) : wp_error_set(err, -ENOMEM, "out of memory");
+    if (!rc)
+        sweep(c->folder);
     if (!rc)
         rc = wp_folder_sync(folder, err);
     if (!rc)
