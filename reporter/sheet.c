@@ -212,11 +212,11 @@ const struct wp_sheet wp_sheets[WP_SHEETS] = {
     {"requests", {TEXT("service"), TEXT("who"), TEXT("function"), TEXT("part"), NUMBER("latency_at_least_ns"), NUMBER("ns"),
         NUMBER("count")}, transaction_count, read_transaction},
     {"unexplained", {STACK("stack"), TEXT("reason"), NUMBER("ns"), NUMBER("count"), NUMBER("longest_ns"), NUMBER("tid")}, unexplained_count, read_unexplained},
+    {"stacks", {STACK("stack"), TEXT("category"), NUMBER("ns"), NUMBER("count")}, stack_count, read_stack},
     {"lines", {TEXT("file"), NUMBER("line"), TEXT("function"), NUMBER("inclusive_ns"), NUMBER("run_ns"), NUMBER("wait_ns"),
         NUMBER("self_ns"), NUMBER("own_ns")}, line_count, read_line},
     {"calls", {TEXT("file"), NUMBER("line"), TEXT("function"), TEXT("callee"), TEXT("kind"), NUMBER("inclusive_ns"), NUMBER("run_ns")},
         call_count, read_call},
-    {"stacks", {STACK("stack"), TEXT("category"), NUMBER("ns"), NUMBER("count")}, stack_count, read_stack},
 };
 
 const struct wp_sheet *wp_sheet_find(const char *name)

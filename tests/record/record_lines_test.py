@@ -79,7 +79,7 @@ class Lines(RecordTest):
         return commit
 
     def site(self, *args):
-        """The pages of source files by their name; rows of the text: (anchor, number, logical, self, total in words, text)."""
+        """The pages of source files, by their path in the test's folder."""
         out = self.path("site")
         shutil.rmtree(out, ignore_errors=True)
         subprocess.run([program("wakepath-reporter"), "--store", self.store, "--out", out, "--quiet", *args], check=True, timeout=120)
@@ -89,11 +89,11 @@ class Lines(RecordTest):
             if re.fullmatch(r"source-[0-9]+\.html", name):
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
                     text = file.read()
-                pages[re.search(r"<h1><bdi>([^<]*)", text).group(1)] = text
+                pages[re.search(r'<p class="sub"><bdi>([^<]*)', text).group(1)[len(self.folder) + 1:]] = text
         return pages
 
     def lines(self, page):
-        """Line's anchor -> (whether it is among the hottest, text)."""
+        """A line's anchor -> (its heat, its text)."""
         rows = {}
         for row in re.findall(r"<tr( id=\"[LP][0-9]+\"[^>]*)>(.*?)</tr>", page):
             anchor = re.search(r'id="([LP][0-9]+)"', row[0]).group(1)
@@ -153,16 +153,18 @@ class Lines(RecordTest):
         self.check_counts()
         self.check_map()
         pages = self.site()
-        self.assertEqual(self.text_from(pages["app.c"]), "disk")
-        lines = self.lines(pages["app.c"])
+        self.assertEqual(self.text_from(pages["code/src/app.c"]), "disk", re.findall("not available [(].*?[)]", pages["code/src/app.c"]))
+        lines = self.lines(pages["code/src/app.c"])
         self.assertEqual(lines["L8"], (max(heat for heat, _ in lines.values()), "        sink = mix(sink);"))
         self.assertEqual(lines["L14"][1], "    nanosleep(&ts, 0);")
-        self.assertEqual(lines["L24"][1], "        compute(60000);")      # numbered anew: the 28th of the file
-        self.assertIn('>rules.y:103<', pages["app.c"])
+        self.assertEqual(lines["P26"][1], "        compute(60000);")  # numbered anew: the compiler calls it app.c:24, in its own folder
+        self.assertIn(">app.c:24<", pages["code/src/app.c"])
+        self.assertIn("Its lines stand in app.c", pages["app.c"])
+        self.assertIn('>rules.y:103<', pages["code/src/app.c"])
         self.assertIn("Its lines stand in app.c", pages["rules.y"])
         self.assertIn("not available", self.text_from(pages["rules.y"]))
-        self.assertIn("inlined by compute  app.c:8", pages["mix.h"])
-        self.check_others(pages["app.c"])
+        self.assertIn("inlined by compute  app.c:8", pages["code/src/mix.h"])
+        self.check_others(pages["code/src/app.c"])
         subprocess.run([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reporter/site_check.py"),
                         self.path("site")], check=True, timeout=120)
 
@@ -170,9 +172,9 @@ class Lines(RecordTest):
         """The working copy changes: what the commit had is shown from a bare clone, then from the store, then from nowhere."""
         with open(self.code + "/src/app.c", "w", encoding="utf-8") as file:
             file.write(CHANGED)
-        newer = self.site()["app.c"]
+        newer = self.site()["code/src/app.c"]
         self.assertIn("was changed after this was recorded", newer)
-        page = self.site("--git", self.path("bare.git"), "--no-source-disk")["app.c"]
+        page = self.site("--git", self.path("bare.git"), "--no-source-disk")["code/src/app.c"]
         self.assertEqual(self.text_from(page), "git")
         self.assertEqual(self.lines(page), self.lines(from_disk))
         self.git("checkout", "-q", "src/app.c")
@@ -183,7 +185,7 @@ class Lines(RecordTest):
         self.assertGreaterEqual(again["there"], 2)
         self.assertEqual(self.stored("verify", self.store).split(":")[-1].strip(), "0 faults")
         shutil.rmtree(self.code)
-        page = self.site("--no-source-disk")["app.c"]
+        page = self.site("--no-source-disk")["code/src/app.c"]
         self.assertEqual(self.text_from(page), "store")
         self.assertEqual(self.lines(page), self.lines(from_disk))
         subprocess.run([program("wakepath-store"), "dump", self.store], check=True, stdout=open(self.path("dump"), "wb"), timeout=60)
@@ -191,7 +193,7 @@ class Lines(RecordTest):
         kept = [line for line in open(self.path("dump"), encoding="utf-8")]
         self.assertTrue(any("__source__/" in line for line in kept))
         subprocess.run([program("wakepath-store"), "load", self.store, self.path("dump")], check=True, timeout=60)
-        self.assertEqual(self.text_from(self.site("--no-source-disk")["app.c"]), "store")
+        self.assertEqual(self.text_from(self.site("--no-source-disk")["code/src/app.c"]), "store")
         self.store = os.path.join(self.out, "store")
         for path in re.findall(r"__source__/[0-9a-f/]*", self.stored("ls", "-R", self.store)):
             self.assertRegex(path, r"^__source__/([0-9a-f]{2})/([0-9a-f]{2})/\1\2")
