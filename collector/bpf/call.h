@@ -16,28 +16,26 @@ static __always_inline struct pt_regs *user_regs(struct task_struct *task)
     return task->flags & PF_KTHREAD ? 0 : (struct pt_regs *)bpf_task_pt_regs(task);
 }
 
-static __always_inline struct call call_of(struct task_struct *task)
+/* Pointers that the kernel hands out with their type are read without a helper: these programs run at every switch. */
+static __always_inline struct call call_of(struct task_struct *task, struct pt_regs *regs)
 {
     struct call call = {};
-    if (task->flags & PF_KTHREAD)
-        return call;
-    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
     if (!regs)
         return call;
 #if defined(__TARGET_ARCH_x86)
-    long number = (long)BPF_CORE_READ(regs, orig_ax);
+    long number = (long)regs->orig_ax;
     if (number < 0 || number > 2000 || task->thread_info.status & 2) /* TS_COMPAT: other numbers */
         return call;
     call.number = (__u32)number + 1;
     if (number == 35 || number == 230) /* nanosleep, clock_nanosleep */
         call.is_deliberate = true;
     if (number == 23 || number == 270) /* select, pselect6 without files */
-        call.is_deliberate = !BPF_CORE_READ(regs, di);
+        call.is_deliberate = !regs->di;
     if (number == 7 || number == 271) /* poll, ppoll without files */
-        call.is_deliberate = !BPF_CORE_READ(regs, si);
+        call.is_deliberate = !regs->si;
     call.is_yield = number == 24;
 #elif defined(__TARGET_ARCH_arm64)
-    int number = BPF_CORE_READ(regs, syscallno);
+    int number = regs->syscallno;
     if (number < 0 || number > 2000)
         return call;
     call.number = number + 1;
@@ -67,40 +65,39 @@ static __always_inline __u64 user_moment(unsigned long address)
 
 /*
  * Nanoseconds from now after which the call (number + 1) of the current task, which leaves the CPU, ends by itself; 0: it does not, or
- * that is not known. A relative time counts from the call's beginning, which was a little before.
+ * that is not known. `regs` are the task's. A relative time counts from the call's beginning, which was a little before.
  */
-static __always_inline __u64 timeout_of(struct task_struct *task, __u32 number)
+static __always_inline __u64 timeout_of(struct pt_regs *regs, __u32 number)
 {
 #if defined(__TARGET_ARCH_x86)
-    struct pt_regs *regs = number ? (struct pt_regs *)bpf_task_pt_regs(task) : 0;
     int ms = -1;
-    if (!regs)
+    if (!regs || !number)
         return 0;
     switch (number - 1) {
     case 7: /* poll */
-        ms = (int)BPF_CORE_READ(regs, dx);
+        ms = (int)regs->dx;
         break;
     case 232: case 281: /* epoll_wait, epoll_pwait */
-        ms = (int)BPF_CORE_READ(regs, r10);
+        ms = (int)regs->r10;
         break;
     case 23: /* select */
-        return user_time(BPF_CORE_READ(regs, r8), 1000);
+        return user_time(regs->r8, 1000);
     case 35: /* nanosleep */
-        return user_time(BPF_CORE_READ(regs, di), 1);
+        return user_time(regs->di, 1);
     case 230: /* clock_nanosleep; moments of other clocks are not known */
-        if (!(BPF_CORE_READ(regs, si) & 1))
-            return user_time(BPF_CORE_READ(regs, dx), 1);
-        return BPF_CORE_READ(regs, di) == 1 ? user_moment(BPF_CORE_READ(regs, dx)) : 0;
+        if (!(regs->si & 1))
+            return user_time(regs->dx, 1);
+        return regs->di == 1 ? user_moment(regs->dx) : 0;
     case 270: /* pselect6 */
-        return user_time(BPF_CORE_READ(regs, r8), 1);
+        return user_time(regs->r8, 1);
     case 128: case 271: /* rt_sigtimedwait, ppoll */
-        return user_time(BPF_CORE_READ(regs, dx), 1);
+        return user_time(regs->dx, 1);
     case 220: case 441: /* semtimedop, epoll_pwait2 */
-        return user_time(BPF_CORE_READ(regs, r10), 1);
+        return user_time(regs->r10, 1);
     case 202: /* futex: FUTEX_WAIT is relative, FUTEX_WAIT_BITSET a moment, with bit 256 of the real time */
-        if ((BPF_CORE_READ(regs, si) & 0x7f) == 0)
-            return user_time(BPF_CORE_READ(regs, r10), 1);
-        return (BPF_CORE_READ(regs, si) & 0x17f) == 9 ? user_moment(BPF_CORE_READ(regs, r10)) : 0;
+        if ((regs->si & 0x7f) == 0)
+            return user_time(regs->r10, 1);
+        return (regs->si & 0x17f) == 9 ? user_moment(regs->r10) : 0;
     }
     return ms > 0 ? (__u64)ms * 1000000 : 0;
 #else

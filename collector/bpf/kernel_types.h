@@ -44,6 +44,10 @@ typedef struct {
     void *vdso;
 } mm_context_t;
 
+struct load_weight { /* any type that begins with a word */
+    unsigned long weight;
+};
+
 struct maple_tree {
     void *ma_root;
 };

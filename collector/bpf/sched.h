@@ -63,15 +63,16 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     if (wp_netns_inum && !r->head.tid && !r->head.other_tid && (prev->pid || next->pid))
         return 0; /* between threads of other hosts, or the idle task and them: all of it is idle time here */
     struct call call = {};
+    struct pt_regs *regs = user_regs(prev);
     if (prev->pid)
-        call = call_of(prev);
+        call = call_of(prev, regs);
     r->head.d = call.number;
     r->head.c = preempt ? STATE_RUNNING : state_of(prev_state);
     if (r->head.c == STATE_RUNNING && prev->pid && !call.is_yield)
         r->head.flags |= 1; /* WP_SWITCH_PREEMPTED */
     else if (call.is_deliberate)
         r->head.flags |= 2; /* WP_SWITCH_DELIBERATE */
-    if (r->head.c == STATE_INTERRUPTIBLE && (r->head.a = timeout_of(prev, call.number)))
+    if (r->head.c == STATE_INTERRUPTIBLE && (r->head.a = timeout_of(regs, call.number)))
         r->head.flags |= 4; /* WP_SWITCH_TIMED */
     if (!r->head.tid || r->head.c == STATE_RUNNING || r->head.c == STATE_DEAD || !is_chosen(r->head.pid)) {
         send_with_stack(r);
@@ -82,12 +83,10 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         send_with_stack(r);
         return 0;
     }
-    struct pt_regs *regs = user_regs(prev);
     struct memo *memo = memo_of(prev, regs);
     if (memo && regs && is_as_remembered(ctx, memo, prev, regs)) {
         r->head.stack_key = memo->key;
-        if (bpf_ringbuf_output(&ring, r, sizeof(r->head), wake_flag()))
-            count_drop(KIND_SWITCH);
+        send_head(&r->head);
         return 0;
     }
     if (!is_walk_wanted()) {
@@ -109,14 +108,12 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     struct cpu_context *context = cpu_context();
     if (!context || is_between_windows() || !is_here(woken))
         return 0;
-    struct wp_record *r = RESERVE(struct wp_record, KIND_WAKING);
-    if (!r)
-        return 0;
-    fill_head(r, KIND_WAKING, current_task());
-    r->other_tid = woken->pid;
-    r->other_pid = woken->tgid;
-    fill_cause(ctx, r, context);
-    submit(r);
+    struct wp_record r;
+    fill_head(&r, KIND_WAKING, current_task());
+    r.other_tid = woken->pid;
+    r.other_pid = woken->tgid;
+    fill_cause(ctx, &r, context);
+    send_head(&r);
     return 0;
 }
 
@@ -161,7 +158,7 @@ int WORK_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binpr
 {
     if (!is_here(task))
         return 0;
-    if (wp_unwinds && program->file)
+    if (wp_unwinds && program->file && is_chosen(task->tgid))
         file_number(program->file, task->tgid, 0); /* its rows may be known before it first sleeps */
     struct exec_record *r = RESERVE(struct exec_record, KIND_EXEC);
     if (!r)
@@ -227,7 +224,7 @@ int wp_tasks(struct bpf_iter__task *ctx)
         return 0;
     fill_head(&r->head, KIND_STATE, task);
     r->head.c = state_of(task->__state);
-    r->head.d = call_of(task).number;
+    r->head.d = call_of(task, user_regs(task)).number;
     r->head.cpu = 0;
     if (task->on_cpu) {
         r->head.c = STATE_RUNNING;

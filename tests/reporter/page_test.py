@@ -15,7 +15,8 @@ from till import write_source
 BIN, SAMPLE = sys.argv.pop(1), sys.argv.pop(1)
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "pages")
 # Which page of which site is held against its golden file: each kind of page once, where it has most to say.
-PAGES = {"plain": ("v1/index", "v1/main/index", "v1/main/flame", "v1/main/chronology", "v1/main/running", "v1/main/waits", "v1/main/processes",
+PAGES = {"plain": ("v1/index", "v1/main/index", "v1/main/flame", "v1/main/chronology", "v1/main/running", "v1/main/exemplars", "v1/main/exemplar-1",
+                   "v1/main/exemplar-rows-2", "v1/main/waits", "v1/main/processes",
                    "v1/main/functions-2", "v1/main/io", "v1/main/unexplained", "v1/main/about"),
          "service": ("index", "v1/main/functions", "v1/main/requests", "v2/main/compare"), "fleet": ("v1/main/hosts",),
          "source": ("v1/main/functions", "v1/main/functions-1", "v1/main/sources", "v1/main/source-1", "v1/main/source-3", "v1/main/source-4")}
