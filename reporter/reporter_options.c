@@ -21,7 +21,7 @@ static const struct argp_option option_table[] = {
     {"format", 'f', "FORMAT", 0,
         "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, csv or ndjson (html: the site)", 0},
     {"table", 't', "TABLE", 0,
-        "With csv or ndjson, only report, categories, processes, functions, waits, edges, requests, unexplained or stacks", 0},
+        "With csv or ndjson, only report, categories, processes, functions, waits, edges, requests, unexplained, stacks, lines or calls", 0},
     {"single-file", KEY_SINGLE, NULL, 0, "All pages of one aggregate as one file of HTML, for a mail", 0},
     {"since", KEY_SINCE, "TIME", 0, "From this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 0},
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
@@ -84,8 +84,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 't':
         options->sheet = wp_sheet_find(arg);
         if (!options->sheet)
-            argp_error(state, "'%s' is not a table: report, categories, processes, functions, waits, edges, requests, unexplained or "
-                "stacks", arg);
+            argp_error(state, "'%s' is not a table: report, categories, processes, functions, waits, edges, requests, unexplained, "
+                "stacks, lines or calls", arg);
         break;
     case KEY_SINGLE:
         options->is_single = true;
