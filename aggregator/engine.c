@@ -3,6 +3,7 @@
 
 #include "aggregator/checkpoint.h"
 #include "aggregator/lineup.h"
+#include "aggregator/membership.h"
 #include "aggregator/shards.h"
 #include "common/intmap.h"
 #include "common/path.h"
@@ -307,6 +308,14 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
     return 0;
 }
 
+void wp_engine_set_rules(struct wp_engine *engine, const struct wp_host_session_options *wanted)
+{
+    wp_host_session_options_take_rules(&engine->options.session, wanted);
+    for (uint32_t i = 0; i < engine->count; i++)
+        if (engine->seats[i].session && !engine->seats[i].session->is_ended)
+            wp_membership_anew(engine->seats[i].session);
+}
+
 /* --- what a peer says --- */
 
 int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_welcome *welcome,
@@ -418,8 +427,11 @@ int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *er
     struct wp_lineup_batch *batch = wp_lineup_take(&seat->lineup);
     if (!batch) {
         seat->lineup.is_leaving = false;
-        end_session(engine, seat->session);
-        return 1;
+        *peer = seat->peer;
+        int left_rc = wp_host_session_has_all(seat->session, seat->lineup.last_seq, err);
+        if (!left_rc)
+            end_session(engine, seat->session);
+        return left_rc ? left_rc : 1;
     }
     int rc = take_batch(engine, seat, batch->bytes, batch->size, err);
     free(batch);
@@ -465,18 +477,21 @@ void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t ti
     wp_clocks_message(engine->fleet->clocks, clock, times_ns[2], engine->fleet->reference, times_ns[3]);
 }
 
-int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err)
+int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, struct wp_error *err)
 {
     struct seat *seat = seat_of(engine, peer);
     if (!seat)
         return wp_error_set(err, -ENOTCONN, "Bye before Hello");
     if (!seat->session || seat->session->is_closing)
         return 0;
-    if (lines_up(engine, seat))
+    int rc = 0;
+    if (lines_up(engine, seat)) {
         seat->lineup.is_leaving = true;
-    else
+        seat->lineup.last_seq = last_seq;
+    } else if (!(rc = wp_host_session_has_all(seat->session, last_seq, err))) {
         end_session(engine, seat->session);
-    return 0;
+    }
+    return rc;
 }
 
 /* --- what is durable --- */
@@ -564,11 +579,6 @@ void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_
         }
     }
     engine->has_acks = false;
-}
-
-uint32_t wp_engine_ended(const struct wp_engine *engine)
-{
-    return engine->ended;
 }
 
 void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts)

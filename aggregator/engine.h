@@ -28,6 +28,8 @@ struct wp_engine;
 int wp_engine_create(struct wp_engine **engine, const struct wp_engine_options *options, const struct wp_logger *logger,
     struct wp_error *err);
 void wp_engine_destroy(struct wp_engine *engine);
+/* Other aggregates and rules of releases, borrowed as those before: live sessions go by them from their next epoch on. */
+void wp_engine_set_rules(struct wp_engine *engine, const struct wp_host_session_options *wanted);
 /* A peer says Hello (again): *welcome is what to answer. -EACCES: refuse it, with the reason in err. */
 int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_welcome *welcome,
     struct wp_error *err);
@@ -35,8 +37,8 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
 int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *bytes, size_t size, struct wp_error *err);
 /* Takes in one of the batches that waited for their turn (lineup.h): 1; 0: none has its turn. -errno: a bad one, *peer's. */
 int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *err);
-/* The peer has sent all it had. Everything of it is resolved and committed. */
-int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err);
+/* The peer has sent all it had, up to that batch. Everything of it is resolved and committed. -ESTALE: not all of it has come. */
+int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, struct wp_error *err);
 /* Told now and then, at least a few times a second: the aggregator's clock. Resolves what hosts waited for each other with. */
 void wp_engine_step(struct wp_engine *engine, uint64_t now_ns);
 /* Calls `probe` for each live session whose host's clock should be asked now. */
@@ -50,7 +52,6 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
  * the way, for the peer's credit). */
 void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_t peer, uint64_t seq, uint64_t taken),
     void *context);
-uint32_t wp_engine_ended(const struct wp_engine *engine); /* sessions that said Bye */
 
 /* --- for those who watch it (aggregator_vitals.h) --- */
 
@@ -59,6 +60,13 @@ struct wp_engine_counts {
     uint64_t commits;           /* of a session each */
 };
 void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts);
+/* Sessions that said Bye. */
+static inline uint32_t wp_engine_ended(const struct wp_engine *engine)
+{
+    struct wp_engine_counts counts;
+    wp_engine_count(engine, &counts);
+    return counts.ended;
+}
 struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine);
 /* Seats are numbered from 0; NULL: that one's session is finished. Valid until the engine is told something. */
 uint32_t wp_engine_seats(const struct wp_engine *engine);

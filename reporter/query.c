@@ -21,6 +21,8 @@ static const struct {
     [WP_PAGE_PROCESSES] = {"Processes", "processes.html"},
     [WP_PAGE_FUNCTIONS] = {"Functions", "functions.html"},
     [WP_PAGE_FUNCTION] = {"Callers and callees", "functions"},
+    [WP_PAGE_SOURCES] = {"Source files", "sources.html"},
+    [WP_PAGE_SOURCE] = {"Source", "source"},
     [WP_PAGE_IO] = {"Disks and network", "io.html"},
     [WP_PAGE_HOSTS] = {"Hosts", "hosts.html"},
     [WP_PAGE_UNEXPLAINED] = {"Unexplained", "unexplained.html"},
@@ -45,12 +47,12 @@ enum wp_page_kind wp_page_tab(enum wp_page_kind page)
 {
     if (page == WP_PAGE_EXEMPLAR || page == WP_PAGE_EXEMPLAR_ROWS)
         return WP_PAGE_EXEMPLARS;
-    return page == WP_PAGE_FUNCTION ? WP_PAGE_FUNCTIONS : page;
+    return page == WP_PAGE_FUNCTION || page == WP_PAGE_SOURCES || page == WP_PAGE_SOURCE ? WP_PAGE_FUNCTIONS : page;
 }
 
 bool wp_page_in_parts(enum wp_page_kind page)
 {
-    return wp_page_tab(page) != page;
+    return wp_page_tab(page) != page && page != WP_PAGE_SOURCES;
 }
 
 void wp_query_path(struct wp_buffer *out, const struct wp_query *query)

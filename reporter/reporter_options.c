@@ -5,6 +5,7 @@
 #include "common/path.h"
 #include "reporter/sheet.h"
 #include "reporter/side.h"
+#include "storage/bucket.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -14,7 +15,7 @@
 
 #define JOBS_LIMIT 256u
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP };
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
@@ -32,6 +33,8 @@ static const struct argp_option option_table[] = {
     {"jobs", 'j', "N", 0, "Make so many releases at a time (1); 0: as many as there are processors", 0},
     {"parts", KEY_PARTS, "DIR", 0, "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
     {"gzip", KEY_GZIP, NULL, 0, "Write FILE.gz beside each file of the site, for a server that sends such as they are", 0},
+    {"source-map", KEY_SOURCE_MAP, "PREFIX=DIR", 0, "Source files whose path begins with PREFIX are in DIR; may be repeated", 0},
+    {"no-source-disk", KEY_NO_DISK, NULL, 0, "Do not show source files of this machine's disk", 0},
     {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
     {0},
 };
@@ -44,7 +47,7 @@ static void parse_time(struct argp_state *state, const char *text, uint64_t *sec
 
 static void parse_id(struct argp_state *state, const char *what, const char *text, const char **id)
 {
-    if (!wp_id_valid(text))
+    if (!wp_aggregate_valid(text))
         argp_error(state, "'%s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text, what);
     *id = text;
 }
@@ -128,6 +131,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_GZIP:
         options->is_gzipped = true;
         break;
+    case KEY_SOURCE_MAP:
+        if (!strchr(arg, '=') || !strchr(arg, '=')[1])
+            argp_error(state, "'%s' is not PREFIX=DIR", arg);
+        if (options->source.map_count == WP_SOURCE_MAPS)
+            argp_error(state, "at most %u of --source-map", WP_SOURCE_MAPS);
+        options->source.maps[options->source.map_count++] = arg;
+        break;
+    case KEY_NO_DISK:
+        options->source.no_disk = true;
+        break;
     case KEY_PARTS:
         options->parts = arg;
         break;
@@ -150,7 +163,7 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
 {
     static const struct argp_child children[] = {{&wp_common_argp, 0, NULL, 0}, {0}};
     /* No file by itself: a person who prints a report does not mean the timer's site. The timer names its file. */
-    static const struct wp_config_spec spec = {"reporter", NULL, NULL};
+    static const struct wp_config_spec spec = {"reporter", NULL, NULL, NULL};
     static const struct argp argp = {option_table, parse, NULL,
         "Makes pages from a store: where the time went, and who was being waited for.\v"
         "`wakepath-reporter check OLD NEW` compares two releases for a script, `wakepath-reporter query` sums up what a question "

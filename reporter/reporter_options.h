@@ -30,6 +30,7 @@ struct wp_reporter_options {
     int wait_s;                             /* -1: as long as it takes */
     unsigned jobs;
     bool prints;                            /* one report, not the site */
+    struct wp_source_options source;        /* its git is the common one */
     struct wp_selection selection;
     struct wp_reference named;              /* what release and aggregate point into when a reference was given */
     struct wp_config *config;                       /* owned by main; strings point into it */

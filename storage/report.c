@@ -43,12 +43,13 @@ void wp_report_destroy(struct wp_report *report)
         return;
     struct wp_intmap *maps[] = {&report->tree.frames, &report->tree.children, &report->names, &report->by_process,
         &report->by_unexplained, &report->by_host, &report->by_event, &report->by_limit, &report->by_edge,
-        &report->by_transaction, &report->by_slowest};
+        &report->by_transaction, &report->by_slowest, &report->by_site, &report->by_line, &report->by_call};
     for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
         wp_intmap_fini(maps[i]);
     void *rows[] = {report->frames, report->nodes, report->node_cell, report->cells, report->cell_next,
         report->cell_sample, report->samples, report->processes, report->unexplained, report->largest, report->spans,
-        report->hosts, report->events, report->limits, report->edges, report->transactions, report->slowest};
+        report->hosts, report->events, report->limits, report->edges, report->transactions, report->slowest,
+        report->sites, report->lines, report->calls};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         free(rows[i]);
     wp_intern_destroy(report->strings);
@@ -59,13 +60,14 @@ void wp_report_clear(struct wp_report *report)
 {
     struct wp_intmap *maps[] = {&report->tree.frames, &report->tree.children, &report->names, &report->by_process,
         &report->by_unexplained, &report->by_host, &report->by_event, &report->by_limit, &report->by_edge,
-        &report->by_transaction, &report->by_slowest};
+        &report->by_transaction, &report->by_slowest, &report->by_site, &report->by_line, &report->by_call};
     for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
         wp_intmap_clear(maps[i]);
     report->bucket_count = report->sample_count = 0;
     report->cell_count = report->process_count = report->unexplained_count = report->largest_count = 0;
     report->span_count = report->host_count = report->event_count = report->limit_count = report->edge_count = 0;
     report->transaction_count = report->slowest_count = 0;
+    report->site_count = report->line_count = report->call_count = 0;
     report->recorded_ns = report->window_ns = report->uncertain_ns = report->detached_ns = 0;
     report->largest_is_fresh = report->has_failed = false;
     if (wp_intern_count(report->strings) > KEPT_STRINGS) {
@@ -199,17 +201,22 @@ void wp_report_unexplained_add(struct wp_report *report, const struct wp_unexpla
     if (checked(report, row) == UINT32_MAX)
         return;
     if (is_new)
-        report->unexplained[report->unexplained_count++] = (struct wp_unexplained){add->node, add->reason, 0, 0};
-    report->unexplained[row].ns = wp_sum(report->unexplained[row].ns, add->ns);
-    report->unexplained[row].count = wp_sum(report->unexplained[row].count, add->count);
+        report->unexplained[report->unexplained_count++] = (struct wp_unexplained){.node = add->node, .reason = add->reason};
+    struct wp_unexplained *sum = &report->unexplained[row];
+    sum->ns = wp_sum(sum->ns, add->ns);
+    sum->count = wp_sum(sum->count, add->count);
+    if (add->longest_ns > sum->longest_ns || (add->longest_ns == sum->longest_ns && add->tid > sum->tid)) {
+        sum->longest_ns = add->longest_ns;
+        sum->tid = add->tid;
+    }
     report->largest_is_fresh = false;
 }
 
-void wp_report_unexplained(struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count)
+void wp_report_unexplained(struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid)
 {
     uint32_t text = wp_report_string(report, reason);
     if (text != UINT32_MAX)
-        wp_report_unexplained_add(report, &(struct wp_unexplained){node, text, ns, count});
+        wp_report_unexplained_add(report, &(struct wp_unexplained){node, text, ns, count, ns, tid});
 }
 
 /* The first span that ends at or after `ns`. */

@@ -110,14 +110,27 @@ struct wp_genealogy_row {      /* "__state__/genealogy.<shard>": appended */
 int wp_txn_add_genealogy(struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count,
     struct wp_error *err);
 
-struct wp_sourcemap_row {      /* "__state__/sourcemap.<shard>": (build id, offset) -> function */
+struct wp_sourcemap_row {      /* "__state__/sourcemap.<shard>": (build id, offset) -> function and those inlined there */
     const uint8_t *build_id;
     uint32_t build_id_size;
     const char *object, *function;
     uint64_t offset;
+    const char *file;          /* NULL or "" unknown */
+    uint32_t line;             /* in `file`: of the place, or of the call of the next level; 0 unknown */
+    uint32_t level;            /* 0: the function itself, 1: what is inlined in it there ... */
 };
 int wp_txn_add_sourcemap(struct wp_txn *txn, const char *shard, const struct wp_sourcemap_row *rows, size_t count,
     struct wp_error *err);
+
+struct wp_source_row {         /* "__state__/source.<shard>": a process had that object, or that part of a JIT map */
+    const char *host, *name;   /* name: path, "[vdso]", "[jit]" */
+    uint64_t start_ns;         /* realtime, 0 unknown */
+    uint32_t pid;
+    uint8_t digest[16];        /* of its blob, which wp_txn_put_blob has put in the same release */
+};
+int wp_txn_add_sources(struct wp_txn *txn, const char *shard, const struct wp_source_row *rows, size_t count, struct wp_error *err);
+/* "__source__/<aa>/<bb>/<digest>", unless it is there already; its digest. */
+int wp_txn_put_blob(struct wp_txn *txn, const uint8_t *bytes, size_t size, uint8_t digest[16], struct wp_error *err);
 
 struct wp_clock_row {          /* "__state__/clock.<shard>": per host and span */
     uint8_t host[16];

@@ -7,6 +7,7 @@
 
 #include "aggregator/engine.h"
 #include "common/path.h"
+#include "storage/bucket.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +87,9 @@ static void stored(struct place *place, struct wp_buffer *bytes)
     size_t damaged;
     assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
     assert_int_equal(wp_txn_begin(&txn, store, "v1", false, NULL), 0);
-    assert_int_equal(wp_txn_read_report(txn, "main", NULL, &report, &damage, &damaged, NULL), 0);
+    char bucket[WP_ID_ROOM];
+    assert_int_equal(wp_txn_bucket(txn, "main", bucket, NULL), 0);
+    assert_int_equal(wp_txn_read_report(txn, bucket, NULL, &report, &damage, &damaged, NULL), 0);
     assert_int_equal(wp_report_encode(report, bytes, NULL), 0);
     wp_report_destroy(report);
     wp_txn_abort(txn);
@@ -117,7 +120,7 @@ static void play(struct place *place, const struct cut *cuts, uint64_t count, ui
         place->resumes += from > 1;
         seq = from;
     }
-    assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+    assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
     commit(place);
     assert_int_equal(place->acked, count);
     wp_engine_destroy(place->engine);

@@ -4,6 +4,7 @@
 
 #include "aggregator/engine.h"
 #include "common/path.h"
+#include "storage/bucket.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -120,7 +121,7 @@ static uint64_t send_all(struct place *place, uint32_t peer, uint8_t number, uin
         if (seq % 3 == 0)
             commit(place);
     }
-    assert_int_equal(wp_engine_bye(place->engine, peer, NULL), 0);
+    assert_int_equal(wp_engine_bye(place->engine, peer, 0, NULL), 0);
     commit(place);
     return seq;
 }
@@ -134,7 +135,9 @@ static struct wp_report *stored(const struct place *place)
     size_t damaged;
     assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
     assert_int_equal(wp_txn_begin(&txn, store, "v1", false, NULL), 0);
-    assert_int_equal(wp_txn_read_report(txn, "main", NULL, &report, &damage, &damaged, NULL), 0);
+    char bucket[WP_ID_ROOM];
+    assert_int_equal(wp_txn_bucket(txn, "main", bucket, NULL), 0);
+    assert_int_equal(wp_txn_read_report(txn, bucket, NULL, &report, &damage, &damaged, NULL), 0);
     assert_int_equal(damaged, 0);
     wp_txn_abort(txn);
     wp_store_close(store);
@@ -180,7 +183,7 @@ static void an_ended_session_is_known(void **state)
         place->acked[1] = 0;
         assert_int_equal(say_hello(place, 1, 1), last + 1);
         assert_int_equal(send_cut(place, 1, 1, 0, 100, 1), 0); /* taken, without effect */
-        assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+        assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
         commit(place);
         assert_int_equal(place->acked[1], last);
         wp_engine_destroy(place->engine);
@@ -212,7 +215,7 @@ static void strangers_are_refused(void **state)
     struct place *place = *state;
     struct wp_error err = {0};
     assert_int_equal(send_cut(place, 1, 1, 0, 10, 1), -ENOTCONN);
-    assert_int_equal(wp_engine_bye(place->engine, 1, &err), -ENOTCONN);
+    assert_int_equal(wp_engine_bye(place->engine, 1, 0, &err), -ENOTCONN);
     say_hello(place, 1, 1);
     assert_int_equal(send_cut(place, 1, 9, 0, 10, 1), -EINVAL);
     assert_int_equal(send_cut(place, 1, 1, 10, 20, 2), -ESTALE);
@@ -237,7 +240,7 @@ static void ended_sessions_take_no_memory(void **state)
         assert_int_equal(say_hello(place, 10 + i, number), 1);
         assert_int_equal(send_cut(place, 10 + i, number, 0, place->trace.whole.event_count, 1), 0);
         alive = in_use() - before;
-        assert_int_equal(wp_engine_bye(place->engine, 10 + i, NULL), 0);
+        assert_int_equal(wp_engine_bye(place->engine, 10 + i, 0, NULL), 0);
         assert_int_equal(wp_engine_commit(place->engine, 0, 100, true, NULL), 0);
     }
     assert_int_equal(wp_engine_ended(place->engine), 30);
@@ -276,7 +279,7 @@ static void the_far_future_is_refused(void **state)
         wp_buffer_fini(&bytes);
     }
     assert_int_equal(send_cut(place, 1, 1, count / 2, count, 2), 0);
-    assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+    assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
     commit(place);
     struct wp_buffer bytes[2] = {{0}, {0}};
     for (unsigned i = 0; i < 2; i++) { /* then the same without any of that */
@@ -312,7 +315,7 @@ static void one_host_has_its_share(void **state)
     commit(place);
     assert_int_equal(wp_engine_ended(place->engine), 119 - 64);
     assert_int_equal(send_cut(place, 1, 1, count / 2, count, 3), 0);
-    assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+    assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
     wp_engine_step(place->engine, 10000000000); /* the silent ones are given up: they might have had to do with it */
     commit(place);
     assert_int_equal(wp_engine_ended(place->engine), 119 - 64 + 1);
@@ -337,7 +340,7 @@ static void one_id_is_one_session(void **state)
     stranger.host[0] = 77;
     assert_int_equal(wp_engine_hello(place->engine, 3, &stranger, &welcome, &err), -EACCES);
     assert_int_equal(send_cut(place, 1, 1, 200, count, 3), 0);
-    assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+    assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
     commit(place);
     assert_int_equal(wp_engine_ended(place->engine), 1);
     assert_int_equal(say_hello(place, 2, 1), 4);
@@ -396,8 +399,8 @@ static void a_clone_is_refused(void **state)
 
 static int count_key(void *context, const char *key, size_t size)
 {
-    (void)key, (void)size;
-    (*(unsigned *)context)++;
+    (void)size;
+    *(unsigned *)context += strstr(key, "/report.") != NULL;
     return 0;
 }
 
@@ -411,8 +414,8 @@ static int see_box(void *context, const char *key, size_t size)
 {
     struct seen_boxes *seen = context;
     (void)size;
-    if (seen->count < 8)
-        seen->first[seen->count++] = strtoull(key + strlen("main/report."), NULL, 10);
+    if (strstr(key, "/report.") && seen->count < 8)
+        seen->first[seen->count++] = strtoull(strstr(key, "/report.") + strlen("/report."), NULL, 10);
     return 0;
 }
 
@@ -422,7 +425,7 @@ static void boxes(const struct place *place, struct seen_boxes *seen)
     *seen = (struct seen_boxes){0};
     assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
     assert_int_equal(wp_txn_begin(&seen->txn, store, "v1", false, NULL), 0);
-    assert_int_equal(wp_txn_visit(seen->txn, "main/report.", see_box, seen, NULL), 0);
+    assert_int_equal(wp_txn_visit(seen->txn, "main~", see_box, seen, NULL), 0);
     wp_txn_abort(seen->txn);
     wp_store_close(store);
 }
@@ -447,7 +450,7 @@ static void time_is_filed_where_it_was(void **state)
         say_hello(place, 1, 1);
         assert_int_equal(send_cut(place, 1, 1, 0, count / 3, 1), 0);
         assert_int_equal(send_cut(place, 1, 1, count / 3, count, 2), 0);
-        assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+        assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
         commit(place);
         wp_engine_destroy(place->engine);
         boxes(place, &seen);
@@ -463,6 +466,40 @@ static void time_is_filed_where_it_was(void **state)
     assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].size);
     wp_buffer_fini(&bytes[0]);
     wp_buffer_fini(&bytes[1]);
+}
+
+/* A batch was lost on the way, and Bye came: the session goes on from there, alone or in a line with others. */
+static void bye_does_not_skip_what_is_missing(void **state)
+{
+    struct place *place = *state;
+    uint32_t count = place->trace.whole.event_count;
+    struct wp_error err = {0};
+    for (unsigned hosts = 1; hosts <= 2; hosts++) {
+        uint32_t peer = 0;
+        wp_engine_destroy(place->engine);
+        assert_int_equal(wp_path_remove(place->root, NULL), 0);
+        place->options.expected_hosts = hosts;
+        open_engine(place);
+        say_hello(place, 1, 1);
+        if (hosts == 2) { /* the other one has nothing to say */
+            say_hello(place, 2, 2);
+            assert_int_equal(wp_engine_bye(place->engine, 2, 0, NULL), 0);
+        }
+        assert_int_equal(send_cut(place, 1, 1, 0, count / 3, 1), 0);
+        int rc = wp_engine_bye(place->engine, 1, 3, &err);
+        for (unsigned i = 0; hosts == 2 && !rc && i < 3; i++)
+            rc = wp_engine_next(place->engine, &peer, &err) < 0 ? -ESTALE : 0;
+        assert_int_equal(rc, -ESTALE);
+        assert_non_null(strstr(err.text, "2 is next"));
+        assert_int_equal(say_hello(place, 1, 1), 2);
+        send_cut(place, 1, 1, count / 3, 2 * (count / 3), 2);
+        send_cut(place, 1, 1, 2 * (count / 3), count, 3);
+        assert_int_equal(wp_engine_bye(place->engine, 1, 3, NULL), 0);
+        while (wp_engine_next(place->engine, &peer, NULL) > 0)
+            ;
+        commit(place);
+        assert_int_equal(say_hello(place, 1, 1), 4);
+    }
 }
 
 /* A session that goes on: its exemplar can be looked at, and its deltas do not pile up. */
@@ -482,11 +519,13 @@ static void a_live_session_is_kept_small(void **state)
     struct wp_trace *trace;
     struct wp_txn *txn;
     unsigned deltas = 0;
+    char bucket[WP_ID_ROOM];
     assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
     assert_int_equal(wp_txn_begin(&txn, store, "v1", false, NULL), 0);
-    assert_int_equal(wp_txn_visit(txn, "main/report.", count_key, &deltas, NULL), 0);
+    assert_int_equal(wp_txn_visit(txn, "main~", count_key, &deltas, NULL), 0);
+    assert_int_equal(wp_txn_bucket(txn, "main", bucket, NULL), 0);
     assert_true(deltas > 0 && deltas <= WP_DELTAS);
-    assert_int_equal(wp_txn_read_trace(txn, "main", NULL, &trace, NULL), 0);
+    assert_int_equal(wp_txn_read_trace(txn, bucket, NULL, &trace, NULL), 0);
     assert_true(trace->piece_count > 0);
     wp_trace_destroy(trace);
     wp_txn_abort(txn);
@@ -499,6 +538,6 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(a_clone_is_refused), TEST(whatever_the_batches), TEST(an_ended_session_is_known),
         TEST(acks_are_said_once), TEST(strangers_are_refused), TEST(ended_sessions_take_no_memory),
         TEST(the_far_future_is_refused), TEST(one_host_has_its_share), TEST(one_id_is_one_session), TEST(time_is_filed_where_it_was),
-        TEST(a_live_session_is_kept_small)};
+        TEST(a_live_session_is_kept_small), TEST(bye_does_not_skip_what_is_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,7 +203,7 @@ class Regenerate(unittest.TestCase):
             index = file.read()
         self.assertLess(len(index), 2000000)
         for i in (0, 1, 499, 999):
-            self.assertIn(f'href="v{i}/index.html"', index)
+            self.assertIn(f'href="v{i}/main/index.html"', index)
             self.assertTrue(os.path.exists(f"{self.folder}/site/v{i}/main/flame.html"))
 
     def test_an_empty_store_and_one_sample(self):
