@@ -166,6 +166,13 @@ static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
     return true;
 }
 
+/* 0: its host is not at hand. */
+static uint32_t tid_of(const struct wp_aggregate *aggregate, const struct wp_piece *piece)
+{
+    const struct wp_timeline *timeline = aggregate->explainer.fleet->hosts[piece->host].timeline;
+    return timeline && piece->thread < timeline->thread_count ? timeline->threads[piece->thread].tid : 0;
+}
+
 static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *piece)
 {
     uint32_t node = report_node(aggregate, piece->node);
@@ -174,7 +181,7 @@ static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *pi
     count_processes(aggregate, piece->layers, piece->layer_count, piece->is_run, ns);
     wp_line_sums_add(&aggregate->lines, &aggregate->tree, piece->node, piece->category, ns, piece->is_run);
     if (piece->reason)
-        wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1);
+        wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1, tid_of(aggregate, piece));
 }
 
 void wp_pieces_take(void *context, const struct wp_piece *piece)

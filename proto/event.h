@@ -12,7 +12,9 @@
 
 enum wp_event_kind {
     /* A CPU goes from one thread to another. cpu; thread = prev; other = next; stack = where prev stopped;
-     * c = enum wp_task_state of prev; d = syscall number of prev + 1, 0: in none; flags: WP_SWITCH_*. */
+     * c = enum wp_task_state of prev; d = syscall number of prev + 1, 0: in none; flags: WP_SWITCH_*; with WP_SWITCH_TIMED:
+     * a = ns after which its call would time out; with WP_SWITCH_RAN: b = ns that prev was on the CPU without a break, as the
+     * scheduler says (these two travel in columns of their own). */
     WP_EVENT_SWITCH = 1,
     /* sched_waking, fired in the waker's context. cpu; thread = the thread current on that CPU (in an interrupt: the
      * interrupted one); other = the woken; c = enum wp_cause; flags: WP_CONTEXT_*; by cause:
@@ -82,6 +84,8 @@ enum wp_task_state {
 
 #define WP_SWITCH_PREEMPTED 1u   /* SWITCH: taken off the CPU by preemption */
 #define WP_SWITCH_DELIBERATE 2u  /* SWITCH: a call whose only purpose is to sleep (nanosleep, poll without files ...) */
+#define WP_SWITCH_TIMED 4u       /* SWITCH: it sleeps in a call that times out, and `a` is known */
+#define WP_SWITCH_RAN 8u         /* SWITCH: the CPU was last seen going to another thread than prev; `b` is known */
 #define WP_CONTEXT_HARDIRQ 1u    /* WAKING: in a hard interrupt */
 #define WP_CONTEXT_SOFTIRQ 2u    /* WAKING: in a soft interrupt (also of ksoftirqd or inline after a send) */
 #define WP_CONTEXT_NMI 4u

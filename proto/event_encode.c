@@ -13,7 +13,7 @@
 #define EVENTS_FIELD 7u /* of message Batch */
 
 /* Field numbers of message Events. */
-enum { BASE = 1, KIND, FLAGS, DT, CPU, THREAD, OTHER, STACK, A, B, C, D, BLOCK_FILE, COLUMNS };
+enum { BASE = 1, KIND, FLAGS, DT, CPU, THREAD, OTHER, STACK, A, B, C, D, BLOCK_FILE, SWITCH_TIMEOUT, SWITCH_RAN, COLUMNS };
 
 enum { VARINT = 0, BYTES = 2 }; /* wire types */
 
@@ -52,7 +52,7 @@ static struct columns *open_columns(uint32_t count)
 {
     static const uint8_t most[COLUMNS] = {[KIND] = 1, [FLAGS] = 1, [DT] = U64_BYTES, [CPU] = U32_BYTES, [THREAD] = U32_BYTES,
         [OTHER] = U32_BYTES, [STACK] = U32_BYTES, [A] = U64_BYTES, [B] = U64_BYTES, [C] = U32_BYTES, [D] = U32_BYTES,
-        [BLOCK_FILE] = U32_BYTES};
+        [BLOCK_FILE] = U32_BYTES, [SWITCH_TIMEOUT] = U64_BYTES, [SWITCH_RAN] = U64_BYTES};
     size_t size = 0;
     for (unsigned i = 0; i < COLUMNS; i++)
         size += (size_t)most[i] * count;
@@ -134,6 +134,10 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
             put(&c->at[BLOCK_FILE], e->other);
             any_file = any_file || e->other;
         }
+        if (e->kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_TIMED)
+            put(&c->at[SWITCH_TIMEOUT], e->a);
+        if (e->kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_RAN)
+            put(&c->at[SWITCH_RAN], e->b);
     }
     /* What no event needs does not travel. */
     if (!any_flags)

@@ -87,7 +87,8 @@ static void take_unexplained(struct wp_facts *facts)
             .stack = wp_stack_text(&facts->pool, facts, rows[i].node),
             .top = wp_stack_top(facts, rows[i].node),
             .reason = wp_report_text(facts->report, rows[i].reason),
-            .permalink = node ? facts->flame.nodes[node].permalink : 0, .ns = rows[i].ns, .count = rows[i].count};
+            .permalink = node ? facts->flame.nodes[node].permalink : 0, .ns = rows[i].ns, .count = rows[i].count,
+            .longest_ns = rows[i].longest_ns, .tid = rows[i].tid};
     }
     if (facts->unexplained_count)
         qsort(facts->unexplained, facts->unexplained_count, sizeof(*facts->unexplained), compare_unexplained);
@@ -198,6 +199,7 @@ int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggr
     take_limits(facts);
     take_edges(facts);
     wp_functions_build(facts);
+    wp_source_lines_build(&facts->source, &facts->pool, facts->report);
     if (!facts->pool.failed)
         wp_findings_build(facts);
     return facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the facts of %s", aggregate) : 0;

@@ -18,6 +18,8 @@ static const struct {
     [WP_PAGE_PROCESSES] = {"Processes", "processes.html"},
     [WP_PAGE_FUNCTIONS] = {"Functions", "functions.html"},
     [WP_PAGE_FUNCTION] = {"Callers and callees", "functions"},
+    [WP_PAGE_SOURCES] = {"Source files", "sources.html"},
+    [WP_PAGE_SOURCE] = {"Source", "source"},
     [WP_PAGE_IO] = {"Disks and network", "io.html"},
     [WP_PAGE_HOSTS] = {"Hosts", "hosts.html"},
     [WP_PAGE_UNEXPLAINED] = {"Unexplained", "unexplained.html"},
@@ -40,12 +42,12 @@ void wp_query_folder(struct wp_buffer *out, const char *id)
 
 enum wp_page_kind wp_page_tab(enum wp_page_kind page)
 {
-    return page == WP_PAGE_FUNCTION ? WP_PAGE_FUNCTIONS : page;
+    return page == WP_PAGE_FUNCTION || page == WP_PAGE_SOURCES || page == WP_PAGE_SOURCE ? WP_PAGE_FUNCTIONS : page;
 }
 
 void wp_query_path(struct wp_buffer *out, const struct wp_query *query)
 {
-    wp_query_path_part(out, query, query->page == WP_PAGE_FUNCTION);
+    wp_query_path_part(out, query, query->page == WP_PAGE_FUNCTION || query->page == WP_PAGE_SOURCE);
 }
 
 void wp_query_path_part(struct wp_buffer *out, const struct wp_query *query, unsigned part)

@@ -19,6 +19,8 @@ enum wp_page_kind {
     WP_PAGE_PROCESSES,
     WP_PAGE_FUNCTIONS,
     WP_PAGE_FUNCTION,    /* callers and callees; several parts, no tab of its own */
+    WP_PAGE_SOURCES,     /* source files; no tab of its own */
+    WP_PAGE_SOURCE,      /* one line by line; several parts, no tab of its own */
     WP_PAGE_IO,
     WP_PAGE_HOSTS,
     WP_PAGE_UNEXPLAINED,

@@ -8,6 +8,7 @@
 #include "reporter/page.h"
 #include "reporter/site_parts.h"
 #include "reporter/site_reuse.h"
+#include "reporter/site_sources.h"
 #include "reporter/time_data.h"
 #include "reporter/view_data.h"
 
@@ -109,15 +110,25 @@ static int write_pages(struct site *site, const struct wp_facts *facts, struct w
 {
     int rc = 0;
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
-        if (page != WP_PAGE_COMPARE && page != WP_PAGE_FUNCTION) /* two releases; below */
+        if (page != WP_PAGE_COMPARE && page != WP_PAGE_FUNCTION && page != WP_PAGE_SOURCE && /* two releases; below */
+                (page != WP_PAGE_SOURCES || facts->source.file_count))
             rc = write_page(site, facts, (enum wp_page_kind)page, err);
     return rc ? rc : write_functions(site, facts, err);
 }
 
-static int write_aggregate(struct site *site, struct wp_release_summary *release, const struct wp_facts *facts,
-    struct wp_error *err)
+static int write_part(void *context, const struct wp_display *display, struct wp_error *err)
 {
+    return write_display(context, display, err);
+}
+
+static int write_aggregate(struct site *site, struct wp_release_summary *release, const struct wp_snapshot *snapshot,
+    const struct wp_facts *facts, struct wp_error *err)
+{
+    struct wp_source_options source = site->options->source;
+    source.git = site->options->order.git;
     int rc = write_pages(site, facts, err);
+    if (!rc)
+        rc = wp_site_sources(facts, snapshot, &source, write_part, site, err);
     if (!rc)
         rc = write_beside(site, facts, "flame-data.js", wp_view_data_flame, err);
     if (!rc)
@@ -191,7 +202,7 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     if (!rc && baseline != SIZE_MAX)
         rc = compare_aggregate(site, &facts, baseline, err);
     if (!rc)
-        rc = write_aggregate(site, release, &facts, err);
+        rc = write_aggregate(site, release, snapshot, &facts, err);
     else if (rc == -ENOENT && !site->options->aggregate)
         rc = 0; /* nothing of it in the chosen time */
     wp_facts_fini(&facts);

@@ -39,11 +39,15 @@ struct wp_record {
     wp_u32 tid, pid;    /* thread (FORK: parent, EXEC: after) */
     wp_u32 other_tid, other_pid;
     wp_u32 c;
-    wp_u64 a, b, d;     /* d: device, syscall number + 1, irq, vector, or socket key */
+    wp_u64 d;           /* device, syscall number + 1, irq, vector, or socket key */
     wp_u64 stack_key;   /* 0: no stack */
+    /* A record may end here: what follows is 0. Most do, for the ring's memory is what they cost. */
+    wp_u64 a, b;
     wp_u16 kernel_ips, user_ips; /* in the tail, innermost first; both 0 with a key: seen before */
     wp_u32 tail;        /* bytes behind the head */
 };
+
+#define WP_RECORD_SHORT 48u
 
 /* Tail of FORK (the child), EXEC, STATE, RENAME. */
 struct wp_record_task {
@@ -97,6 +101,7 @@ struct wp_work {
 
 _Static_assert(sizeof(struct wp_work) == 64, "a cache line");
 _Static_assert(sizeof(struct wp_record) == 72, "the head of a record");
+_Static_assert(__builtin_offsetof(struct wp_record, a) == WP_RECORD_SHORT, "the head of a short record");
 _Static_assert(sizeof(struct wp_record_task) == 40, "the tail of a task");
 _Static_assert(sizeof(struct wp_record_socket) == 44, "the tail of a socket");
 

@@ -164,7 +164,7 @@ static uint32_t syscall_number(const char *name)
     return 0;
 }
 
-/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [deliberate] */
+/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [deliberate] [timeout=US] [ran=US] */
 static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
 {
     static const char states[] = "RSDTtXIP";
@@ -183,7 +183,13 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
             e->stack = stack_id(p, w[i] + 6);
         else if (!strcmp(w[i], "deliberate"))
             e->flags |= WP_SWITCH_DELIBERATE;
-        else if (!(e->d = syscall_number(w[i])))
+        else if (!strncmp(w[i], "timeout=", 8)) {
+            e->flags |= WP_SWITCH_TIMED;
+            e->a = (uint64_t)(strtod(w[i] + 8, NULL) * 1000);
+        } else if (!strncmp(w[i], "ran=", 4)) {
+            e->flags |= WP_SWITCH_RAN;
+            e->b = (uint64_t)(strtod(w[i] + 4, NULL) * 1000);
+        } else if (!(e->d = syscall_number(w[i])))
             return fail(p, "no such system call", w[i]);
     }
     int rc = thread_word(p, w[2], &e->thread);

@@ -186,6 +186,15 @@ static void build_page(struct wp_display *display, const struct wp_facts *facts,
 {
     struct wp_calls calls;
     wp_display_init(display, &(struct wp_query){(enum wp_page_kind)page, "v1", "main"});
+    if (page == WP_PAGE_SOURCE) { /* without a text, and with one that is hostile */
+        struct wp_source_text source = {.why_not = sample_hostile_names[0]};
+        struct wp_source_physical all[64] = {0};
+        const char *name = sample_hostile_names[display->pool.failed];
+        wp_source_physical_build(&all[0], &display->pool, &facts->source, 0, name, strlen(name));
+        assert_true(facts->source.file_count < 64);
+        assert_int_equal(wp_page_source(display, facts, &source, all, 1, NULL), 0);
+        return;
+    }
     if (page != WP_PAGE_FUNCTION) {
         assert_int_equal(wp_page_build(display, facts, NULL), 0);
         return;

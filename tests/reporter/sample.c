@@ -126,7 +126,7 @@ struct wp_report *sample_report(void)
         uint32_t node = node_of(report, NULL, build[i].stack);
         wp_report_add(report, node, build[i].category, build[i].ns, build[i].count);
         if (build[i].category == WP_UNACCOUNTED)
-            wp_report_unexplained(report, node, "no waking was recorded for it", build[i].ns, build[i].count);
+            wp_report_unexplained(report, node, "no waking was recorded for it", build[i].ns, build[i].count, 4217);
     }
     add_processes(report);
     wp_report_activity(report, START, START + 2950 * MS);
