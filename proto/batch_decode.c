@@ -119,6 +119,19 @@ static int decode_files(struct wp_batch *b, const Wakepath__Wire__Events *m, str
     return at == m->n_block_file ? 0 : bad(err, "more files than block requests");
 }
 
+static int decode_waits(struct wp_batch *b, const Wakepath__Wire__Events *m, struct wp_error *err)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; m->n_wait && i < b->event_count; i++) {
+        if (!wp_event_has_wait(&b->events[i]))
+            continue;
+        if (at == m->n_wait)
+            return bad(err, "fewer things waited for than events that may have one");
+        b->events[i].b = m->wait[at++];
+    }
+    return at == m->n_wait ? 0 : bad(err, "more things waited for than events that may have one");
+}
+
 static int decode_events(struct wp_batch *b, struct storage *s, const Wakepath__Wire__Events *m, struct wp_error *err)
 {
     size_t n = m->kind.len;
@@ -171,7 +184,8 @@ static int decode_events(struct wp_batch *b, struct storage *s, const Wakepath__
         }
     }
     b->event_count = (uint32_t)n;
-    return decode_files(b, m, err);
+    int files = decode_files(b, m, err);
+    return files ? files : decode_waits(b, m, err);
 }
 
 static int decode_threads(struct wp_batch *b, const Wakepath__Wire__Batch *m, struct wp_error *err)

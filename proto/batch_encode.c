@@ -28,7 +28,7 @@ static void *take(struct scratch *scratch, size_t bytes)
 static size_t scratch_size(const struct wp_batch *b)
 {
     size_t events = b->event_count;
-    size_t size = events * (1 + 1 + 8 + 6 * 4 + 8 + 8 + 4) + CPUS * 4;
+    size_t size = events * (1 + 1 + 8 + 7 * 4 + 8 + 8 + 4) + CPUS * 4;
     size += b->string_count * sizeof(ProtobufCBinaryData);
     size += b->thread_count * (sizeof(Wakepath__Wire__Thread) + 8 + 16);
     size += b->socket_count * (sizeof(Wakepath__Wire__Socket) + 8);
@@ -51,7 +51,7 @@ static int check_counts(const struct wp_batch *b, struct wp_error *err)
     return 0;
 }
 
-/* A column that no event needs does not travel. */
+/* Columns that no event needs do not travel. */
 static void encode_files(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Events *m)
 {
     bool any = false;
@@ -63,6 +63,19 @@ static void encode_files(const struct wp_batch *b, struct scratch *scratch, Wake
     for (uint32_t i = 0; i < b->event_count; i++)
         if (wp_event_is_block(&b->events[i]))
             m->block_file[m->n_block_file++] = b->events[i].other;
+}
+
+static void encode_waits(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Events *m)
+{
+    bool any = false;
+    for (uint32_t i = 0; !any && i < b->event_count; i++)
+        any = wp_event_has_wait(&b->events[i]) && b->events[i].b;
+    if (!any)
+        return;
+    m->wait = take(scratch, b->event_count * sizeof(uint32_t));
+    for (uint32_t i = 0; i < b->event_count; i++)
+        if (wp_event_has_wait(&b->events[i]))
+            m->wait[m->n_wait++] = (uint32_t)b->events[i].b;
 }
 
 static int encode_events(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Events *m, struct wp_error *err)
@@ -125,6 +138,7 @@ static int encode_events(const struct wp_batch *b, struct scratch *scratch, Wake
             m->d[m->n_d++] = e->d;
     }
     encode_files(b, scratch, m);
+    encode_waits(b, scratch, m);
     m->kind = (ProtobufCBinaryData){n, kind};
     if (any_flags)
         m->flags = (ProtobufCBinaryData){n, flags};

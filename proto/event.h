@@ -12,12 +12,14 @@
 
 enum wp_event_kind {
     /* A CPU goes from one thread to another. cpu; thread = prev; other = next; stack = where prev stopped;
-     * c = enum wp_task_state of prev; d = syscall number of prev + 1, 0: in none; flags: WP_SWITCH_*. */
+     * c = enum wp_task_state of prev; d = syscall number of prev + 1, 0: in none; b = string id of what that call waits for
+     * ("pipe", "tcp 10.0.0.7:5432", "queue_lock (server)"), 0 not known (it travels in a column of its own); flags: WP_SWITCH_*. */
     WP_EVENT_SWITCH = 1,
     /* sched_waking, fired in the waker's context. cpu; thread = the thread current on that CPU (in an interrupt: the
      * interrupted one); other = the woken; c = enum wp_cause; flags: WP_CONTEXT_*; by cause:
      * MESSAGE: d = socket id of the receiver, a = stream position behind the last byte (or datagram key);
-     * BLOCK: d = device number, a = request key; IRQ: d = irq number; SOFTIRQ: d = vector. */
+     * BLOCK: d = device number, a = request key; IRQ: d = irq number; SOFTIRQ: d = vector.
+     * b = string id of what was ready when the woken slept in epoll_wait, as for SWITCH. */
     WP_EVENT_WAKING = 2,
     /* A new thread exists (still asleep or runnable). thread = parent, other = child; flags: WP_FORK_*. */
     WP_EVENT_FORK = 3,
@@ -122,6 +124,12 @@ static inline bool wp_event_has_socket(const struct wp_event *event)
 static inline bool wp_event_is_block(const struct wp_event *event)
 {
     return event->kind >= WP_EVENT_BLOCK_INSERT && event->kind <= WP_EVENT_BLOCK_COMPLETE;
+}
+
+/* True when b is a string id: what is waited for. */
+static inline bool wp_event_has_wait(const struct wp_event *event)
+{
+    return event->kind == WP_EVENT_SWITCH || event->kind == WP_EVENT_WAKING;
 }
 
 /* "switch", "waking" ...; "unknown" out of range. */

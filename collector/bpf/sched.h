@@ -4,6 +4,7 @@
 /* Threads: switches, wakings, births and deaths, and what exists at the start. */
 #include "cause.h"
 #include "memo.h"
+#include "wait.h"
 
 enum { /* as enum wp_event_kind of proto/event.h */
     KIND_SWITCH = 1, KIND_WAKING, KIND_FORK, KIND_EXEC, KIND_EXIT, KIND_RENAME, KIND_STATE, KIND_BLOCK_INSERT,
@@ -120,6 +121,8 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         return 0;
     }
     struct pt_regs *regs = user_regs(prev);
+    if (call.number)
+        r->head.b = wait_of(prev, regs, call.number - 1);
     struct memo *memo = memo_of(prev, regs);
     if (memo && regs && is_as_remembered(ctx, memo, prev, regs)) {
         r->head.stack_key = memo->key;
@@ -146,6 +149,7 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     struct cpu_context *context = cpu_context();
     if (!context || is_between_windows() || !is_here(woken))
         return 0;
+    __u64 ready = is_chosen(woken->tgid) ? ready_of(woken) : 0;
     struct wp_record *r = RESERVE(struct wp_record, KIND_WAKING);
     if (!r)
         return 0;
@@ -153,6 +157,7 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     r->other_tid = woken->pid;
     r->other_pid = woken->tgid;
     fill_cause(ctx, r, context);
+    r->b = ready;
     submit(r);
     return 0;
 }

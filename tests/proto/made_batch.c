@@ -158,6 +158,8 @@ static void make_event(struct made *made, struct wp_event *e, uint64_t time_ns)
         e->other = below(made, made->threads + 1);
     if (wp_event_is_block(e) && made->has_files)
         e->other = below(made, made->strings + 1);
+    if (wp_event_has_wait(e) && made->has_waits)
+        e->b = below(made, made->strings + 1);
     if (columns & WP_COLUMN_STACK)
         e->stack = below(made, made->stacks + 1);
     if (columns & WP_COLUMN_A)
@@ -183,6 +185,7 @@ void made_next(struct made *made, uint32_t events)
     b->anchor_real_ns = odd(made, UINT64_MAX);
     b->is_last = !below(made, 20);
     made->has_files = below(made, 2);
+    made->has_waits = below(made, 2);
     b->event_count = below(made, events + 1);
     b->events = calloc(b->event_count + 1, sizeof(*b->events));
     uint64_t time = b->watermark_ns;
