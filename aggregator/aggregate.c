@@ -34,7 +34,7 @@ static uint32_t report_node(struct wp_aggregate *aggregate, uint32_t node)
     }
     if (!aggregate->report_nodes[node]) {
         const struct wp_node *from = &aggregate->tree.nodes[node];
-        const struct wp_frame_info *info = &aggregate->tree.frames[from->frame];
+        const struct wp_path_frame *info = &aggregate->tree.frames[from->frame];
         const struct wp_intern *strings = aggregate->tree.strings;
         uint32_t frame = wp_report_frame(aggregate->report, info->style, wp_intern_text(strings, info->name),
             wp_intern_text(strings, info->object));
@@ -122,6 +122,7 @@ static void take_piece(void *context, const struct wp_piece *piece)
     wp_report_add_at(aggregate->report, node, piece->category, piece->start_ns + (uint64_t)aggregate->real_offset_ns,
         piece->end_ns + (uint64_t)aggregate->real_offset_ns);
     count_processes(aggregate, piece, ns);
+    wp_line_sums_add(&aggregate->lines, &aggregate->tree, piece->node, piece->category, ns, piece->is_run);
     if (piece->reason)
         wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1);
     uint64_t uncertain = piece->is_uncertain ? ns : 0;
@@ -487,6 +488,7 @@ static void close_window(struct wp_aggregate *aggregate, uint64_t from_ns, uint6
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
+    wp_line_sums_flush(&aggregate->lines, &aggregate->tree, aggregate->report);
     wp_report_host(aggregate->report, aggregate->hostname);
     for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
         uint64_t events = timeline->counts.events[kind] - aggregate->counted_events[kind];
@@ -515,6 +517,7 @@ void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *dr
 void wp_aggregate_next_delta(struct wp_aggregate *aggregate)
 {
     wp_report_clear(aggregate->report);
+    wp_line_sums_clear(&aggregate->lines);
     aggregate->has_news = false;
     if (aggregate->report_nodes)
         memset(aggregate->report_nodes, 0, aggregate->report_node_room * sizeof(*aggregate->report_nodes));
@@ -555,10 +558,12 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
     wp_aggregate_drop_sealed(aggregate);
     wp_exemplar_fini(&aggregate->exemplar);
     wp_transactions_fini(&aggregate->transactions);
+    wp_line_sums_fini(&aggregate->lines);
     wp_explainer_fini(&aggregate->explainer);
     wp_pathtree_fini(&aggregate->tree);
     wp_report_destroy(aggregate->report);
     free(aggregate->hostname);
+    free(aggregate->bucket_facts);
     free(aggregate->report_nodes);
     for (uint32_t i = 0; i < aggregate->process_hosts; i++)
         free(aggregate->processes[i].rows);

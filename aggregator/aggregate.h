@@ -9,7 +9,9 @@
 #include "aggregator/drop_spans.h"
 #include "aggregator/exemplar.h"
 #include "aggregator/explain.h"
+#include "aggregator/line_sums.h"
 #include "aggregator/transactions.h"
+#include "storage/bucket.h"
 #include "storage/report.h"
 
 struct wp_process_row {
@@ -29,6 +31,9 @@ struct wp_sealed {           /* the delta of a timebox that is over */
 
 struct wp_aggregate {
     char name[129], release[129];
+    char bucket[129];                /* its name in the store, by what it is recorded with (storage/bucket.h) */
+    struct wp_bucket_fact *bucket_facts; /* owned; WP_BUCKET_FACTS of them */
+    bool is_bucket_said;             /* the store has them */
     uint64_t bit;
     struct wp_fleet *fleet;          /* borrowed */
     uint32_t home;                   /* its host there */
@@ -38,6 +43,7 @@ struct wp_aggregate {
     struct wp_exemplar exemplar;
     bool has_exemplar;               /* one of the few of this aggregate that keep one */
     struct wp_transactions transactions;
+    struct wp_line_sums lines;
     struct wp_report *report;        /* since the last commit, or the last timebox */
     struct wp_sealed *sealed;        /* since the last commit; owned */
     uint32_t sealed_count;

@@ -25,7 +25,8 @@ struct work {
 
 /* What the sessions say of one aggregate in one timebox is one delta: a store has one a commit, however many hosts there are. */
 struct delta {
-    const char *aggregate;
+    const char *bucket;               /* of the aggregate, as the store names it */
+    const struct wp_bucket_fact *facts; /* to be said of it; NULL: the store has them */
     uint64_t timebox_s;
     const struct wp_report *report;   /* of a session, or `merged` */
     struct wp_report *merged;         /* owned */
@@ -45,13 +46,15 @@ static bool has_news(const struct wp_host_session *session)
     return has_news;
 }
 
-static int add_delta(struct deltas *deltas, const char *aggregate, uint64_t timebox_s, const struct wp_report *report,
-    struct wp_error *err)
+static int add_delta(struct deltas *deltas, const struct wp_aggregate *aggregate, uint64_t timebox_s,
+    const struct wp_report *report, struct wp_error *err)
 {
+    const struct wp_bucket_fact *facts = aggregate->is_bucket_said ? NULL : aggregate->bucket_facts;
     for (size_t i = 0; i < deltas->count; i++) {
         struct delta *delta = &deltas->rows[i];
-        if (strcmp(delta->aggregate, aggregate) || delta->timebox_s != timebox_s)
+        if (strcmp(delta->bucket, aggregate->bucket) || delta->timebox_s != timebox_s)
             continue;
+        delta->facts = facts ? facts : delta->facts;
         if (!delta->merged) {
             delta->merged = wp_report_create();
             int rc = delta->merged ? wp_report_merge(delta->merged, delta->report, err) : -ENOMEM;
@@ -65,7 +68,7 @@ static int add_delta(struct deltas *deltas, const char *aggregate, uint64_t time
     if (!rows)
         return -ENOMEM;
     deltas->rows = rows;
-    rows[deltas->count++] = (struct delta){.aggregate = aggregate, .timebox_s = timebox_s, .report = report};
+    rows[deltas->count++] = (struct delta){.bucket = aggregate->bucket, .facts = facts, .timebox_s = timebox_s, .report = report};
     return 0;
 }
 
@@ -74,8 +77,8 @@ static int add_deltas(const struct work *work, const struct wp_host_session *ses
 {
     int rc = 0;
     for (uint32_t i = 0; !rc && i < aggregate->sealed_count; i++)
-        rc = add_delta(deltas, aggregate->name, aggregate->sealed[i].timebox_s, aggregate->sealed[i].report, err);
-    return rc ? rc : add_delta(deltas, aggregate->name, wp_host_session_timebox(session, work->options->timebox_s),
+        rc = add_delta(deltas, aggregate, aggregate->sealed[i].timebox_s, aggregate->sealed[i].report, err);
+    return rc ? rc : add_delta(deltas, aggregate, wp_host_session_timebox(session, work->options->timebox_s),
         aggregate->report, err);
 }
 
@@ -93,7 +96,7 @@ static int put_exemplar(const struct work *work, const struct wp_host_session *s
 {
     uint64_t length_s = work->options->timebox_s;
     uint64_t real_s = (aggregate->exemplar.origin_ns + (uint64_t)session->real_offset_ns) / 1000000000;
-    return wants_exemplar(session, aggregate) ? wp_txn_put_trace(work->txn, aggregate->name, real_s / length_s * length_s,
+    return wants_exemplar(session, aggregate) ? wp_txn_put_trace(work->txn, aggregate->bucket, real_s / length_s * length_s,
         work->options->shard, aggregate->exemplar.trace, err) : 0;
 }
 
@@ -120,8 +123,10 @@ static int put_reports(struct work *work, struct wp_error *err)
         rc = gather(work, work->sessions[i], &deltas, err);
     for (size_t i = 0; i < deltas.count; i++) {
         const struct delta *delta = &deltas.rows[i];
-        if (!rc && (rc = wp_txn_add_report(work->txn, delta->aggregate, delta->timebox_s, work->options->shard, delta->report, err)))
-            wp_error_wrap(err, rc, "aggregate '%s'", delta->aggregate);
+        if (!rc && delta->facts)
+            rc = wp_bucket_put(work->txn, work->options->shard, delta->facts, work->options->real_now_s, err);
+        if (!rc && (rc = wp_txn_add_report(work->txn, delta->bucket, delta->timebox_s, work->options->shard, delta->report, err)))
+            wp_error_wrap(err, rc, "aggregate '%s'", delta->bucket);
         wp_report_destroy(delta->merged);
     }
     free(deltas.rows);
@@ -162,16 +167,21 @@ static int put_sourcemap(struct work *work, const struct wp_host_session *sessio
 {
     const struct wp_dictionary *dictionary = session->dictionary;
     uint32_t count = wp_dictionary_frame_count(dictionary), rows_count = 0;
+    uint32_t first = (uint32_t)session->sourcemap_done + 1;
     struct wp_sourcemap_row *rows = calloc(CHUNK, sizeof(*rows));
-    int rc = rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the source map");
-    for (uint32_t id = (uint32_t)session->sourcemap_done + 1; !rc && id <= count; id++) {
+    uint8_t *levels = calloc(count - first + 2, 1); /* how many functions a frame is inlined in; its id is behind theirs */
+    int rc = rows && levels ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the source map");
+    for (uint32_t id = first; !rc && id <= count; id++) {
         const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, id);
+        if (frame->inlined > id && frame->inlined <= count && levels[id - first] < UINT8_MAX)
+            levels[frame->inlined - first] = (uint8_t)(levels[id - first] + 1);
         const struct wp_object_entry *object = wp_dictionary_object(dictionary, frame->object);
         if (!frame->function || !object || !object->build_id_size)
             continue;
         rows[rows_count++] = (struct wp_sourcemap_row){.build_id = object->build_id, .build_id_size = object->build_id_size,
             .object = wp_dictionary_string(dictionary, object->path),
-            .function = wp_dictionary_string(dictionary, frame->function), .offset = frame->offset};
+            .function = wp_dictionary_string(dictionary, frame->function), .offset = frame->offset,
+            .file = wp_dictionary_string(dictionary, frame->file), .line = frame->line, .level = levels[id - first]};
         if (rows_count == CHUNK) {
             rc = wp_txn_add_sourcemap(work->txn, work->options->shard, rows, rows_count, err);
             rows_count = 0;
@@ -179,6 +189,7 @@ static int put_sourcemap(struct work *work, const struct wp_host_session *sessio
     }
     if (!rc && rows_count)
         rc = wp_txn_add_sourcemap(work->txn, work->options->shard, rows, rows_count, err);
+    free(levels);
     free(rows);
     return rc;
 }
@@ -290,6 +301,7 @@ static void begin_delta(const struct wp_host_session *session, struct wp_aggrega
         aggregate->exemplar_ns = session->resolved_ns;
         aggregate->exemplar_pieces = aggregate->exemplar.trace->piece_count;
     }
+    aggregate->is_bucket_said = true;
     wp_aggregate_drop_sealed(aggregate);
     wp_aggregate_next_delta(aggregate);
 }

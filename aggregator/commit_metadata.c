@@ -149,12 +149,37 @@ static void put_counts(struct facts *facts)
     put_host(facts, "dropped", "%" PRIu64, dropped);
 }
 
-static bool has_aggregate(const struct wp_host_session *session, const char *name, const char *release)
+static const struct wp_aggregate *find_aggregate(const struct wp_host_session *session, const char *name, const char *release)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         if (!strcmp(session->aggregates[i]->name, name) && !strcmp(session->aggregates[i]->release, release))
-            return true;
-    return false;
+            return session->aggregates[i];
+    return NULL;
+}
+
+/* A bucket has the counts of the sessions that go into it. */
+static int write_bucket(struct facts *facts, struct wp_txn *txn, const struct wp_aggregate *bucket,
+    struct wp_host_session *const *sessions, size_t count, const struct wp_commit_options *options, struct wp_error *err)
+{
+    for (size_t i = 0; i < WP_BUCKET_FACTS; i++)
+        put(facts, bucket->bucket_facts[i].key, bucket->bucket_facts[i].value);
+    for (size_t i = 0; i < count; i++) {
+        const struct wp_aggregate *aggregate = find_aggregate(sessions[i], bucket->name, bucket->release);
+        facts->session = sessions[i];
+        if (aggregate && !strcmp(aggregate->bucket, bucket->bucket))
+            put_counts(facts);
+    }
+    return write_facts(facts, txn, bucket->bucket, options, err);
+}
+
+static bool is_first_of_bucket(struct wp_host_session *const *sessions, size_t at, const struct wp_aggregate *bucket)
+{
+    for (size_t i = 0; i < at; i++) {
+        const struct wp_aggregate *aggregate = find_aggregate(sessions[i], bucket->name, bucket->release);
+        if (aggregate && !strcmp(aggregate->bucket, bucket->bucket))
+            return false;
+    }
+    return true;
 }
 
 int wp_commit_metadata(struct wp_txn *txn, struct wp_host_session *const *sessions, size_t count,
@@ -174,12 +199,11 @@ int wp_commit_metadata(struct wp_txn *txn, struct wp_host_session *const *sessio
     for (uint32_t i = 0; !rc && i < fleet->name_count; i++) {
         if (strcmp(fleet->releases[i], release))
             continue;
-        for (size_t j = 0; j < count; j++) {
-            facts.session = sessions[j];
-            if (has_aggregate(sessions[j], fleet->names[i], release))
-                put_counts(&facts);
+        for (size_t j = 0; !rc && j < count; j++) {
+            const struct wp_aggregate *aggregate = find_aggregate(sessions[j], fleet->names[i], release);
+            if (aggregate && is_first_of_bucket(sessions, j, aggregate))
+                rc = write_bucket(&facts, txn, aggregate, sessions + j, count - j, options, err);
         }
-        rc = write_facts(&facts, txn, fleet->names[i], options, err);
     }
     wp_buffer_fini(&facts.texts);
     return rc;

@@ -28,6 +28,8 @@ struct wp_engine;
 int wp_engine_create(struct wp_engine **engine, const struct wp_engine_options *options, const struct wp_logger *logger,
     struct wp_error *err);
 void wp_engine_destroy(struct wp_engine *engine);
+/* Other aggregates and rules of releases, borrowed as those before: live sessions go by them from their next epoch on. */
+void wp_engine_set_rules(struct wp_engine *engine, const struct wp_host_session_options *wanted);
 /* A peer says Hello (again): *welcome is what to answer. -EACCES: refuse it, with the reason in err. */
 int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_welcome *welcome,
     struct wp_error *err);
@@ -50,7 +52,6 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
  * the way, for the peer's credit). */
 void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_t peer, uint64_t seq, uint64_t taken),
     void *context);
-uint32_t wp_engine_ended(const struct wp_engine *engine); /* sessions that said Bye */
 
 /* --- for those who watch it (aggregator_vitals.h) --- */
 
@@ -59,6 +60,13 @@ struct wp_engine_counts {
     uint64_t commits;           /* of a session each */
 };
 void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts);
+/* Sessions that said Bye. */
+static inline uint32_t wp_engine_ended(const struct wp_engine *engine)
+{
+    struct wp_engine_counts counts;
+    wp_engine_count(engine, &counts);
+    return counts.ended;
+}
 struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine);
 /* Seats are numbered from 0; NULL: that one's session is finished. Valid until the engine is told something. */
 uint32_t wp_engine_seats(const struct wp_engine *engine);

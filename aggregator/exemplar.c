@@ -102,7 +102,7 @@ static uint32_t trace_node(struct wp_exemplar *exemplar, uint32_t node)
     }
     if (!exemplar->nodes[node]) {
         const struct wp_node *from = &exemplar->tree->nodes[node];
-        const struct wp_frame_info *info = &exemplar->tree->frames[from->frame];
+        const struct wp_path_frame *info = &exemplar->tree->frames[from->frame];
         const struct wp_intern *strings = exemplar->tree->strings;
         uint32_t frame = wp_trace_frame(exemplar->trace, info->style, wp_intern_text(strings, info->name),
             wp_intern_text(strings, info->object));

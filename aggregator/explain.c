@@ -142,7 +142,8 @@ uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32
     return wp_pathtree_child(x->tree, parent, frame);
 }
 
-static uint32_t frame_of(struct wp_explainer *x, uint32_t id)
+/* `is_inlined` follows from the id: who inlines names each frame once. */
+static uint32_t frame_of(struct wp_explainer *x, uint32_t id, bool is_inlined)
 {
     struct wp_explain_names *names = names_here(x);
     uint32_t *slot = names ? cache_slot(&names->frames, &names->frame_room, id) : NULL;
@@ -151,7 +152,10 @@ static uint32_t frame_of(struct wp_explainer *x, uint32_t id)
     char name[WP_STRING_BYTES + 8];
     const char *object;
     enum wp_frame_style style = wp_name_frame(x->timeline->dictionary, id, name, sizeof(name), &object);
+    const struct wp_frame_entry *entry = wp_dictionary_frame(x->timeline->dictionary, id);
     uint32_t frame = wp_pathtree_frame(x->tree, style, name, object);
+    if (entry && entry->function)
+        frame = wp_pathtree_at_line(x->tree, frame, wp_dictionary_string(x->timeline->dictionary, entry->file), entry->line, is_inlined);
     if (slot && frame != UINT32_MAX)
         *slot = frame;
     return frame;
@@ -176,7 +180,7 @@ uint32_t wp_explain_stack_node(struct wp_explainer *x, uint32_t parent, uint32_t
     node = parent;
     while (count) /* a place may be in functions that were inlined there, each a frame of its own */
         for (uint32_t id = path[--count], levels = 0; id && levels < 64; id = wp_dictionary_inlined(dictionary, id), levels++)
-            node = wp_pathtree_child(x->tree, node, frame_of(x, id));
+            node = wp_pathtree_child(x->tree, node, frame_of(x, id, levels > 0));
     wp_explain_remember(x, key, node);
     return node;
 }

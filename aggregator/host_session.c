@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/host_session.h"
 
+#include "aggregator/aggregate_bucket.h"
+
 #include "aggregator/membership.h"
 #include "aggregator/shards.h"
 #include "common/path.h"
@@ -71,6 +73,11 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
         explain->depth = session->options->depth;
     if (session->options->width)
         explain->width = session->options->width;
+    if (wp_aggregate_choose_bucket(aggregate, session)) {
+        wp_aggregate_fini(aggregate);
+        free(aggregate);
+        return NULL;
+    }
     aggregate->uncertain = dropped_in;
     aggregate->uncertain_context = session;
     aggregate->paused = &session->paused_spans;

@@ -43,6 +43,16 @@ struct wp_host_session_options {
     uint32_t depth, width;
 };
 
+/* Copies what says which processes are of interest; the pointers are shared then. */
+static inline void wp_host_session_options_take_rules(struct wp_host_session_options *to, const struct wp_host_session_options *from)
+{
+    to->rules = from->rules;
+    to->rule_count = from->rule_count;
+    to->release_rules = from->release_rules;
+    to->release_rule_count = from->release_rule_count;
+    to->auto_aggregates = from->auto_aggregates;
+}
+
 struct wp_batch_mark {          /* a batch that is in memory and not yet durable */
     uint64_t seq, first_ns;     /* of its events, 0 none */
     uint64_t bound_ns;          /* no event up to here is later */

@@ -127,6 +127,7 @@ static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_option
     if (!options->reload || !*options->reload)
         return;
     *options->reload = 0;
+    wp_engine_set_rules(ingest->engine, options->rules);
     wp_server_reload(ingest->server);
     wp_server_set_window(ingest->server, options->window);
 }
@@ -148,11 +149,11 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
     for (bool has_more = false;;) {
         struct wp_server_message message;
         wp_service_tick(options->service);
+        reload_if_asked(ingest, options);
         int got = wp_server_poll(ingest->server, has_more ? 0 : wait_ms, &message, err);
         if (got < 0 && got != -EINTR)
             return got;
         step(ingest, now(CLOCK_MONOTONIC));
-        reload_if_asked(ingest, options);
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
         int rc = got == 1 ? take(ingest, &message, err) : 0;
         has_more = !rc && take_waiting(ingest);

@@ -24,6 +24,7 @@ struct wp_ingest_options {
     int ready_fd;                        /* "ready\n" goes there when bound; -1 none */
     const volatile sig_atomic_t *stop;   /* set by a signal: finish what is there and end */
     volatile sig_atomic_t *reload;       /* set by a signal: read again what can be; NULL: none */
+    const struct wp_host_session_options *rules; /* aggregates and releases; borrowed, read at each reload */
     const struct wp_window *window;      /* when collectors shall record; borrowed, read at the beginning and at each reload */
     struct wp_service *service;          /* borrowed; NULL: no supervisor */
     const char *metrics;                 /* where to tell them; NULL: nowhere */

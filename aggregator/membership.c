@@ -133,3 +133,45 @@ void wp_membership_choose(struct wp_host_session *session)
             wp_membership_of(session, &session->timeline, identity);
     }
 }
+
+/* --- other rules --- */
+
+/* What was resolved so far stays as it was filed: what is new begins there. */
+static void begin_late(struct wp_host_session *session, struct wp_aggregate *aggregate, bool is_new)
+{
+    uint64_t resolved_ns = session->resolved_ns;
+    for (uint32_t i = 0; i < aggregate->base_count; i++)
+        if (!aggregate->base[i].until_ns)
+            aggregate->base[i].until_ns = resolved_ns;
+    if (!is_new || !resolved_ns)
+        return;
+    wp_aggregate_skip_counts(aggregate, session->drops);
+    wp_aggregate_skip_time(aggregate, resolved_ns);
+    aggregate->detached_ns = resolved_ns;
+}
+
+static void forget_services(struct wp_host_session *session, uint32_t kept)
+{
+    while (session->service_count > kept)
+        free(session->services[--session->service_count]);
+}
+
+void wp_membership_anew(struct wp_host_session *session)
+{
+    const struct wp_host_session_options *options = session->options;
+    struct wp_timeline *timeline = &session->timeline;
+    uint32_t had = session->aggregate_count, limit = timeline->identity_count;
+    forget_services(session, options->auto_aggregates);
+    session->is_auto_chosen = session->is_auto_chosen && options->auto_aggregates;
+    for (uint32_t identity = 1; identity < limit; identity++)
+        timeline->identities[identity].aggregates = 0;
+    for (uint32_t i = 0; i < options->rule_count; i++)
+        bit_of(session, options->rules[i].name, session->release);
+    for (uint32_t identity = 1; identity < limit; identity++)
+        wp_membership_of(session, timeline, identity);
+    if (options->auto_aggregates && !session->is_auto_chosen && session->resolved_ns)
+        wp_membership_choose(session);
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        begin_late(session, session->aggregates[i], i >= had);
+    session->rehearsed_ns = 0; /* what other shards were asked for was for others */
+}

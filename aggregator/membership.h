@@ -11,5 +11,7 @@
 void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t identity);
 /* Makes aggregates of the services that were busiest so far. */
 void wp_membership_choose(struct wp_host_session *session);
+/* The session's rules are others now: all identities are judged anew, for the time that is not resolved yet. */
+void wp_membership_anew(struct wp_host_session *session);
 
 #endif

@@ -56,7 +56,7 @@ static uint32_t number(struct argp_state *state, const char *what, const char *t
     char *end;
     unsigned long value = strtoul(text, &end, 10);
     if (*end || end == text || *text == '-' || value < low || value > high)
-        argp_error(state, "%s takes a number from %u to %u, not '%s'", what, low, high, text);
+        wp_config_refuse(state, "%s takes a number from %u to %u, not '%s'", what, low, high, text);
     return (uint32_t)value;
 }
 
@@ -66,21 +66,21 @@ static void add_rule(struct wp_aggregator_options *options, struct argp_state *s
     const char *equals = strchr(text, '=');
     uint32_t count = options->engine.session.rule_count;
     if (!equals || equals == text || equals - text > 128)
-        argp_error(state, "--aggregate takes NAME=SELECTOR, not '%s'", text);
+        wp_config_refuse(state, "--aggregate takes NAME=SELECTOR, not '%s'", text);
     if (count == WP_AGGREGATES)
-        argp_error(state, "more than %u aggregates", WP_AGGREGATES);
+        wp_config_refuse(state, "more than %u aggregates", WP_AGGREGATES);
     options->rules = realloc(options->rules, (count + 1) * sizeof(*options->rules));
     if (!options->rules)
-        argp_failure(state, WP_EXIT_FAILURE, 0, "out of memory");
+        wp_config_refuse(state, "out of memory");
     struct wp_aggregate_rule *rule = &options->rules[count];
     snprintf(rule->name, sizeof(rule->name), "%.*s", (int)(equals - text), text);
     if (!wp_id_valid(rule->name) || !strcmp(rule->name, "__state__") || !strcmp(rule->name, "__source__"))
-        argp_error(state, "'%s' cannot name an aggregate: use [A-Za-z0-9._+-]", rule->name);
+        wp_config_refuse(state, "'%s' cannot name an aggregate: use [A-Za-z0-9._+-]", rule->name);
     for (uint32_t i = 0; i < count; i++)
         if (!strcmp(options->rules[i].name, rule->name))
-            argp_error(state, "two aggregates are named '%s'", rule->name);
+            wp_config_refuse(state, "two aggregates are named '%s'", rule->name);
     if (wp_selector_parse(&rule->selector, equals + 1, &err))
-        argp_error(state, "%s", err.text);
+        wp_config_refuse(state, "%s", err.text);
     options->engine.session.rules = options->rules;
     options->engine.session.rule_count = count + 1;
 }
@@ -91,16 +91,16 @@ static void add_release_rule(struct wp_aggregator_options *options, struct argp_
     const char *equals = strchr(text, '=');
     uint32_t count = options->engine.session.release_rule_count;
     if (!equals || equals == text || equals - text > 128)
-        argp_error(state, "--release-rule takes ID=SELECTOR, not '%s'", text);
+        wp_config_refuse(state, "--release-rule takes ID=SELECTOR, not '%s'", text);
     options->release_rules = realloc(options->release_rules, (count + 1) * sizeof(*options->release_rules));
     if (!options->release_rules)
-        argp_failure(state, WP_EXIT_FAILURE, 0, "out of memory");
+        wp_config_refuse(state, "out of memory");
     struct wp_release_rule *rule = &options->release_rules[count];
     snprintf(rule->release, sizeof(rule->release), "%.*s", (int)(equals - text), text);
     if (!wp_id_valid(rule->release))
-        argp_error(state, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", rule->release);
+        wp_config_refuse(state, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", rule->release);
     if (wp_selector_parse(&rule->selector, equals + 1, &err))
-        argp_error(state, "%s", err.text);
+        wp_config_refuse(state, "%s", err.text);
     options->engine.session.release_rules = options->release_rules;
     options->engine.session.release_rule_count = count + 1;
 }
@@ -110,13 +110,13 @@ static void add_peer(struct wp_aggregator_options *options, struct argp_state *s
     uint32_t count = options->ingest.peer_count;
     char *equals = strchr(text, '=');
     if (count == WP_SHARD_LINKS)
-        argp_error(state, "more than %u peers", WP_SHARD_LINKS);
+        wp_config_refuse(state, "more than %u peers", WP_SHARD_LINKS);
     if (strncmp(text, "ipc://", 6) && strncmp(text, "tcp://", 6))
-        argp_error(state, "--peer takes ENDPOINT (ipc:///path or tcp://address:port) or ENDPOINT=FILE, not '%s'", text);
+        wp_config_refuse(state, "--peer takes ENDPOINT (ipc:///path or tcp://address:port) or ENDPOINT=FILE, not '%s'", text);
     options->peers = realloc(options->peers, (count + 1) * sizeof(*options->peers));
     char *endpoint = options->peers ? strdup(text) : NULL;
     if (!endpoint)
-        argp_failure(state, WP_EXIT_FAILURE, 0, "out of memory");
+        wp_config_refuse(state, "out of memory");
     endpoint[equals ? equals - text : (ptrdiff_t)strlen(text)] = 0;
     options->peers[count] = (struct wp_ingest_peer){endpoint, equals ? equals + 1 : NULL};
     options->ingest.peers = options->peers;
@@ -145,12 +145,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_STORE: engine->store = argument; break;
     case KEY_RELEASE:
         if (!wp_id_valid(argument))
-            argp_error(state, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", argument);
+            wp_config_refuse(state, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", argument);
         engine->default_release = argument;
         break;
     case KEY_SHARD:
         if (!wp_id_valid(argument))
-            argp_error(state, "'%s' is not a shard id: use [A-Za-z0-9._+-], at most 128", argument);
+            wp_config_refuse(state, "'%s' is not a shard id: use [A-Za-z0-9._+-], at most 128", argument);
         engine->shard = argument;
         break;
     case KEY_AGGREGATE: add_rule(options, state, argument); break;
@@ -159,7 +159,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_READY: options->ingest.ready_fd = (int)number(state, "--ready-fd", argument, 0, 1 << 20); break;
     case KEY_WINDOW:
         if (wp_window_parse(&options->window, argument, &err))
-            argp_error(state, "--window: %s", err.text);
+            wp_config_refuse(state, "--window: %s", err.text);
         break;
     case KEY_EPOCH: engine->session.epoch_ns = number(state, "--epoch", argument, 10, 60000) * 1000000ull; break;
     case KEY_LATENESS: engine->session.lateness_ns = number(state, "--lateness", argument, 0, 600000) * 1000000ull; break;
@@ -175,16 +175,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_METRICS:
         options->ingest.metrics = strcmp(argument, "none") ? argument : NULL;
         if (options->ingest.metrics && wp_health_check(argument, &err))
-            argp_error(state, "--metrics: %s", err.text);
+            wp_config_refuse(state, "--metrics: %s", err.text);
         break;
     case KEY_LOG:
         if (wp_log_level_parse(argument, &options->log_level))
-            argp_error(state, "'%s' is not a log level: error, warn, info, debug", argument);
+            wp_config_refuse(state, "'%s' is not a log level: error, warn, info, debug", argument);
         break;
-    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;
+    case ARGP_KEY_ARG: wp_config_refuse(state, "unexpected argument '%s'", argument); break;
     case ARGP_KEY_END:
         if (!options->ingest.endpoint || !engine->store)
-            argp_error(state, "--bind and --store are needed");
+            wp_config_refuse(state, "--bind and --store are needed");
         if (options->is_resumed && options->resume)
             options->resume_owned = strdup(options->resume);
         else if (options->is_resumed && asprintf(&options->resume_owned, "%.*s.resume", (int)strlen_without_slashes(engine->store), engine->store) < 0)
@@ -198,20 +198,26 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
+static void set_defaults(struct wp_aggregator_options *options)
+{
+    *options = (struct wp_aggregator_options){.engine = WP_ENGINE_DEFAULTS, .ingest = {.ready_fd = -1},
+        .is_resumed = true, .log_level = WP_LOG_INFO};
+}
+
 void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc, char **argv)
 {
     static const char *const flags_only[] = {"ready-fd", NULL};
-    static const struct wp_config_spec spec = {"aggregator", "/etc/wakepath/aggregator.conf", flags_only};
+    static const char *const live_keys[] = {"aggregate", "auto-aggregates", "log-level", "release-rule", "window", NULL};
+    static const struct wp_config_spec spec = {"aggregator", "/etc/wakepath/aggregator.conf", flags_only, live_keys};
     static const struct argp argp = {option_table, parse_option, NULL,
         "Receives the events of collectors, rebuilds who waited for whom, and files reports in a store.", NULL, NULL, NULL};
-    *options = (struct wp_aggregator_options){.engine = WP_ENGINE_DEFAULTS, .ingest = {.ready_fd = -1},
-        .is_resumed = true, .log_level = WP_LOG_INFO};
+    set_defaults(options);
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version = "wakepath-aggregator " WP_VERSION;
     wp_config_parse(&options->config, &spec, &argp, argc, argv, options);
 }
 
-void wp_aggregator_options_fini(struct wp_aggregator_options *options)
+static void free_values(struct wp_aggregator_options *options)
 {
     for (uint32_t i = 0; i < options->engine.session.rule_count; i++)
         wp_selector_fini(&options->rules[i].selector);
@@ -223,5 +229,35 @@ void wp_aggregator_options_fini(struct wp_aggregator_options *options)
     free(options->peers);
     free(options->resume_owned);
     free(options->rules);
+}
+
+/* What is live goes to `options`, what it had before to `next`. */
+static void take_live(struct wp_aggregator_options *options, struct wp_aggregator_options *next)
+{
+    struct wp_aggregator_options before = *options;
+    options->window = next->window;
+    options->log_level = next->log_level;
+    options->rules = next->rules;
+    options->release_rules = next->release_rules;
+    wp_host_session_options_take_rules(&options->engine.session, &next->engine.session);
+    next->rules = before.rules;
+    next->release_rules = before.release_rules;
+    wp_host_session_options_take_rules(&next->engine.session, &before.engine.session);
+}
+
+bool wp_aggregator_options_reload(struct wp_aggregator_options *options, const struct wp_logger *logger)
+{
+    struct wp_aggregator_options next;
+    set_defaults(&next);
+    bool is_sound = wp_config_reload(options->config, &next, logger);
+    if (is_sound)
+        take_live(options, &next);
+    free_values(&next);
+    return is_sound;
+}
+
+void wp_aggregator_options_fini(struct wp_aggregator_options *options)
+{
+    free_values(options);
     wp_config_destroy(options->config);
 }

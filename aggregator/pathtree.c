@@ -22,8 +22,24 @@ void wp_pathtree_fini(struct wp_pathtree *tree)
     free(tree->frames);
     free(tree->nodes);
     wp_intmap_fini(&tree->frame_index);
+    wp_intmap_fini(&tree->line_index);
     wp_intmap_fini(&tree->node_index);
     *tree = (struct wp_pathtree){0};
+}
+
+static uint32_t new_frame(struct wp_pathtree *tree, struct wp_intmap *index, struct wp_intkey key, struct wp_path_frame frame)
+{
+    if (tree->frame_count == tree->frame_room) {
+        struct wp_path_frame *bigger = realloc(tree->frames, (size_t)tree->frame_room * 2 * sizeof(*bigger));
+        if (!bigger)
+            return UINT32_MAX;
+        tree->frames = bigger;
+        tree->frame_room *= 2;
+    }
+    if (wp_intmap_put(index, key, tree->frame_count))
+        return UINT32_MAX;
+    tree->frames[tree->frame_count] = frame;
+    return tree->frame_count++;
 }
 
 uint32_t wp_pathtree_frame(struct wp_pathtree *tree, enum wp_frame_style style, const char *name, const char *object)
@@ -33,17 +49,26 @@ uint32_t wp_pathtree_frame(struct wp_pathtree *tree, enum wp_frame_style style, 
     uint32_t frame;
     if (wp_intmap_get(&tree->frame_index, key, &frame))
         return frame;
-    if (tree->frame_count == tree->frame_room) {
-        struct wp_frame_info *bigger = realloc(tree->frames, (size_t)tree->frame_room * 2 * sizeof(*bigger));
-        if (!bigger)
-            return UINT32_MAX;
-        tree->frames = bigger;
-        tree->frame_room *= 2;
-    }
-    if (name_id == UINT32_MAX || object_id == UINT32_MAX || wp_intmap_put(&tree->frame_index, key, tree->frame_count))
+    if (name_id == UINT32_MAX || object_id == UINT32_MAX)
         return UINT32_MAX;
-    tree->frames[tree->frame_count] = (struct wp_frame_info){(uint32_t)style, name_id, object_id};
-    return tree->frame_count++;
+    return new_frame(tree, &tree->frame_index, key,
+        (struct wp_path_frame){.style = (uint32_t)style, .name = name_id, .object = object_id});
+}
+
+uint32_t wp_pathtree_at_line(struct wp_pathtree *tree, uint32_t frame, const char *file, uint32_t line, bool is_inlined)
+{
+    if (frame == UINT32_MAX || tree->leaves_lines_out || (!*file && !is_inlined))
+        return frame;
+    struct wp_path_frame made = tree->frames[frame];
+    made.file = wp_intern_str(tree->strings, file);
+    made.line = made.file ? line : 0;
+    made.is_inlined = is_inlined;
+    struct wp_intkey key = {(uint64_t)made.file << 32 | made.line, (uint64_t)frame << 1 | is_inlined};
+    uint32_t found;
+    if (wp_intmap_get(&tree->line_index, key, &found))
+        return found;
+    tree->has_lines |= made.file != 0;
+    return made.file == UINT32_MAX ? UINT32_MAX : new_frame(tree, &tree->line_index, key, made);
 }
 
 uint32_t wp_pathtree_child(struct wp_pathtree *tree, uint32_t parent, uint32_t frame)

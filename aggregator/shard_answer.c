@@ -84,7 +84,7 @@ static uint32_t frame_number(struct wp_shard_answer *answer, uint32_t frame)
     uint32_t number;
     if (wp_intmap_get(&answer->frames, (struct wp_intkey){frame, 0}, &number))
         return number;
-    const struct wp_frame_info *info = &answer->tree->frames[frame];
+    const struct wp_path_frame *info = &answer->tree->frames[frame];
     uint32_t name = text(answer, wp_intern_text(answer->tree->strings, info->name));
     uint32_t object = text(answer, wp_intern_text(answer->tree->strings, info->object));
     number = answer->frame_count;

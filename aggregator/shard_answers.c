@@ -48,6 +48,7 @@ int wp_shard_answers_create(struct wp_shard_answers **out, struct wp_fleet *flee
         wp_shard_answers_destroy(answers);
         return -ENOMEM;
     }
+    answers->tree.leaves_lines_out = true; /* an answer has room for so many frames, and does not tell lines */
     *out = answers;
     return 0;
 }
@@ -177,6 +178,7 @@ static struct wp_explainer *explainer_of(struct wp_shards *shards, uint32_t host
         answers->has_explainer = false;
         if (wp_pathtree_init(&answers->tree))
             return NULL;
+        answers->tree.leaves_lines_out = true;
     }
     if (!answers->has_explainer) {
         wp_explainer_init(x, shards->fleet, host, &answers->tree);

@@ -41,7 +41,7 @@ static void put_plain(struct wp_buffer *out, const char *frame)
 
 static struct wp_transaction_name name_of(struct wp_transactions *transactions, const struct wp_pathtree *tree, uint32_t node)
 {
-    const struct wp_frame_info *frame = &tree->frames[tree->nodes[node].frame];
+    const struct wp_path_frame *frame = &tree->frames[tree->nodes[node].frame];
     struct wp_transaction_name name = transactions->by_node[tree->nodes[node].parent];
     if (frame->style == WP_STYLE_USER)
         name.function = tree->nodes[node].frame;

@@ -65,6 +65,11 @@ int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_optio
     return 0;
 }
 
+int wp_batcher_match(struct wp_batcher *b, const char *const *patterns, size_t count, struct wp_error *err)
+{
+    return wp_thread_table_match(b->threads, patterns, count, err);
+}
+
 void wp_batcher_destroy(struct wp_batcher *b)
 {
     if (!b)

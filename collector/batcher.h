@@ -33,6 +33,9 @@ struct wp_batcher_stats {
 };
 
 int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_options *options, struct wp_error *err);
+/* Other patterns of command lines, for what is executed from now on; borrowed until it returns. -EINVAL, -ENOMEM: those before
+ * stay. */
+int wp_batcher_match(struct wp_batcher *batcher, const char *const *patterns, size_t count, struct wp_error *err);
 void wp_batcher_destroy(struct wp_batcher *batcher);
 /* Reads what takes long, when the source exists and before its first facts are taken. */
 void wp_batcher_prepare(struct wp_batcher *batcher);

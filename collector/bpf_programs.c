@@ -86,7 +86,7 @@ static void set_options(struct wp_programs *p, const struct wp_source_bpf_option
     p->object->rodata->wp_netns_inum = options->netns_inum;
     p->object->rodata->wp_self_pid = (uint32_t)getpid();
     p->object->rodata->wp_is_chosen_only = options->filter_pid != 0;
-    p->object->rodata->wp_wants_cmdline = options->wants_cmdline;
+    p->object->data->wp_wants_cmdline = options->wants_cmdline;
     if (options->ring_bytes) {
         bpf_map__set_max_entries(p->object->maps.ring, options->ring_bytes);
         p->object->rodata->wp_wake_bytes = options->ring_bytes / 16;
@@ -217,6 +217,11 @@ void wp_programs_pause(struct wp_programs *p, bool is_paused)
         __atomic_store_n(&p->object->data->wp_window_number, number + 1, __ATOMIC_SEQ_CST);
 }
 
+void wp_programs_want_cmdlines(struct wp_programs *p, bool is_wanted)
+{
+    __atomic_store_n(&p->object->data->wp_wants_cmdline, is_wanted, __ATOMIC_SEQ_CST);
+}
+
 void wp_programs_detach(struct wp_programs *p)
 {
     for (unsigned i = p->link_count; i; i--)
@@ -286,7 +291,7 @@ void wp_programs_unwind_counts(const struct wp_programs *p, struct wp_unwind_cou
 void wp_programs_run_time(const struct wp_programs *p, uint64_t *runs, uint64_t *ns)
 {
     *runs = *ns = 0;
-    for (unsigned cpu = 0; cpu < WP_WORK_CPUS; cpu++) {
+    for (unsigned cpu = 0; cpu < WP_WORK_CPUS && cpu < p->cpus; cpu++) {
         *runs += p->object->bss->wp_work[cpu].runs;
         *ns += p->object->bss->wp_work[cpu].taken_ns * WP_WORK_ONE_IN;
     }
@@ -295,7 +300,7 @@ void wp_programs_run_time(const struct wp_programs *p, uint64_t *runs, uint64_t 
 uint64_t wp_programs_unwalked(const struct wp_programs *p)
 {
     uint64_t count = 0;
-    for (unsigned cpu = 0; cpu < WP_WORK_CPUS; cpu++)
+    for (unsigned cpu = 0; cpu < WP_WORK_CPUS && cpu < p->cpus; cpu++)
         count += p->object->bss->wp_work[cpu].unwalked;
     return count;
 }

@@ -17,6 +17,8 @@ int wp_programs_attach(struct wp_programs *programs, uint32_t frequency_hz, stru
 int wp_programs_snapshot(struct wp_programs *programs, struct wp_error *err);
 /* While paused the programs tell of births, programs, names and deaths of threads alone. */
 void wp_programs_pause(struct wp_programs *programs, bool is_paused);
+/* Command lines of what is executed from now on are told, or are not. */
+void wp_programs_want_cmdlines(struct wp_programs *programs, bool is_wanted);
 void wp_programs_detach(struct wp_programs *programs);
 void wp_programs_destroy(struct wp_programs *programs);
 /* What the kernel offered and what was chosen of it. */

@@ -32,6 +32,7 @@ struct collector {
     struct wp_collector_vitals *vitals; /* NULL: nobody watches */
     struct wp_window window;            /* as it was last */
     bool is_paused;                     /* between two windows, or stretches that the overhead limit leaves */
+    unsigned reloads;                   /* of the options, that were taken up */
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -191,6 +192,20 @@ static int keep_window(struct collector *c, const struct wp_sink *sink, int *wai
     return c->source->ops->pause(c->source, is_paused, sink, err);
 }
 
+/* Of what a reload changes, that which is not looked at by whom it is for. */
+static void take_up_reload(struct collector *c)
+{
+    const struct wp_collector_options *o = c->options;
+    struct wp_error why = {0};
+    if (c->reloads == o->reloads)
+        return;
+    c->reloads = o->reloads;
+    if (wp_batcher_match(c->batcher, o->patterns, o->pattern_count, &why))
+        wp_log(c->logger, WP_LOG_WARN, "command lines are judged as before: %s", why.text);
+    else if (o->source == WP_FROM_BPF)
+        wp_source_bpf_want_cmdlines(c->source, o->pattern_count > 0);
+}
+
 static int run_source(struct collector *c, struct wp_error *err)
 {
     uint64_t deadline = c->options->duration_ns ? now_ns(CLOCK_MONOTONIC) + c->options->duration_ns : 0;
@@ -203,6 +218,7 @@ static int run_source(struct collector *c, struct wp_error *err)
             c->source->ops->stop(c->source);
         is_stopped = is_stopped || is_over;
         tick(c);
+        take_up_reload(c);
         int wait_ms = LOOK_MS;
         int rc = is_stopped ? 0 : keep_window(c, &sink, &wait_ms, err);
         int more = rc ? rc : c->source->ops->poll(c->source, wait_ms, &sink, err);

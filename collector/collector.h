@@ -28,8 +28,10 @@ struct wp_collector_options {
     const char *part;               /* what of the machine the host is (its network namespace); NULL: all of it */
     struct wp_test_clock test_clock;
     const struct wp_window *window; /* when to record, unless an aggregator says; borrowed, may change while it runs */
-    const char *labels[WP_COLLECTOR_LIST], *patterns[WP_COLLECTOR_LIST];
+    const char *labels[WP_COLLECTOR_LIST];
+    const char *patterns[WP_COLLECTOR_LIST]; /* of command lines. May change while it runs, reloads says when */
     unsigned label_count, pattern_count;
+    unsigned reloads;               /* how often that was */
     struct wp_source_bpf_options bpf;
     uint32_t command_pid;
     uint64_t duration_ns;           /* 0: until stopped or the source ends */

@@ -4,6 +4,8 @@
 #include "common/service.h"
 #include "common/version.h"
 
+#include <string.h>
+
 static volatile sig_atomic_t stop_asked, reload_asked; /* the two things that a signal handler may touch */
 
 static void take_signal(int signal)
@@ -21,35 +23,18 @@ struct daemon {
     struct wp_config *config;
 };
 
-static int apply_log_level(void *context, const char *const *values, size_t count, struct wp_error *err)
-{
-    return wp_config_apply_log_level(&((struct daemon *)context)->logger, values, count, err);
-}
-
-static int apply_window(void *context, const char *const *values, size_t count, struct wp_error *err)
-{
-    struct daemon *daemon = context;
-    if (count)
-        return wp_window_parse(&daemon->window, values[count - 1], err);
-    daemon->window = (struct wp_window){0};
-    return 0;
-}
-
-static int apply_overhead(void *context, const char *const *values, size_t count, struct wp_error *err)
-{
-    struct daemon *daemon = context;
-    if (count)
-        return wp_collector_options_overhead(values[count - 1], &daemon->options.overhead_percent, err);
-    daemon->options.overhead_percent = WP_OVERHEAD_DEFAULT;
-    return 0;
-}
-
 static void reload(void *context)
 {
-    static const struct wp_config_live live[] = {{"log-level", apply_log_level}, {"overhead-limit", apply_overhead},
-        {"window", apply_window}, {0}};
-    struct daemon *daemon = context;
-    wp_config_reload(daemon->config, live, daemon, &daemon->logger);
+    struct daemon *daemon = context, next = {0};
+    struct wp_collector_live live = {&next.logger.level, &next.window};
+    if (!wp_collector_options_reload(&next.options, &live, daemon->config, &daemon->logger))
+        return;
+    daemon->logger.level = next.logger.level;
+    daemon->window = next.window;
+    daemon->options.overhead_percent = next.options.overhead_percent;
+    memcpy(daemon->options.patterns, next.options.patterns, sizeof(next.options.patterns));
+    daemon->options.pattern_count = next.options.pattern_count;
+    daemon->options.reloads++;
 }
 
 int main(int argc, char **argv)

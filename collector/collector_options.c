@@ -7,6 +7,8 @@
 #include "common/version.h"
 
 #include <argp.h>
+#include <errno.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,7 +31,7 @@ static const struct argp_option option_table[] = {
     {"connect", KEY_CONNECT, "ENDPOINT", 0, "send to the aggregator there: ipc:///path or tcp://address:port; may be repeated, the next "
         "one is for when one does not answer", 0},
     {"key", KEY_KEY, "FILE", 0, "this host's secret key for tcp:// (wakepath keygen makes one)", 0},
-    {"server-key", KEY_SERVER_KEY, "FILE", 0, "the aggregator's public key; one for all --connect, or one for each", 0},
+    {"server-key", KEY_SERVER_KEY, "FILE", 0, "the aggregator's public key; one for all --connect, or one for each; may be repeated", 0},
     {"insecure", KEY_INSECURE, 0, 0, "send by tcp:// in plaintext, without keys", 0},
     {"spool", KEY_SPOOL, "DIR", 0, "keep there what no aggregator has acknowledged, or none for memory (default: " DEFAULT_SPOOL
         " for the live kernel and a tcp endpoint)", 0},
@@ -75,7 +77,7 @@ static uint32_t number(struct argp_state *state, const char *what, const char *t
     char *end;
     unsigned long value = strtoul(text, &end, 10);
     if (*end || end == text || *text == '-' || value < low || value > high)
-        argp_error(state, "%s takes a number from %u to %u, not '%s'", what, low, high, text);
+        wp_config_refuse(state, "%s takes a number from %u to %u, not '%s'", what, low, high, text);
     return (uint32_t)value;
 }
 
@@ -90,7 +92,7 @@ static void take_source(struct wp_collector_options *o, struct argp_state *state
         o->source = WP_FROM_CAPTURE;
         o->source_path = text + 8;
     } else {
-        argp_error(state, "--source takes bpf, perf-script:FILE or capture:FILE, not '%s'", text);
+        wp_config_refuse(state, "--source takes bpf, perf-script:FILE or capture:FILE, not '%s'", text);
     }
 }
 
@@ -99,11 +101,11 @@ static void take_duration(struct wp_collector_options *o, struct argp_state *sta
     char *end;
     double seconds = strtod(text, &end);
     if (*end || end == text || !(seconds > 0 && seconds < 1e9))
-        argp_error(state, "--duration takes a number of seconds, not '%s'", text);
+        wp_config_refuse(state, "--duration takes a number of seconds, not '%s'", text);
     o->duration_ns = (uint64_t)(seconds * 1e9);
 }
 
-int wp_collector_options_overhead(const char *text, double *percent, struct wp_error *err)
+static int take_overhead(const char *text, double *percent, struct wp_error *err)
 {
     char *end;
     double value = strtod(text, &end);
@@ -120,7 +122,7 @@ static void take_netns(struct wp_collector_options *o, struct argp_state *state,
 {
     struct stat status;
     if (stat(path, &status))
-        argp_failure(state, WP_EXIT_FAILURE, errno, "no network namespace at '%s'", path);
+        wp_config_refuse(state, "no network namespace at '%s': %s", path, strerror(errno));
     o->bpf.netns_inum = (uint32_t)status.st_ino;
     o->part = path;
 }
@@ -129,35 +131,47 @@ static void take_ring(struct wp_collector_options *o, struct argp_state *state, 
 {
     uint32_t bytes = number(state, "--ring-size", text, 65536, 1u << 30);
     if (bytes & (bytes - 1))
-        argp_error(state, "--ring-size takes a power of two, not %u", bytes);
+        wp_config_refuse(state, "--ring-size takes a power of two, not %u", bytes);
     o->bpf.ring_bytes = bytes;
 }
 
 static void take_probe(struct wp_collector_options *o, struct argp_state *state, const char *form)
 {
     if (form && strcmp(form, "text") && strcmp(form, "json"))
-        argp_error(state, "--probe takes text or json, not '%s'", form);
+        wp_config_refuse(state, "--probe takes text or json, not '%s'", form);
     o->probe = form && !strcmp(form, "json") ? WP_ASKED_JSON : WP_ASKED_TEXT;
+}
+
+static void check_pattern(struct argp_state *state, const char *text)
+{
+    regex_t pattern;
+    char why[256];
+    int rc = regcomp(&pattern, text, REG_EXTENDED | REG_NOSUB);
+    if (rc) {
+        regerror(rc, &pattern, why, sizeof(why));
+        wp_config_refuse(state, "--match-cmdline: '%s' is no extended regular expression: %s", text, why);
+    }
+    regfree(&pattern);
 }
 
 static void take_listed(struct argp_state *state, const char **list, unsigned *count, const char *text)
 {
     if (*count == WP_COLLECTOR_LIST)
-        argp_error(state, "more than %u of one option", WP_COLLECTOR_LIST);
+        wp_config_refuse(state, "more than %u of one option", WP_COLLECTOR_LIST);
     list[(*count)++] = text;
 }
 
 static void take_endpoint(struct wp_endpoints *endpoints, struct argp_state *state, const char *text)
 {
     if (endpoints->count == WP_ENDPOINTS)
-        argp_error(state, "more than %u of --connect", WP_ENDPOINTS);
+        wp_config_refuse(state, "more than %u of --connect", WP_ENDPOINTS);
     endpoints->names[endpoints->count++] = text;
 }
 
 static void take_server_key(struct wp_endpoints *endpoints, struct argp_state *state, const char *text)
 {
     if (endpoints->server_key_count == WP_ENDPOINTS)
-        argp_error(state, "more than %u of --server-key", WP_ENDPOINTS);
+        wp_config_refuse(state, "more than %u of --server-key", WP_ENDPOINTS);
     endpoints->server_key_paths[endpoints->server_key_count++] = text;
 }
 
@@ -168,7 +182,7 @@ static void take_spool_limit(struct wp_outlet_options *outlet, struct argp_state
     const char *unit = *end ? strchr("KMG", *end) : NULL;
     unsigned shift = unit ? (unsigned)(unit - "KMG" + 1) * 10 : 0;
     if (end == text || *text == '-' || (*end && (!unit || end[1])) || value > SPOOL_MOST >> shift || value << shift < SPOOL_LEAST)
-        argp_error(state, "--spool-limit takes bytes from 1M to 1024G, not '%s'", text);
+        wp_config_refuse(state, "--spool-limit takes bytes from 1M to 1024G, not '%s'", text);
     outlet->spool_limit = (uint64_t)value << shift;
 }
 
@@ -190,16 +204,16 @@ static void check(const struct wp_collector_options *o, struct argp_state *state
     if (o->probe)
         return;
     if (!o->outlet.endpoints.count && !o->outlet.output)
-        argp_error(state, "--connect or --output is needed");
+        wp_config_refuse(state, "--connect or --output is needed");
     unsigned keys = o->outlet.endpoints.server_key_count;
     if (keys > 1 && keys != o->outlet.endpoints.count)
-        argp_error(state, "%u of --server-key for %u of --connect: give one for all or one for each", keys, o->outlet.endpoints.count);
+        wp_config_refuse(state, "%u of --server-key for %u of --connect: give one for all or one for each", keys, o->outlet.endpoints.count);
     if (!o->outlet.endpoints.count && o->outlet.spool)
-        argp_error(state, "--spool is for --connect");
+        wp_config_refuse(state, "--spool is for --connect");
     if (o->source != WP_FROM_BPF && o->window->every_ns)
-        argp_error(state, "--window is of the live kernel");
+        wp_config_refuse(state, "--window is of the live kernel");
     if (o->source != WP_FROM_BPF && (o->bpf.filter_pid || o->bpf.netns_inum || o->pattern_count))
-        argp_error(state, "--filter-pid, --netns and --match-cmdline are of the live kernel");
+        wp_config_refuse(state, "--filter-pid, --netns and --match-cmdline are of the live kernel");
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -219,15 +233,18 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_FREQUENCY: o->bpf.frequency_hz = number(state, "--frequency", argument, 0, 50000); break;
     case KEY_WINDOW:
         if (wp_window_parse(parse->live->window, argument, &err))
-            argp_error(state, "--window: %s", err.text);
+            wp_config_refuse(state, "--window: %s", err.text);
         break;
     case KEY_FILTER: o->bpf.filter_pid = number(state, "--filter-pid", argument, 1, 1u << 22); break;
     case KEY_COMMAND: o->command_pid = number(state, "--command-pid", argument, 1, 1u << 22); break;
     case KEY_NETNS: take_netns(o, state, argument); break;
-    case KEY_MATCH: take_listed(state, o->patterns, &o->pattern_count, argument); break;
+    case KEY_MATCH:
+        check_pattern(state, argument);
+        take_listed(state, o->patterns, &o->pattern_count, argument);
+        break;
     case KEY_RELEASE:
         if (!wp_id_valid(argument))
-            argp_error(state, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", argument);
+            wp_config_refuse(state, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", argument);
         o->release = argument;
         break;
     case KEY_HOSTNAME: o->hostname = argument; break;
@@ -236,33 +253,33 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_READY: o->ready_fd = (int)number(state, "--ready-fd", argument, 0, 1 << 20); break;
     case KEY_LOG:
         if (wp_log_level_parse(argument, parse->live->log_level))
-            argp_error(state, "'%s' is not a log level: error, warn, info, debug", argument);
+            wp_config_refuse(state, "'%s' is not a log level: error, warn, info, debug", argument);
         break;
     case KEY_RING: take_ring(o, state, argument); break;
     case KEY_SPEED:
         if (strcmp(argument, "fast") && strcmp(argument, "recorded"))
-            argp_error(state, "--replay-speed takes recorded or fast, not '%s'", argument);
+            wp_config_refuse(state, "--replay-speed takes recorded or fast, not '%s'", argument);
         o->is_fast = !strcmp(argument, "fast");
         break;
     case KEY_TEST_CLOCK:
         if (wp_test_clock_parse(&o->test_clock, argument, &err))
-            argp_error(state, "%s", err.text);
+            wp_config_refuse(state, "%s", err.text);
         break;
     case KEY_PROBE: take_probe(o, state, argument); break;
     case KEY_LEFT_OUT: o->bpf.left_out = argument; break;
     case KEY_METRICS:
         o->metrics = strcmp(argument, "none") ? argument : NULL;
         if (o->metrics && wp_health_check(o->metrics, &err))
-            argp_error(state, "--metrics: %s", err.text);
+            wp_config_refuse(state, "--metrics: %s", err.text);
         break;
     case KEY_CACHE: o->bpf.unwind_cache = strcmp(argument, "none") ? argument : NULL; break;
     case KEY_OVERHEAD:
-        if (wp_collector_options_overhead(argument, &o->overhead_percent, &err))
-            argp_error(state, "%s", err.text);
+        if (take_overhead(argument, &o->overhead_percent, &err))
+            wp_config_refuse(state, "%s", err.text);
         break;
     case KEY_STATS: o->says_stats = true; break;
     case KEY_NO_SECCOMP: o->is_unfiltered = true; break;
-    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); break;
+    case ARGP_KEY_ARG: wp_config_refuse(state, "unexpected argument '%s'", argument); break;
     case ARGP_KEY_END:
         check(o, state);
         choose_spool(o);
@@ -272,20 +289,33 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     return 0;
 }
 
+static void set_defaults(struct wp_collector_options *options, const struct wp_collector_live *live)
+{
+    *options = (struct wp_collector_options){.bpf = {.frequency_hz = 99}, .is_fast = true, .ready_fd = -1,
+        .overhead_percent = WP_OVERHEAD_DEFAULT, .window = live->window, .outlet = {.spool_limit = SPOOL_LIMIT}};
+    *live->log_level = WP_LOG_INFO;
+    *live->window = (struct wp_window){0};
+}
+
 void wp_collector_options_parse(struct wp_collector_options *options, const struct wp_collector_live *live,
     struct wp_config **config, int argc, char **argv)
 {
     static const char *const flags_only[] = {"ready-fd", "command-pid", "probe", NULL};
-    static const struct wp_config_spec spec = {"collector", "/etc/wakepath/collector.conf", flags_only};
+    static const char *const live_keys[] = {"log-level", "match-cmdline", "overhead-limit", "window", NULL};
+    static const struct wp_config_spec spec = {"collector", "/etc/wakepath/collector.conf", flags_only, live_keys};
     static const struct argp argp = {option_table, parse_option, NULL,
         "Records what a host's threads wait for and what runs, and sends it to an aggregator or into a file.", NULL, NULL, NULL};
     struct parse parse = {options, live};
-    *options = (struct wp_collector_options){.bpf = {.frequency_hz = 99}, .is_fast = true, .ready_fd = -1, .overhead_percent = WP_OVERHEAD_DEFAULT,
-        .window = live->window,
-        .outlet = {.spool_limit = SPOOL_LIMIT}};
-    *live->log_level = WP_LOG_INFO;
-    *live->window = (struct wp_window){0};
+    set_defaults(options, live);
     argp_err_exit_status = WP_EXIT_USAGE;
     argp_program_version = "wakepath-collector " WP_VERSION;
     wp_config_parse(config, &spec, &argp, argc, argv, &parse);
+}
+
+bool wp_collector_options_reload(struct wp_collector_options *options, const struct wp_collector_live *live,
+    struct wp_config *config, const struct wp_logger *logger)
+{
+    struct parse parse = {options, live};
+    set_defaults(options, live);
+    return wp_config_reload(config, &parse, logger);
 }

@@ -18,7 +18,8 @@ struct wp_collector_live {
  * argv and *config, the caller's to destroy. */
 void wp_collector_options_parse(struct wp_collector_options *options, const struct wp_collector_live *live,
     struct wp_config **config, int argc, char **argv);
-/* A value of --overhead-limit; 0 for none. -EINVAL. */
-int wp_collector_options_overhead(const char *text, double *percent, struct wp_error *err);
+/* As wp_config_reload: true when `options` and `live` hold what is set now. */
+bool wp_collector_options_reload(struct wp_collector_options *options, const struct wp_collector_live *live,
+    struct wp_config *config, const struct wp_logger *logger);
 
 #endif

@@ -28,7 +28,7 @@ struct wp_delta {
     uint32_t string_room;
     struct pending pending[KINDS];
     struct wp_intmap objects, frames, stacks, devices;
-    bool failed;
+    bool failed, is_full;
 };
 
 struct wp_delta *wp_delta_create(void)
@@ -79,7 +79,14 @@ static uint32_t add(struct wp_delta *d, int kind, const void *item)
         p->room = room;
     }
     memcpy((char *)p->items + (size_t)p->count * p->item_size, item, p->item_size);
+    if (p->count + 1 >= FULL_ENTRIES)
+        d->is_full = true;
     return p->first + p->count++;
+}
+
+static uint32_t strings_pending(const struct wp_delta *d)
+{
+    return wp_intern_count(d->strings) - 1 - d->strings_sent;
 }
 
 uint32_t wp_delta_string(struct wp_delta *d, const char *text)
@@ -92,8 +99,11 @@ uint32_t wp_delta_string(struct wp_delta *d, const char *text)
         d->failed = true;
         return 0;
     }
-    if (id >= known)
-        d->string_bytes += size;
+    if (id < known)
+        return id;
+    d->string_bytes += size;
+    if (strings_pending(d) >= FULL_ENTRIES || d->string_bytes >= FULL_BYTES)
+        d->is_full = true;
     return id;
 }
 
@@ -168,17 +178,9 @@ void wp_delta_drop(struct wp_delta *d, const struct wp_drop *drop)
     add(d, DROPS, drop);
 }
 
-static uint32_t strings_pending(const struct wp_delta *d)
-{
-    return wp_intern_count(d->strings) - 1 - d->strings_sent;
-}
-
 bool wp_delta_is_full(const struct wp_delta *d)
 {
-    for (int i = 0; i < KINDS; i++)
-        if (d->pending[i].count >= FULL_ENTRIES)
-            return true;
-    return strings_pending(d) >= FULL_ENTRIES || d->string_bytes >= FULL_BYTES;
+    return d->is_full;
 }
 
 bool wp_delta_is_empty(const struct wp_delta *d)
@@ -247,4 +249,5 @@ void wp_delta_sent(struct wp_delta *d)
     }
     d->strings_sent = wp_intern_count(d->strings) - 1;
     d->string_bytes = 0;
+    d->is_full = false;
 }

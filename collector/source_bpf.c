@@ -3,13 +3,12 @@
 
 #include "collector/bpf_programs.h"
 #include "collector/file_paths.h"
+#include "collector/ring_facts.h"
 #include "collector/sideband.h"
 #include "collector/unwinder.h"
-#include "collector/wait_names.h"
 #include "common/buffer.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +19,6 @@
 #define LOOK_MS 20                     /* the ring is looked at so often when nothing wakes the reader */
 /* A record is stamped before its place in the ring is taken; an interrupt, or a hypervisor, may stand between. */
 #define MARGIN_NS 50000000u
-#define RECORD_ALIGN 8u
 #define SETTLE_MS 2000u /* for the C library to be known to the unwinder */
 
 struct source_bpf {
@@ -30,7 +28,7 @@ struct source_bpf {
     struct wp_unwinder *unwinder;      /* NULL when this kernel cannot */
     struct wp_file_paths *paths;
     struct wp_sideband *sideband;      /* NULL when the kernel refuses it */
-    struct wp_buffer records;          /* each: u32 size, padding to 8, bytes */
+    struct wp_buffer records;          /* as wp_ring_facts_keep leaves them */
     struct wp_record_drops *drops, *drops_before;
     uint64_t drops_read_ns, newest_ns, sideband_lost;
     const struct wp_logger *logger;
@@ -47,156 +45,10 @@ static uint64_t now_ns(void)
 static int on_record(void *context, void *bytes, size_t size)
 {
     struct source_bpf *s = context;
-    uint64_t head = size;
-    wp_buffer_append(&s->records, &head, sizeof(head));
-    wp_buffer_append(&s->records, bytes, size);
-    if (wp_buffer_reserve(&s->records, RECORD_ALIGN))
-        return -ENOMEM;
-    s->records.size = (s->records.size + RECORD_ALIGN - 1) & ~(size_t)(RECORD_ALIGN - 1);
-    if (s->records.failed)
+    if (wp_ring_facts_keep(&s->records, bytes, size))
         return -ENOMEM;
     s->is_full = s->records.size >= ROUND_BYTES;
     return s->is_full ? -ENOBUFS : 0; /* a negative answer ends the round; the record is taken all the same */
-}
-
-static void fill_task(struct wp_fact *fact, const struct wp_record_task *task)
-{
-    fact->start_ns = task->start_ns;
-    fact->cgroup_id = task->cgroup_id;
-    fact->thread_flags = task->is_kernel ? WP_THREAD_KERNEL : 0;
-}
-
-static void fill_socket(struct wp_socket_entry *entry, const struct wp_record_socket *socket)
-{
-    *entry = (struct wp_socket_entry){.family = socket->family, .protocol = socket->protocol,
-        .local_port = socket->local_port, .remote_port = socket->remote_port, .netns = socket->netns};
-    memcpy(entry->local, socket->local, sizeof(entry->local));
-    memcpy(entry->remote, socket->remote, sizeof(entry->remote));
-}
-
-static int deliver_exec(const struct wp_record *r, const uint8_t *tail, struct wp_fact *fact, const struct wp_sink *sink,
-    struct wp_error *err)
-{
-    const struct wp_record_exec *exec = (const void *)tail;
-    char cmdline[WP_RECORD_CMDLINE + 1];
-    uint32_t size = exec->cmdline_size < WP_RECORD_CMDLINE ? exec->cmdline_size : WP_RECORD_CMDLINE;
-    for (uint32_t i = 0; i < size; i++)
-        cmdline[i] = exec->cmdline[i] ? exec->cmdline[i] : ' ';
-    while (size && cmdline[size - 1] == ' ')
-        size--;
-    cmdline[size] = 0;
-    fill_task(fact, &exec->task);
-    fact->comm = exec->task.comm;
-    fact->exe = exec->path;
-    fact->cmdline = cmdline;
-    fact->other_pid = r->pid;
-    return sink->fact(sink->context, fact, err);
-}
-
-static int tell_path(const struct source_bpf *s, const struct wp_record *r, const struct wp_record_path *path,
-    const struct wp_sink *sink, struct wp_error *err)
-{
-    char name[WP_RECORD_NAMES * WP_RECORD_NAME + 1100];
-    struct wp_fact fact = {.wait = {.key = r->a, .name = name}};
-    wp_file_paths_add(s->paths, r->a, (uint32_t)r->d, path);
-    const char *known = wp_file_paths_get(s->paths, r->a);
-    wp_wait_name_file(path, r->c, r->b, known ? known : "", name, sizeof(name));
-    return sink->fact(sink->context, &fact, err);
-}
-
-static int tell_wait(const struct wp_record *r, const struct wp_record_wait *wait, const struct wp_sink *sink, struct wp_error *err)
-{
-    char name[256];
-    struct wp_fact fact = {.wait = {.key = r->a, .name = wait->socket.family ? name : NULL, .lock = {.pid = r->pid,
-        .address = wait->address, .start = wait->start, .end = wait->end, .file_offset = wait->offset, .inode = wait->inode}}};
-    if (wait->socket.family)
-        wp_wait_name_socket(wait, name, sizeof(name));
-    return sink->fact(sink->context, &fact, err);
-}
-
-static size_t tail_wanted(unsigned kind)
-{
-    switch (kind) {
-    case WP_EVENT_FORK:
-    case WP_EVENT_RENAME:
-    case WP_EVENT_STATE:
-        return sizeof(struct wp_record_task);
-    case WP_EVENT_EXEC:
-        return sizeof(struct wp_record_exec);
-    case WP_RECORD_SOCKET:
-        return sizeof(struct wp_record_socket);
-    case WP_RECORD_PATH:
-        return sizeof(struct wp_record_path);
-    case WP_RECORD_WAIT:
-        return sizeof(struct wp_record_wait);
-    default:
-        return 0;
-    }
-}
-
-static int deliver(const struct source_bpf *s, const struct wp_record *r, const uint8_t *tail, size_t tail_size,
-    const struct wp_sink *sink, struct wp_error *err)
-{
-    struct wp_fact fact = {.event = {.time_ns = r->time_ns, .kind = r->kind, .flags = r->flags, .cpu = r->cpu, .a = r->a,
-        .b = r->b, .c = r->c, .d = (uint32_t)r->d}, .tid = r->tid, .pid = r->pid, .other_tid = r->other_tid,
-        .other_pid = r->other_pid, .stack_key = r->stack_key};
-    if (tail_size < tail_wanted(r->kind) || ((size_t)r->kernel_ips + r->user_ips) * 8 > tail_size)
-        return 0; /* cannot be: both sides share ring_record.h */
-    const struct wp_record_task *task = (const void *)tail;
-    if (r->kernel_ips || r->user_ips) {
-        fact.kernel_ips = (const uint64_t *)(const void *)tail;
-        fact.kernel_ip_count = r->kernel_ips;
-        fact.user_ips = fact.kernel_ips + r->kernel_ips;
-        fact.user_ip_count = r->user_ips;
-    }
-    switch (r->kind) {
-    case WP_EVENT_EXEC:
-        return deliver_exec(r, tail, &fact, sink, err);
-    case WP_EVENT_FORK:
-        fill_task(&fact, task);
-        fact.other_comm = task->comm;
-        break;
-    case WP_EVENT_RENAME:
-    case WP_EVENT_STATE:
-        fill_task(&fact, task);
-        fact.comm = task->comm;
-        break;
-    case WP_RECORD_SOCKET:
-        fact.event.kind = 0;
-        fill_socket(&fact.socket.entry, (const void *)tail);
-        fact.socket.key = r->d;
-        break;
-    case WP_EVENT_WAKING:
-        if (r->c == WP_CAUSE_MESSAGE)
-            fact.socket.key = r->d;
-        fact.wait.key = r->b;
-        fact.event.b = 0;
-        break;
-    case WP_EVENT_SWITCH:
-        fact.wait.key = r->b;
-        fact.event.b = 0;
-        break;
-    case WP_RECORD_PATH:
-        return tell_path(s, r, (const void *)tail, sink, err);
-    case WP_RECORD_WAIT:
-        return tell_wait(r, (const void *)tail, sink, err);
-    case WP_EVENT_BLOCK_INSERT:
-    case WP_EVENT_BLOCK_ISSUE:
-        fact.file = r->stack_key ? wp_file_paths_get(s->paths, r->stack_key) : NULL;
-        fact.stack_key = 0;
-        break;
-    case WP_EVENT_SOCK_SEND:
-    case WP_EVENT_SOCK_ARRIVE:
-    case WP_EVENT_SOCK_RECV:
-    case WP_EVENT_SOCK_STATE:
-    case WP_EVENT_SOCK_RETRANSMIT:
-    case WP_EVENT_SOCK_LEAVE:
-        fact.socket.key = r->d;
-        break;
-    default:
-        break;
-    }
-    return sink->fact(sink->context, &fact, err);
 }
 
 static int deliver_mappings(struct source_bpf *s, uint64_t until_ns, const struct wp_sink *sink, struct wp_error *err)
@@ -213,13 +65,8 @@ static int deliver_mappings(struct source_bpf *s, uint64_t until_ns, const struc
 
 static int deliver_all(struct source_bpf *s, const struct wp_sink *sink, struct wp_error *err)
 {
-    for (size_t at = 0; at < s->records.size;) {
-        uint64_t size;
-        memcpy(&size, s->records.data + at, sizeof(size));
-        const struct wp_record *r = (const void *)(s->records.data + at + sizeof(size));
-        at += (sizeof(size) + size + RECORD_ALIGN - 1) & ~(size_t)(RECORD_ALIGN - 1);
-        if (size < sizeof(*r))
-            continue;
+    size_t at = 0, size;
+    for (const struct wp_record *r; (r = wp_ring_facts_next(&s->records, &at, &size));) {
         if (r->kind == WP_RECORD_FILE) {
             if (s->unwinder)
                 wp_unwinder_ask(s->unwinder, r->a, (uint32_t)r->d, r->pid, r->b);
@@ -227,7 +74,7 @@ static int deliver_all(struct source_bpf *s, const struct wp_sink *sink, struct 
         }
         int rc = deliver_mappings(s, r->time_ns, sink, err);
         if (!rc)
-            rc = deliver(s, r, (const uint8_t *)(r + 1), size - sizeof(*r), sink, err);
+            rc = wp_ring_fact(r, size, s->paths, sink, err);
         if (rc)
             return rc;
         if (r->time_ns > s->newest_ns)
@@ -402,6 +249,11 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
         wp_unwinder_settle(s->unwinder, SETTLE_MS);
     rc = wp_programs_attach(s->programs, options->frequency_hz, err);
     return rc ? rc : wp_programs_snapshot(s->programs, err);
+}
+
+void wp_source_bpf_want_cmdlines(struct wp_source *source, bool is_wanted)
+{
+    wp_programs_want_cmdlines(((struct source_bpf *)source)->programs, is_wanted);
 }
 
 int wp_source_bpf_create(struct wp_source **source, const struct wp_source_bpf_options *options,

@@ -19,5 +19,7 @@ struct wp_source_bpf_options {
  * says what to do. */
 int wp_source_bpf_create(struct wp_source **source, const struct wp_source_bpf_options *options,
     const struct wp_logger *logger, struct wp_error *err);
+/* Of a source made here: whether facts of EXEC have their command lines from now on. */
+void wp_source_bpf_want_cmdlines(struct wp_source *source, bool is_wanted);
 
 #endif

@@ -9,6 +9,17 @@
 
 #define CACHED 4000000u /* stacks and frames remembered by name before all are forgotten */
 #define LOCK_TICKET 0x80000000u /* of a lock; frames' numbers are below */
+#define LATE 64u        /* processes whose last new stack is at hand; a power of two */
+#define DEEPEST 256u    /* frames of a part of a stack that are looked at */
+#define TRACING 0x80000000u /* of the value in `frames`: a kernel function of tracing itself */
+
+/* A process' stacks share their outer frames: those need not be looked up again. Outermost first. */
+struct late {
+    uint64_t space;          /* as in the key of `frames`; 0: none */
+    uint32_t count;
+    uint64_t ips[DEEPEST];
+    uint32_t stacks[DEEPEST];
+};
 
 struct wp_stack_table {
     struct wp_delta *delta;
@@ -18,7 +29,7 @@ struct wp_stack_table {
     struct wp_intmap by_key;      /* what the source calls a stack -> id */
     struct wp_intmap frames;      /* (address, process and generation) -> frame id */
     struct wp_intmap places;      /* (place in a file, object) -> frame id */
-    struct wp_intmap is_tracing;  /* frame id -> 1: a kernel function of tracing itself */
+    struct late late[LATE];       /* by process */
     struct wp_stack_counts counts;
 };
 
@@ -46,7 +57,6 @@ void wp_stack_table_destroy(struct wp_stack_table *t)
     wp_intmap_fini(&t->by_key);
     wp_intmap_fini(&t->frames);
     wp_intmap_fini(&t->places);
-    wp_intmap_fini(&t->is_tracing);
     free(t);
 }
 
@@ -79,14 +89,13 @@ static uint32_t named_frame(struct wp_stack_table *t, const struct wp_named_fram
     return wp_delta_frame(t->delta, &frame);
 }
 
+/* With TRACING where it is that. */
 static uint32_t kernel_frame(struct wp_stack_table *t, uint64_t address, bool is_return)
 {
     struct wp_frame_name name;
     wp_symbolizer_kernel(t->symbolizer, address, is_return, &name);
     uint32_t id = named_frame(t, &(struct wp_named_frame){name.function, name.object, name.offset, true});
-    if (id && is_of_tracing(name.function))
-        wp_intmap_put(&t->is_tracing, (struct wp_intkey){id, 0}, 1);
-    return id;
+    return id && is_of_tracing(name.function) ? id | TRACING : id;
 }
 
 /* Without its name, which comes when the symbolizer has it. The same place in the same object is one frame. */
@@ -116,15 +125,20 @@ static uint32_t user_frame(struct wp_stack_table *t, uint32_t pid, uint64_t addr
     return id;
 }
 
-/* The frame at an address, 0 when it is in no mapping (for user addresses). */
-static uint32_t frame_of(struct wp_stack_table *t, uint32_t pid, uint64_t address, bool is_kernel, bool is_return)
+/* Of the keys of frames; the kernel's is 0. */
+static uint64_t space_of(const struct wp_stack_table *t, uint32_t pid)
 {
-    uint64_t space = is_kernel ? 0 : (uint64_t)pid << 32 | wp_address_spaces_generation(t->spaces, pid);
+    return (uint64_t)pid << 32 | wp_address_spaces_generation(t->spaces, pid);
+}
+
+/* The frame at an address, 0 when it is in no mapping (for user addresses). */
+static uint32_t frame_of(struct wp_stack_table *t, uint64_t space, uint64_t address, bool is_return)
+{
     struct wp_intkey key = {address, space << 1 | is_return};
     uint32_t id;
     if (wp_intmap_get(&t->frames, key, &id))
         return id;
-    id = is_kernel ? kernel_frame(t, address, is_return) : user_frame(t, pid, address, is_return);
+    id = space ? user_frame(t, (uint32_t)(space >> 32), address, is_return) : kernel_frame(t, address, is_return);
     if (!id)
         return 0;
     if (t->frames.count >= CACHED)
@@ -183,37 +197,58 @@ void wp_stack_table_forget(struct wp_stack_table *t, uint32_t pid)
         wp_symbolizer_forget(t->symbolizer, pid);
 }
 
+/* How many outer frames are those of the process' last new stack. The innermost one is no return address, so never the same. */
+static uint32_t outer_frames(const struct late *late, uint64_t space, const uint64_t *ips, uint32_t count)
+{
+    uint32_t same = 0, most = late->count < count ? late->count : count;
+    if (late->space != space || !space)
+        return 0;
+    while (same + 1 < most && late->ips[same] == ips[count - 1 - same])
+        same++;
+    return same;
+}
+
 static uint32_t user_part(struct wp_stack_table *t, const struct wp_fact *fact)
 {
-    uint32_t count = 0, stack = 0;
-    if (fact->user_ip_count && wp_address_spaces_generation(t->spaces, fact->pid) == 0)
+    uint32_t count = fact->user_ip_count < DEEPEST ? fact->user_ip_count : DEEPEST, inner = 0, frames[DEEPEST];
+    if (!count)
+        return 0;
+    if (wp_address_spaces_generation(t->spaces, fact->pid) == 0)
         wp_address_spaces_read(t->spaces, fact->pid); /* it was there before the source */
+    uint64_t space = space_of(t, fact->pid);
+    struct late *late = &t->late[fact->pid % LATE];
+    uint32_t known = outer_frames(late, space, fact->user_ips, count);
     /* Without a frame pointer the chain ends in data: what lies in no code is no frame, nor is anything behind it. */
-    uint32_t frames[512];
-    while (count < fact->user_ip_count && count < sizeof(frames) / sizeof(frames[0])) {
-        frames[count] = frame_of(t, fact->pid, fact->user_ips[count], false, count > 0);
-        if (!frames[count])
-            break;
-        count++;
+    while (inner < count - known && (frames[inner] = frame_of(t, space, fact->user_ips[inner], inner > 0)))
+        inner++;
+    bool is_whole = inner == count - known;
+    uint32_t stack = is_whole && known ? late->stacks[known - 1] : 0;
+    if (is_whole) {
+        late->space = space;
+        late->count = count;
     }
-    while (count)
-        stack = wp_delta_stack(t->delta, stack, frames[--count]);
+    while (inner) {
+        uint32_t at = count - inner--; /* from outside */
+        stack = wp_delta_stack(t->delta, stack, frames[inner]);
+        if (is_whole) {
+            late->ips[at] = fact->user_ips[inner];
+            late->stacks[at] = stack;
+        }
+    }
     return stack;
 }
 
 static uint32_t kernel_part(struct wp_stack_table *t, const struct wp_fact *fact, uint32_t stack)
 {
-    uint32_t first = 0;
-    for (uint32_t i = 0; i < fact->kernel_ip_count && i < 16; i++) { /* the innermost frames are the tracepoint's */
-        uint32_t frame = frame_of(t, 0, fact->kernel_ips[i], true, true), one;
-        if (frame && wp_intmap_get(&t->is_tracing, (struct wp_intkey){frame, 0}, &one))
+    uint32_t count = fact->kernel_ip_count < DEEPEST ? fact->kernel_ip_count : DEEPEST, first = 0, frames[DEEPEST];
+    for (uint32_t i = 0; i < count; i++) {
+        frames[i] = frame_of(t, 0, fact->kernel_ips[i], i > 0);
+        if (frames[i] & TRACING && i < 16) /* the innermost frames are the tracepoint's */
             first = i + 1;
     }
-    for (uint32_t i = fact->kernel_ip_count; i > first; i--) {
-        uint32_t frame = frame_of(t, 0, fact->kernel_ips[i - 1], true, i - 1 > 0);
-        if (frame)
-            stack = wp_delta_stack(t->delta, stack, frame);
-    }
+    for (uint32_t i = count; i > first; i--)
+        if (frames[i - 1])
+            stack = wp_delta_stack(t->delta, stack, frames[i - 1] & ~TRACING);
     return stack;
 }
 

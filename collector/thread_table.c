@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define ENVIRONMENT 65536 /* bytes of it that are looked through */
+#define RECENT 1024u      /* a power of two */
 #define MATCHES (sizeof(((struct wp_thread_entry *)0)->cmdline_matches) / sizeof(uint32_t))
 
 struct slot {
@@ -21,33 +22,68 @@ struct slot {
     uint32_t id, comm_before;
 };
 
+/* Of a thread number that was asked for lately: most events are about few threads. */
+struct recent {
+    uint32_t tid, pid, id; /* tid 0: nothing */
+};
+
+struct patterns {
+    regex_t *compiled;        /* owned */
+    uint32_t *texts;          /* string ids; owned */
+    size_t count;
+};
+
 struct wp_thread_table {
     struct wp_thread_table_options options;
     struct wp_cgroups *cgroups;
-    regex_t *patterns;
-    uint32_t *pattern_texts;  /* string ids */
-    size_t compiled;
+    struct patterns patterns; /* of command lines */
     struct wp_intmap by_tid;  /* -> slot */
     struct slot *slots;
     uint32_t slot_count, slot_room;
     uint32_t *free_slots;
     uint32_t free_count, free_room;
     char environment[ENVIRONMENT];
+    struct recent recent[RECENT];
 };
 
-static int compile(struct wp_thread_table *t, struct wp_error *err)
+static void patterns_fini(struct patterns *patterns)
 {
-    for (size_t i = 0; i < t->options.pattern_count; i++) {
-        const char *text = t->options.patterns[i];
-        int rc = regcomp(&t->patterns[i], text, REG_EXTENDED | REG_NOSUB);
+    for (size_t i = 0; i < patterns->count; i++)
+        regfree(&patterns->compiled[i]);
+    free(patterns->compiled);
+    free(patterns->texts);
+    *patterns = (struct patterns){0};
+}
+
+static int compile(struct patterns *patterns, const char *const *texts, size_t count, struct wp_delta *delta, struct wp_error *err)
+{
+    patterns->compiled = calloc(count + 1, sizeof(*patterns->compiled));
+    patterns->texts = calloc(count + 1, sizeof(*patterns->texts));
+    if (!patterns->compiled || !patterns->texts)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        int rc = regcomp(&patterns->compiled[i], texts[i], REG_EXTENDED | REG_NOSUB);
         if (rc) {
             char why[256];
-            regerror(rc, &t->patterns[i], why, sizeof(why));
-            return wp_error_set(err, -EINVAL, "'%s' is no extended regular expression: %s", text, why);
+            regerror(rc, &patterns->compiled[i], why, sizeof(why));
+            return wp_error_set(err, -EINVAL, "'%s' is no extended regular expression: %s", texts[i], why);
         }
-        t->pattern_texts[i] = wp_delta_string(t->options.delta, text);
-        t->compiled++;
+        patterns->texts[i] = wp_delta_string(delta, texts[i]);
+        patterns->count++;
     }
+    return 0;
+}
+
+int wp_thread_table_match(struct wp_thread_table *t, const char *const *texts, size_t count, struct wp_error *err)
+{
+    struct patterns patterns = {0};
+    int rc = compile(&patterns, texts, count, t->options.delta, err);
+    if (rc) {
+        patterns_fini(&patterns);
+        return rc;
+    }
+    patterns_fini(&t->patterns);
+    t->patterns = patterns;
     return 0;
 }
 
@@ -58,9 +94,8 @@ int wp_thread_table_create(struct wp_thread_table **table, const struct wp_threa
         return wp_error_set(err, -ENOMEM, "out of memory");
     t->options = *options;
     t->cgroups = wp_cgroups_create();
-    t->patterns = calloc(options->pattern_count + 1, sizeof(*t->patterns));
-    t->pattern_texts = calloc(options->pattern_count + 1, sizeof(*t->pattern_texts));
-    int rc = t->cgroups && t->patterns && t->pattern_texts ? compile(t, err) : wp_error_set(err, -ENOMEM, "out of memory");
+    int rc = t->cgroups ? wp_thread_table_match(t, options->patterns, options->pattern_count, err)
+        : wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
         wp_thread_table_destroy(t);
         return rc;
@@ -73,10 +108,7 @@ void wp_thread_table_destroy(struct wp_thread_table *t)
 {
     if (!t)
         return;
-    for (size_t i = 0; i < t->compiled; i++)
-        regfree(&t->patterns[i]);
-    free(t->patterns);
-    free(t->pattern_texts);
+    patterns_fini(&t->patterns);
     wp_cgroups_destroy(t->cgroups);
     wp_intmap_fini(&t->by_tid);
     free(t->slots);
@@ -121,6 +153,7 @@ static uint32_t enter(struct wp_thread_table *t, const struct wp_thread_entry *e
     slot->entry = *entry;
     slot->comm_before = 0;
     slot->id = wp_delta_thread(t->options.delta, entry);
+    t->recent[entry->tid % RECENT] = (struct recent){entry->tid, entry->pid, slot->id};
     return slot->id;
 }
 
@@ -129,6 +162,8 @@ void wp_thread_table_dead(struct wp_thread_table *t, uint32_t tid)
     uint32_t index;
     if (!wp_intmap_get(&t->by_tid, (struct wp_intkey){tid, 0}, &index))
         return;
+    if (t->recent[tid % RECENT].tid == tid)
+        t->recent[tid % RECENT].tid = 0;
     if (t->free_count == t->free_room) {
         uint32_t room = t->free_room ? t->free_room * 2 : 256;
         uint32_t *free_slots = realloc(t->free_slots, room * sizeof(*free_slots));
@@ -145,9 +180,9 @@ static void judge_cmdline(struct wp_thread_table *t, struct wp_thread_entry *ent
 {
     size_t matches = 0;
     memset(entry->cmdline_matches, 0, sizeof(entry->cmdline_matches));
-    for (size_t i = 0; i < t->compiled && matches < MATCHES; i++)
-        if (!regexec(&t->patterns[i], cmdline, 0, NULL, 0))
-            entry->cmdline_matches[matches++] = t->pattern_texts[i];
+    for (size_t i = 0; i < t->patterns.count && matches < MATCHES; i++)
+        if (!regexec(&t->patterns.compiled[i], cmdline, 0, NULL, 0))
+            entry->cmdline_matches[matches++] = t->patterns.texts[i];
 }
 
 /* Up to room - 1 bytes of /proc/ID/name, its NULs as blanks; the size, or 0. */
@@ -224,7 +259,7 @@ static void fill_process(struct wp_thread_table *t, struct wp_thread_entry *entr
     entry->exe = read_exe(t, entry->pid);
     read_release(t, entry->pid, &entry->release);
     char cmdline[4096];
-    if (t->compiled && read_proc(entry->pid, "cmdline", cmdline, sizeof(cmdline)))
+    if (t->patterns.count && read_proc(entry->pid, "cmdline", cmdline, sizeof(cmdline)))
         judge_cmdline(t, entry, cmdline);
 }
 
@@ -247,9 +282,14 @@ uint32_t wp_thread_table_id(struct wp_thread_table *t, uint32_t tid, uint32_t pi
 {
     if (!tid)
         return 0;
+    struct recent *recent = &t->recent[tid % RECENT];
+    if (recent->tid == tid && (!pid || !recent->pid || recent->pid == pid))
+        return recent->id;
     const struct slot *slot = find(t, tid);
-    if (slot && (!pid || !slot->entry.pid || slot->entry.pid == pid)) /* else: its birth was dropped */
+    if (slot && (!pid || !slot->entry.pid || slot->entry.pid == pid)) { /* else: its birth was dropped */
+        *recent = (struct recent){tid, slot->entry.pid, slot->id};
         return slot->id;
+    }
     struct wp_thread_entry entry = {.tid = tid, .pid = pid};
     char read[64] = "";
     if ((!comm || !*comm) && t->options.reads_proc && read_proc(tid, "comm", read, sizeof(read)))

@@ -23,6 +23,8 @@ struct wp_thread_table_options {
 
 /* -EINVAL: a pattern is none. */
 int wp_thread_table_create(struct wp_thread_table **table, const struct wp_thread_table_options *options, struct wp_error *err);
+/* Command lines are judged by these patterns from now on, which are borrowed until it returns. -EINVAL, -ENOMEM: by those before. */
+int wp_thread_table_match(struct wp_thread_table *table, const char *const *patterns, size_t count, struct wp_error *err);
 void wp_thread_table_destroy(struct wp_thread_table *table);
 
 /* The id of thread number tid; 0 for 0. pid and comm may be unknown (0, NULL). */

@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/config.h"
 
+#include "common/buffer.h"
 #include "common/config_file.h"
 #include "common/settings.h"
 #include "common/version.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define KEYS 256u
-#define LIVE_VALUES 256u
+#define VALUES 1024u /* of one key; a file has no more */
 
 struct wp_config {
     const struct wp_config_spec *spec;
+    argp_parser_t parser;             /* of all values */
     struct argp_option all[KEYS + 1]; /* every row of the table and its children's */
     struct argp_option keys[KEYS + 1];
     char prefix[64];
     char *path;                       /* the file, NULL: none; owned */
     bool is_off, checks, prints;      /* --no-config, --check-config, --print-config */
     struct wp_settings settings;      /* what the program began with */
-    struct wp_settings reread;        /* what the last reload found */
+    struct wp_settings reread;        /* what the last sound reload found */
+    bool is_reread;                   /* there was one */
     char **argv;                      /* owned; its strings are the settings' and the caller's */
 };
 
@@ -237,6 +242,7 @@ static struct wp_config *create(const struct wp_config_spec *spec, const struct 
     if (!config)
         exit(WP_EXIT_FAILURE);
     config->spec = spec;
+    config->parser = argp->parser;
     config->settings.keys = config->reread.keys = config->keys;
     choose_keys(config, gather(config, argp, 0));
     snprintf(config->prefix, sizeof(config->prefix), "WAKEPATH_%s_", spec->name);
@@ -256,7 +262,7 @@ void wp_config_parse(struct wp_config **config_out, const struct wp_config_spec 
         refuse(program_invocation_short_name, &err);
     parse_all(&parse, argc, argv);
     if (config->prints)
-        wp_settings_print(&config->settings, stdout);
+        wp_settings_print(&config->settings, spec->live, stdout);
     else if (config->checks)
         printf("%s: the configuration is sound%s%s\n", program_invocation_short_name, config->path ? ": " : "",
             config->path ? config->path : "");
@@ -277,26 +283,59 @@ void wp_config_destroy(struct wp_config *config)
 
 /* --- reload --- */
 
+struct refusal {             /* where a parser goes that finds a wrong value */
+    jmp_buf back;
+    struct wp_error *err;
+    const char *origin;      /* of the value; NULL: it is about several */
+};
+
+void wp_config_refuse(const struct argp_state *state, const char *format, ...)
+{
+    char text[sizeof(((struct wp_error *)0)->text)];
+    struct refusal *refusal = state->hook;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    if (refusal) {
+        wp_error_set(refusal->err, -EINVAL, "%s%s%s", refusal->origin ? refusal->origin : "", refusal->origin ? ": " : "", text);
+        longjmp(refusal->back, 1);
+    }
+    argp_error(state, "%s", text);
+    exit(WP_EXIT_USAGE);
+}
+
+/* What argp does with a command line, of words that it has judged before or that come from elsewhere: from the weakest on. */
+static int parse_again(const struct wp_config *config, const struct wp_settings *settings, void *input, struct wp_error *err)
+{
+    struct refusal refusal = {.err = err};
+    struct argp_state state = {.input = input, .hook = &refusal, .name = program_invocation_short_name, .err_stream = stderr,
+        .out_stream = stdout};
+    if (setjmp(refusal.back))
+        return -EINVAL;
+    for (enum wp_setting_level level = WP_SET_BY_FILE; level <= WP_SET_BY_FLAG; level++)
+        for (size_t i = 0; i < settings->count; i++) {
+            const struct wp_setting *setting = &settings->items[i];
+            if (setting->level != level || setting->is_off)
+                continue;
+            refusal.origin = setting->origin;
+            config->parser(setting->option->key, setting->value, &state);
+        }
+    refusal.origin = NULL;
+    config->parser(ARGP_KEY_END, NULL, &state);
+    return 0;
+}
+
 static bool differs(const struct wp_settings *old, const struct wp_settings *new, const struct argp_option *key,
     const char **values, size_t *count)
 {
-    const char *before[LIVE_VALUES];
-    size_t had = wp_settings_values(old, key, before, LIVE_VALUES);
-    *count = wp_settings_values(new, key, values, LIVE_VALUES);
+    const char *before[VALUES];
+    size_t had = wp_settings_values(old, key, before, VALUES);
+    *count = wp_settings_values(new, key, values, VALUES);
     bool is_other = had != *count;
     for (size_t i = 0; !is_other && i < had; i++)
         is_other = strcmp(before[i], values[i]) != 0;
     return is_other;
-}
-
-static void apply(const struct wp_config_live *row, void *context, const char *const *values, size_t count,
-    const struct wp_logger *logger)
-{
-    struct wp_error err = {0};
-    if (row->apply(context, values, count, &err))
-        wp_log(logger, WP_LOG_WARN, "a setting keeps its value key=%s reason=\"%s\"", row->key, err.text);
-    else
-        wp_log(logger, WP_LOG_INFO, "a setting has changed key=%s value=\"%s\"", row->key, count ? values[0] : "default");
 }
 
 static int copy_flags(struct wp_settings *to, const struct wp_settings *from, struct wp_error *err)
@@ -308,48 +347,51 @@ static int copy_flags(struct wp_settings *to, const struct wp_settings *from, st
     return rc;
 }
 
-static void apply_changes(struct wp_config *config, const struct wp_settings *new, const struct wp_config_live *live,
-    void *context, const struct wp_logger *logger)
+static void tell_change(const char *key, const char *const *values, size_t count, const struct wp_logger *logger)
 {
-    const struct wp_settings *last = config->reread.count ? &config->reread : &config->settings;
+    struct wp_buffer text = {0};
+    int rc = count ? 0 : wp_buffer_puts(&text, "default");
+    for (size_t i = 0; !rc && i < count && text.size < 512; i++)
+        rc = wp_buffer_printf(&text, "%s%s", i ? ", " : "", values[i]);
+    if (!rc)
+        wp_log(logger, WP_LOG_INFO, "a setting has changed key=%s value=\"%.*s\"", key, (int)text.size, (const char *)text.data);
+    wp_buffer_fini(&text);
+}
+
+static void tell_changes(const struct wp_config *config, const struct wp_settings *new, const struct wp_logger *logger)
+{
+    const struct wp_settings *last = config->is_reread ? &config->reread : &config->settings;
     for (const struct argp_option *key = config->keys; key->name; key++) {
-        const char *values[LIVE_VALUES];
+        const char *values[VALUES];
         size_t count;
-        const struct wp_config_live *row = live;
-        while (row->key && strcmp(row->key, key->name))
-            row++;
-        if (!differs(row->key ? last : &config->settings, new, key, values, &count))
+        bool is_live = is_listed(config->spec->live, key->name);
+        if (!differs(is_live ? last : &config->settings, new, key, values, &count))
             continue;
-        if (row->key)
-            apply(row, context, values, count, logger);
+        if (is_live)
+            tell_change(key->name, values, count, logger);
         else
             wp_log(logger, WP_LOG_WARN, "a setting changes with the next start only key=%s", key->name);
     }
 }
 
-void wp_config_reload(struct wp_config *config, const struct wp_config_live *live, void *context,
-    const struct wp_logger *logger)
+bool wp_config_reload(struct wp_config *config, void *input, const struct wp_logger *logger)
 {
     struct wp_settings new = {.keys = config->keys};
     struct wp_error err = {0};
     int rc = copy_flags(&new, &config->settings, &err);
     if (!rc && !config->is_off)
         rc = read_sources(config, &new, &err);
+    if (!rc)
+        rc = parse_again(config, &new, input, &err);
     if (rc) {
-        wp_log(logger, WP_LOG_WARN, "the configuration is not read anew, all stays as it was reason=\"%s\"", err.text);
+        wp_log(logger, WP_LOG_ERROR, "the configuration is not read anew, all stays as it was reason=\"%s\"", err.text);
         wp_settings_fini(&new);
-        return;
+        return false;
     }
     wp_log(logger, WP_LOG_INFO, "the configuration is read anew file=%s", config->path ? config->path : "none");
-    apply_changes(config, &new, live, context, logger);
+    tell_changes(config, &new, logger);
     wp_settings_fini(&config->reread);
     config->reread = new;
-}
-
-int wp_config_apply_log_level(void *context, const char *const *values, size_t count, struct wp_error *err)
-{
-    struct wp_logger *logger = context;
-    if (wp_log_level_parse(count ? values[count - 1] : "info", &logger->level))
-        return wp_error_set(err, -EINVAL, "'%s' is not a log level: error, warn, info, debug", values[count - 1]);
-    return 0;
+    config->is_reread = true;
+    return true;
 }

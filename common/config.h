@@ -18,6 +18,7 @@ struct wp_config_spec {
     const char *name;              /* "collector": variables are WAKEPATH_COLLECTOR_... */
     const char *file;              /* read when it is there and no other is named; NULL: only when named */
     const char *const *flags_only; /* options that are no keys, ends with NULL; NULL: none */
+    const char *const *live;       /* keys that a reload changes at once, ends with NULL; NULL: none */
 };
 
 struct wp_config;
@@ -29,17 +30,13 @@ void wp_config_parse(struct wp_config **config, const struct wp_config_spec *spe
 /* NULL-safe. */
 void wp_config_destroy(struct wp_config *config);
 
-/* A key that can change while the program runs. `values` are all that is set now, none: the default holds again. */
-struct wp_config_live {
-    const char *key;
-    int (*apply)(void *context, const char *const *values, size_t count, struct wp_error *err);
-};
-
-/* Reads file and environment anew and applies what differs, by the rows of `live` (ends with {0}). What differs and is
- * not among them is named as waiting for a restart. A wrong file changes nothing. Everything is told to `logger`. */
-void wp_config_reload(struct wp_config *config, const struct wp_config_live *live, void *context,
-    const struct wp_logger *logger);
-/* An apply function for a log level; `context` is a struct wp_logger, the default is info. */
-int wp_config_apply_log_level(void *context, const char *const *values, size_t count, struct wp_error *err);
+/* What a parser says of a wrong value, instead of argp_error: ends the program at its start, and refuses a reload. */
+void wp_config_refuse(const struct argp_state *state, const char *format, ...)
+    __attribute__((noreturn, format(printf, 2, 3)));
+/* Reads file and environment anew and has the parser take them, below the command line as before, into `input`, which is as it
+ * was before wp_config_parse. True: all of it is sound, and the caller takes what its spec calls live; what else differs waits for
+ * the next start, and the log names it. False: one mistake anywhere, nothing changes; the log says where it is. Strings in
+ * `input` live until the next reload. */
+bool wp_config_reload(struct wp_config *config, void *input, const struct wp_logger *logger);
 
 #endif

@@ -22,4 +22,9 @@ int wp_error_errno(struct wp_error *err, int code, const char *format, ...) __at
 /* Puts "format: " before what is there. Returns `code`. */
 int wp_error_wrap(struct wp_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+#ifdef __clang_analyzer__ /* what it cannot see from here: they return the rc that they are given */
+#define wp_error_set(err, rc, ...) ((void)(wp_error_set)(err, rc, __VA_ARGS__), (rc))
+#define wp_error_errno(err, rc, ...) ((void)(wp_error_errno)(err, rc, __VA_ARGS__), (rc) ? (rc) : -1)
+#endif
+
 #endif

@@ -23,6 +23,43 @@ void wp_selector_fini(struct wp_selector *selector)
     selector->count = 0;
 }
 
+static char *print_term(const struct wp_selector_term *term)
+{
+    const char *prefix = "";
+    struct wp_buffer text = {0};
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (fields[i].field == term->field)
+            prefix = fields[i].prefix;
+    wp_buffer_puts(&text, prefix);
+    for (const char *at = term->text; *at; at++)
+        wp_buffer_printf(&text, *at == ',' || *at == '\\' ? "\\%c" : "%c", *at);
+    wp_buffer_putc(&text, 0);
+    if (!text.failed)
+        return (char *)text.data;
+    wp_buffer_fini(&text);
+    return NULL;
+}
+
+static int compare_terms(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+void wp_selector_print(const struct wp_selector *selector, struct wp_buffer *out)
+{
+    char *terms[WP_SELECTOR_TERMS];
+    unsigned count = 0;
+    for (unsigned i = 0; i < selector->count; i++)
+        if ((terms[count] = print_term(&selector->terms[i])))
+            count++;
+    out->failed |= count < selector->count;
+    qsort(terms, count, sizeof(*terms), compare_terms);
+    for (unsigned i = 0; i < count; i++) {
+        wp_buffer_printf(out, "%s%s", i ? "," : "", terms[i]);
+        free(terms[i]);
+    }
+}
+
 /* Copies one term up to an unescaped ',' without its escapes; *end is moved to the ',' or the terminator. */
 static char *copy_term(const char *text, const char **end)
 {

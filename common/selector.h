@@ -7,6 +7,7 @@
  * written "\,"/"\\". The word "command" alone selects the recorded command from its exec on, in all its threads.
  * A selector matches the names that the process has at that time.
  */
+#include "common/buffer.h"
 #include "common/error.h"
 
 #include <stdbool.h>
@@ -49,6 +50,8 @@ struct wp_selector_subject {
 
 /* -EINVAL with a text that says what is wrong and shows the grammar. */
 int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_error *err);
+/* The selector as text that wp_selector_parse takes, terms in the order of their text: equal ones are printed alike. */
+void wp_selector_print(const struct wp_selector *selector, struct wp_buffer *out);
 void wp_selector_fini(struct wp_selector *selector);
 bool wp_selector_matches(const struct wp_selector *selector, const struct wp_selector_subject *subject);
 

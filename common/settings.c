@@ -199,10 +199,18 @@ static void print_quoted(const char *text, FILE *out)
     putc('"', out);
 }
 
-void wp_settings_print(const struct wp_settings *settings, FILE *out)
+static bool is_among(const char *const *list, const char *name)
+{
+    while (list && *list && strcmp(*list, name))
+        list++;
+    return list && *list;
+}
+
+void wp_settings_print(const struct wp_settings *settings, const char *const *live, FILE *out)
 {
     for (const struct argp_option *key = settings->keys; key->name; key++) {
         unsigned count = 0;
+        const char *reload = is_among(live, key->name) ? "; a reload changes it" : "";
         for (size_t i = 0; i < settings->count; i++) {
             const struct wp_setting *setting = &settings->items[i];
             if (setting->option != key)
@@ -212,9 +220,9 @@ void wp_settings_print(const struct wp_settings *settings, FILE *out)
                 print_quoted(setting->value, out);
             else
                 fputs(setting->is_off ? "false" : "true", out);
-            fprintf(out, "  # %s\n", setting->origin);
+            fprintf(out, "  # %s%s\n", setting->origin, reload);
         }
         if (!count)
-            fprintf(out, "# %s: not set; %s\n", key->name, key->doc ? key->doc : "");
+            fprintf(out, "# %s: not set; %s%s\n", key->name, key->doc ? key->doc : "", reload);
     }
 }

@@ -41,7 +41,8 @@ const struct argp_option *wp_settings_key(const struct wp_settings *settings, co
 /* Copies pointers to the values of `option` that are in force, "" for a switch that is on; at most `room`. The count. */
 size_t wp_settings_values(const struct wp_settings *settings, const struct argp_option *option, const char **values,
     size_t room);
-/* Writes a file that says what is in force, with the origins; what is not set is a comment. */
-void wp_settings_print(const struct wp_settings *settings, FILE *out);
+/* Writes a file that says what is in force, with the origins; what is not set is a comment. Keys of `live` (ends with NULL; NULL:
+ * none) are marked: a reload changes them. */
+void wp_settings_print(const struct wp_settings *settings, const char *const *live, FILE *out);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/batch.h"
 
-#include "proto/event_columns.h"
+#include "proto/event_encode.h"
 #include "proto/wakepath.pb-c.h"
 
 #include <errno.h>
@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#define CPUS 4096u
 
 /* One allocation holds every array of a message; it is freed whole. */
 struct scratch {
@@ -27,9 +25,7 @@ static void *take(struct scratch *scratch, size_t bytes)
 
 static size_t scratch_size(const struct wp_batch *b)
 {
-    size_t events = b->event_count;
-    size_t size = events * (1 + 1 + 8 + 7 * 4 + 8 + 8 + 4) + CPUS * 4;
-    size += b->string_count * sizeof(ProtobufCBinaryData);
+    size_t size = b->string_count * sizeof(ProtobufCBinaryData);
     size += b->thread_count * (sizeof(Wakepath__Wire__Thread) + 8 + 16);
     size += b->socket_count * (sizeof(Wakepath__Wire__Socket) + 8);
     size += b->object_count * (sizeof(Wakepath__Wire__Object) + 8);
@@ -48,100 +44,6 @@ static int check_counts(const struct wp_batch *b, struct wp_error *err)
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         if (counts[i] > WP_BATCH_ENTRIES)
             return wp_error_set(err, -EINVAL, "a batch of %u dictionary entries, at most %u fit", counts[i], WP_BATCH_ENTRIES);
-    return 0;
-}
-
-/* Columns that no event needs do not travel. */
-static void encode_files(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Events *m)
-{
-    bool any = false;
-    for (uint32_t i = 0; !any && i < b->event_count; i++)
-        any = wp_event_is_block(&b->events[i]) && b->events[i].other;
-    if (!any)
-        return;
-    m->block_file = take(scratch, b->event_count * sizeof(uint32_t));
-    for (uint32_t i = 0; i < b->event_count; i++)
-        if (wp_event_is_block(&b->events[i]))
-            m->block_file[m->n_block_file++] = b->events[i].other;
-}
-
-static void encode_waits(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Events *m)
-{
-    bool any = false;
-    for (uint32_t i = 0; !any && i < b->event_count; i++)
-        any = wp_event_has_wait(&b->events[i]) && b->events[i].b;
-    if (!any)
-        return;
-    m->wait = take(scratch, b->event_count * sizeof(uint32_t));
-    for (uint32_t i = 0; i < b->event_count; i++)
-        if (wp_event_has_wait(&b->events[i]))
-            m->wait[m->n_wait++] = (uint32_t)b->events[i].b;
-}
-
-static int encode_events(const struct wp_batch *b, struct scratch *scratch, Wakepath__Wire__Events *m, struct wp_error *err)
-{
-    size_t n = b->event_count;
-    uint8_t *kind = take(scratch, n), *flags = take(scratch, n);
-    m->dt = take(scratch, n * 8);
-    m->cpu = take(scratch, n * 4);
-    m->thread = take(scratch, n * 4);
-    m->other = take(scratch, n * 4);
-    m->stack = take(scratch, n * 4);
-    m->a = take(scratch, n * 8);
-    m->b = take(scratch, n * 8);
-    m->c = take(scratch, n * 4);
-    m->d = take(scratch, n * 4);
-    uint32_t *on_cpu = take(scratch, CPUS * 4); /* id + 1 of the thread each CPU went to, 0 unknown */
-    memset(on_cpu, 0, CPUS * 4);
-    uint64_t last_a[WP_EVENT_KINDS] = {0}, last_b[WP_EVENT_KINDS] = {0};
-    uint64_t before = n ? b->events[0].time_ns : 0;
-    uint8_t any_flags = 0;
-    m->base_ns = before;
-    for (size_t i = 0; i < n; i++) {
-        const struct wp_event *e = &b->events[i];
-        unsigned columns = wp_event_columns(e->kind);
-        if (!columns)
-            return wp_error_set(err, -EINVAL, "event %zu has no kind %u", i, e->kind);
-        if (e->time_ns < before)
-            return wp_error_set(err, -EINVAL, "event %zu is older than the one before it", i);
-        kind[i] = e->kind;
-        flags[i] = e->flags;
-        any_flags |= e->flags;
-        m->dt[m->n_dt++] = e->time_ns - before;
-        before = e->time_ns;
-        if (columns & WP_COLUMN_CPU)
-            m->cpu[m->n_cpu++] = e->cpu;
-        if (columns & WP_COLUMN_THREAD) {
-            uint32_t value = e->thread;
-            if (e->kind == WP_EVENT_SWITCH) {
-                uint32_t *at = &on_cpu[e->cpu % CPUS];
-                value = *at == e->thread + 1 ? 0 : e->thread + 1;
-                *at = e->other + 1;
-            }
-            m->thread[m->n_thread++] = value;
-        }
-        if (columns & WP_COLUMN_OTHER)
-            m->other[m->n_other++] = e->other;
-        if (columns & WP_COLUMN_STACK)
-            m->stack[m->n_stack++] = e->stack;
-        if (columns & WP_COLUMN_A) {
-            m->a[m->n_a++] = (int64_t)(e->a - last_a[e->kind]);
-            last_a[e->kind] = e->a;
-        }
-        if (columns & WP_COLUMN_B) {
-            m->b[m->n_b++] = (int64_t)(e->b - last_b[e->kind]);
-            last_b[e->kind] = e->b;
-        }
-        if (columns & WP_COLUMN_C)
-            m->c[m->n_c++] = e->c;
-        if (columns & WP_COLUMN_D)
-            m->d[m->n_d++] = e->d;
-    }
-    encode_files(b, scratch, m);
-    encode_waits(b, scratch, m);
-    m->kind = (ProtobufCBinaryData){n, kind};
-    if (any_flags)
-        m->flags = (ProtobufCBinaryData){n, flags};
     return 0;
 }
 
@@ -272,7 +174,6 @@ int wp_batch_encode(const struct wp_batch *b, struct wp_buffer *out, struct wp_e
     if (!scratch.base)
         return wp_error_set(err, -ENOMEM, "out of memory to encode a batch");
     Wakepath__Wire__Batch m = WAKEPATH__WIRE__BATCH__INIT;
-    Wakepath__Wire__Events events = WAKEPATH__WIRE__EVENTS__INIT;
     m.session = (ProtobufCBinaryData){16, (uint8_t *)b->session};
     m.seq = b->seq;
     m.watermark_ns = b->watermark_ns;
@@ -293,16 +194,14 @@ int wp_batch_encode(const struct wp_batch *b, struct wp_buffer *out, struct wp_e
     encode_sockets(b, &scratch, &m);
     encode_objects(b, &scratch, &m);
     encode_stacks(b, &scratch, &m);
-    rc = encode_events(b, &scratch, &events, err);
-    if (!rc) {
-        m.events = &events;
-        size_t size = wakepath__wire__batch__get_packed_size(&m);
-        rc = wp_buffer_reserve(out, size);
-        if (rc)
-            wp_error_set(err, rc, "out of memory to encode a batch");
-        else
-            out->size += wakepath__wire__batch__pack(&m, out->data + out->size);
-    }
+    size_t size = wakepath__wire__batch__get_packed_size(&m);
+    rc = wp_buffer_reserve(out, size);
+    if (rc)
+        wp_error_set(err, rc, "out of memory to encode a batch");
+    else
+        out->size += wakepath__wire__batch__pack(&m, out->data + out->size);
+    if (!rc)
+        rc = wp_event_encode(b->events, b->event_count, out, err);
     free(scratch.base);
     return rc;
 }

@@ -2,6 +2,7 @@
 #include "reporter/check.h"
 
 #include "common/path.h"
+#include "storage/bucket.h"
 
 #include <string.h>
 
@@ -40,7 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         state->child_inputs[0] = &options->common;
         break;
     case 'a':
-        if (!wp_id_valid(arg))
+        if (!wp_aggregate_valid(arg))
             argp_error(state, "'%s' is not a valid aggregate: letters, digits and ._+- (1 to 128 of them)", arg);
         options->aggregate = arg;
         break;

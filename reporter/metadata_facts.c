@@ -46,8 +46,11 @@ int wp_metadata_read(struct wp_metadata *metadata, struct wp_pool *pool, const s
 {
     struct reading reading = {.pool = pool};
     struct wp_metadata_place place = {.aggregate = aggregate};
+    char bucket[129];
     int rc = 0;
     *metadata = (struct wp_metadata){0};
+    if (aggregate && !wp_snapshot_bucket(snapshot, aggregate, bucket, NULL))
+        place.aggregate = bucket;
     for (size_t i = 0; i < snapshot->stores->count && !rc; i++)
         if (snapshot->txns[i])
             rc = wp_txn_all_metadata(snapshot->txns[i], &place, add_row, &reading, err);

@@ -38,6 +38,22 @@ static void add_aggregates(struct wp_display *display, const struct wp_release_s
     }
 }
 
+static void add_buckets(struct wp_display *display, const struct wp_release_facts *facts)
+{
+    static const struct wp_column columns[] = {
+        {"Aggregate", NULL, WP_COLUMN_NAME}, {"Recorded with", NULL, WP_COLUMN_NAME}, {"Of", NULL, WP_COLUMN_NAME},
+    };
+    struct wp_table *table = wp_display_table(display, "buckets", columns, 3, facts->bucket_count);
+    for (size_t i = 0; i < facts->bucket_count; i++) {
+        struct wp_field *row = wp_display_row(table);
+        if (!row)
+            break;
+        row[0].text = facts->buckets[i].aggregate;
+        row[1].text = wp_pool_clip(&display->pool, facts->buckets[i].key, NAME_BYTES);
+        row[2].text = wp_pool_clip(&display->pool, facts->buckets[i].value, NAME_BYTES);
+    }
+}
+
 static void add_shards(struct wp_display *display, const struct wp_release_facts *facts)
 {
     static const struct wp_column columns[] = {{"Shard", "One aggregator's share of the data", WP_COLUMN_NAME}};
@@ -124,6 +140,12 @@ void wp_page_release_facts(struct wp_display *display, const struct wp_release_s
     if (release->first) {
         wp_display_heading(display, "Aggregates");
         add_aggregates(display, release);
+    }
+    if (facts->bucket_count) {
+        wp_display_heading(display, "What tells aggregates of one name apart");
+        wp_display_add(display, WP_ITEM_PARAGRAPH, "They were sampled at another rate, explained with other tolerances or picked "
+            "by another selector, so they are never summed.");
+        add_buckets(display, facts);
     }
     add_hosts(display, facts);
     wp_display_heading(display, "Metadata");

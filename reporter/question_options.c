@@ -3,6 +3,7 @@
 
 #include "common/path.h"
 #include "reporter/side.h"
+#include "storage/bucket.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -33,7 +34,7 @@ static const struct argp_option option_table[] = {
 
 static void parse_id(struct argp_state *state, const char *what, const char *text)
 {
-    if (!wp_id_valid(text))
+    if (!wp_aggregate_valid(text))
         argp_error(state, "'%s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text, what);
 }
 

@@ -4,12 +4,19 @@
 /* What the page of a release says beside its aggregates: shards, recordings, hosts, metadata. Needed while it is written. */
 #include "reporter/metadata_facts.h"
 
+/* Aggregates of one name that were recorded with different parameters stand side by side: what tells one from the others. */
+struct wp_bucket_row {
+    const char *aggregate, *key, *value;
+};
+
 struct wp_release_facts {
     struct wp_pool pool;
     struct wp_metadata metadata;
     char **shards;         /* owned, sorted */
     size_t shard_count;
     uint64_t recordings;
+    struct wp_bucket_row *buckets; /* in the pool */
+    size_t bucket_count;
     const char *damage;    /* why the metadata cannot be read; NULL: it can */
 };
 

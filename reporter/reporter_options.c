@@ -5,6 +5,7 @@
 #include "common/path.h"
 #include "reporter/sheet.h"
 #include "reporter/side.h"
+#include "storage/bucket.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -38,7 +39,7 @@ static void parse_time(struct argp_state *state, const char *text, uint64_t *sec
 
 static void parse_id(struct argp_state *state, const char *what, const char *text, const char **id)
 {
-    if (!wp_id_valid(text))
+    if (!wp_aggregate_valid(text))
         argp_error(state, "'%s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text, what);
     *id = text;
 }
@@ -118,7 +119,7 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
 {
     static const struct argp_child children[] = {{&wp_common_argp, 0, NULL, 0}, {0}};
     /* No file by itself: a person who prints a report does not mean the timer's site. The timer names its file. */
-    static const struct wp_config_spec spec = {"reporter", NULL, NULL};
+    static const struct wp_config_spec spec = {"reporter", NULL, NULL, NULL};
     static const struct argp argp = {option_table, parse, NULL,
         "Makes pages from a store: where the time went, and who was being waited for.\v"
         "`wakepath-reporter check OLD NEW` compares two releases for a script, `wakepath-reporter query` sums up what a question "

@@ -2,6 +2,7 @@
 #include "reporter/side.h"
 
 #include "common/path.h"
+#include "storage/bucket.h"
 #include "storage/reference.h"
 
 #include <ctype.h>
@@ -52,7 +53,7 @@ static int parse_times(struct wp_side_spec *spec, const char *text, struct wp_er
 
 static int parse_id(char id[129], const char *text, const char *what, struct wp_error *err)
 {
-    if (!wp_id_valid(text))
+    if (!wp_aggregate_valid(text))
         return wp_error_set(err, -EINVAL, "'%.130s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text,
             what);
     memcpy(id, text, strlen(text) + 1); /* a valid one is 128 bytes at most */
@@ -102,6 +103,28 @@ int wp_side_find(struct wp_side_spec *spec, const struct wp_stores *stores, stru
     return rc;
 }
 
+/* As it is shown: with its digest, or without one. */
+static const char *name_of_bucket(char *const *aggregates, size_t count, const char *bucket)
+{
+    const char *shortened = NULL;
+    size_t size = wp_bucket_base(bucket);
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(aggregates[i], bucket))
+            return aggregates[i];
+        if (strlen(aggregates[i]) == size && !strncmp(aggregates[i], bucket, size))
+            shortened = aggregates[i];
+    }
+    return shortened;
+}
+
+static bool has_several(char *const *aggregates, size_t count, const char *name)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += wp_bucket_base(aggregates[i]) == strlen(name) && !strncmp(aggregates[i], name, strlen(name));
+    return found > 1;
+}
+
 int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, const struct wp_selection *selection,
     char chosen[129], struct wp_error *err)
 {
@@ -110,11 +133,12 @@ int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, c
     uint64_t largest = 0;
     const char *wanted = asked ? asked : "main", *best = NULL;
     int rc = wp_snapshot_aggregates(snapshot, &aggregates, &count, err);
-    for (size_t i = 0; i < count && !best; i++)
-        if (!strcmp(aggregates[i], wanted))
-            best = aggregates[i];
+    char bucket[129];
+    if (!rc && !wp_snapshot_bucket(snapshot, wanted, bucket, NULL))
+        best = name_of_bucket(aggregates, count, bucket);
     if (!rc && asked && !best)
-        rc = wp_error_set(err, -ENOENT, "release %s has no aggregate %s (it has %zu%s%s)", snapshot->release, wanted, count,
+        rc = wp_error_set(err, -ENOENT, "release %s has no aggregate %s%s (it has %zu%s%s)", snapshot->release, wanted,
+            has_several(aggregates, count, wanted) ? " alone: several were recorded with different parameters" : "", count,
             count ? ", the first is " : "", count ? aggregates[0] : "");
     bool is_found = best; /* totals are read only when they decide */
     for (size_t i = 0; i < count && !is_found && !rc; i++) {

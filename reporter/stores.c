@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/stores.h"
 
+#include "storage/bucket.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -220,9 +222,41 @@ static int gather(const struct wp_snapshot *snapshot, int (*list)(struct wp_txn 
     return hand_over(&names, rc, rows, count, err);
 }
 
+int wp_snapshot_buckets(const struct wp_snapshot *snapshot, char ***buckets, size_t *count, struct wp_error *err)
+{
+    return gather(snapshot, wp_txn_aggregates, buckets, count, err);
+}
+
 int wp_snapshot_aggregates(const struct wp_snapshot *snapshot, char ***aggregates, size_t *count, struct wp_error *err)
 {
-    return gather(snapshot, wp_txn_aggregates, aggregates, count, err);
+    int rc = wp_snapshot_buckets(snapshot, aggregates, count, err);
+    bool *are_alone = rc ? NULL : calloc(*count + 1, sizeof(*are_alone));
+    for (size_t i = 0; are_alone && i < *count; i++)
+        are_alone[i] = wp_bucket_is_alone(*aggregates, *count, (*aggregates)[i]);
+    for (size_t i = 0; are_alone && i < *count; i++)
+        if (are_alone[i])
+            (*aggregates)[i][wp_bucket_base((*aggregates)[i])] = 0;
+    if (are_alone && *count)
+        qsort(*aggregates, *count, sizeof(**aggregates), compare_texts);
+    if (!rc && !are_alone) {
+        wp_strings_free(*aggregates, *count);
+        *aggregates = NULL;
+        *count = 0;
+        rc = wp_error_set(err, -ENOMEM, "out of memory for a list of names");
+    }
+    free(are_alone);
+    return rc;
+}
+
+int wp_snapshot_bucket(const struct wp_snapshot *snapshot, const char *asked, char bucket[129], struct wp_error *err)
+{
+    char **names = NULL;
+    size_t count = 0;
+    int rc = wp_snapshot_buckets(snapshot, &names, &count, err);
+    if (!rc && (rc = wp_bucket_choose(names, count, asked, bucket, err)) == -ENOENT)
+        wp_error_wrap(err, rc, "release %s", snapshot->release);
+    wp_strings_free(names, count);
+    return rc;
 }
 
 int wp_snapshot_shards(const struct wp_snapshot *snapshot, char ***shards, size_t *count, struct wp_error *err)
@@ -250,17 +284,18 @@ int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate
     struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err)
 {
     size_t merged = 0;
-    int rc = 0, missing = 0;
+    char bucket[129];
     *report = NULL;
     *damage = NULL;
     *damage_count = 0;
+    int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err), missing = 0;
     for (size_t i = 0; i < snapshot->stores->count && !rc; i++) {
         struct wp_report *one = NULL;
         struct wp_damage *some = NULL;
         size_t some_count = 0;
         if (!snapshot->txns[i])
             continue;
-        rc = wp_txn_read_report(snapshot->txns[i], aggregate, selection, &one, &some, &some_count, err);
+        rc = wp_txn_read_report(snapshot->txns[i], bucket, selection, &one, &some, &some_count, err);
         if (rc == -ENOENT) {
             missing = rc;
             rc = 0;
@@ -293,13 +328,16 @@ int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate
 int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err)
 {
-    int rc = -ENOENT;
+    char bucket[129];
     *trace = NULL;
-    for (size_t i = 0; i < snapshot->stores->count; i++) {
+    int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
+    bool is_there = !rc;
+    rc = rc ? rc : -ENOENT;
+    for (size_t i = 0; is_there && i < snapshot->stores->count; i++) {
         struct wp_trace *one = NULL;
         if (!snapshot->txns[i])
             continue;
-        int one_rc = wp_txn_read_trace(snapshot->txns[i], aggregate, selection, &one, err);
+        int one_rc = wp_txn_read_trace(snapshot->txns[i], bucket, selection, &one, err);
         if (!one_rc && (!*trace || one->start_ns > (*trace)->start_ns)) {
             wp_trace_destroy(*trace);
             *trace = one;

@@ -33,8 +33,13 @@ int wp_stores_releases(const struct wp_stores *stores, bool (*is_known)(void *co
  * shard: one is a copy of the other and the sum would count it twice. */
 int wp_snapshot_begin(struct wp_snapshot *snapshot, const struct wp_stores *stores, const char *release, struct wp_error *err);
 void wp_snapshot_end(struct wp_snapshot *snapshot);
+/* The aggregates as the stores name them, each bucket (storage/bucket.h) of them all. */
+int wp_snapshot_buckets(const struct wp_snapshot *snapshot, char ***buckets, size_t *count, struct wp_error *err);
+/* Their names for people, sorted: without the digest where there is only one bucket of that name. */
 int wp_snapshot_aggregates(const struct wp_snapshot *snapshot, char ***aggregates, size_t *count, struct wp_error *err);
 int wp_snapshot_shards(const struct wp_snapshot *snapshot, char ***shards, size_t *count, struct wp_error *err);
+/* The bucket that a name means, with or without its digest. -ENOENT: none, or one of several. */
+int wp_snapshot_bucket(const struct wp_snapshot *snapshot, const char *asked, char bucket[129], struct wp_error *err);
 /* As wp_txn_read_report and wp_txn_read_trace. */
 int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err);

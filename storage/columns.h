@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WP_COLUMNS_LIMIT 64
+#define WP_COLUMNS_LIMIT 128
 
 struct wp_columns {              /* init with {0} */
     void *blocks[WP_COLUMNS_LIMIT]; /* owned */

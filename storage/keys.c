@@ -2,6 +2,7 @@
 #include "storage/keys.h"
 
 #include "common/path.h"
+#include "storage/bucket.h"
 #include "storage/value.h"
 
 #include <errno.h>
@@ -16,11 +17,6 @@
 static bool has_delta_form(enum wp_value_kind kind)
 {
     return kind == WP_VALUE_REPORT || kind == WP_VALUE_GENEALOGY || kind == WP_VALUE_SOURCEMAP;
-}
-
-static bool aggregate_valid(const char *id)
-{
-    return wp_id_valid(id) && strcmp(id, "__state__") && strcmp(id, "__source__");
 }
 
 static void format_blob(const uint8_t digest[16], char text[WP_KEY_ROOM])
@@ -38,7 +34,7 @@ static int format_front(const struct wp_key *key, char text[WP_KEY_ROOM], struct
     char session[37];
     bool in_aggregate = key->kind == WP_VALUE_REPORT || key->kind == WP_VALUE_TRACE ||
                         (key->kind == WP_VALUE_METADATA && *key->aggregate);
-    if (in_aggregate && !aggregate_valid(key->aggregate))
+    if (in_aggregate && !wp_aggregate_valid(key->aggregate))
         return wp_error_set(err, -EINVAL, "'%s' is not an aggregate's name: letters, digits and ._+- (1 to 128)", key->aggregate);
     if (key->kind == WP_VALUE_PROCESSED) {
         uuid_unparse_lower(key->session, session);
@@ -178,7 +174,7 @@ static bool parse_aggregate(struct wp_key *key, const char *text)
     key->aggregate[slash - text] = 0;
     text = slash + 1;
     const char *dot = strchr(text, '.');
-    if (!aggregate_valid(key->aggregate) || !dot)
+    if (!wp_aggregate_valid(key->aggregate) || !dot)
         return false;
     if (!strncmp(text, "metadata.", 9)) {
         key->kind = WP_VALUE_METADATA;

@@ -2,6 +2,7 @@
 #include "storage/reference.h"
 
 #include "common/path.h"
+#include "storage/bucket.h"
 #include "storage/head.h"
 #include "storage/txn.h"
 
@@ -38,7 +39,7 @@ int wp_reference_parse(struct wp_reference *reference, const char *text, struct 
     }
     if ((mark = strchr(copy, ':'))) {
         *mark = 0;
-        if (!wp_id_valid(mark + 1))
+        if (!wp_aggregate_valid(mark + 1))
             return wp_error_set(err, -EINVAL, "'%s': behind ':' stands an aggregate", text);
         memcpy(reference->aggregate, mark + 1, strlen(mark + 1) + 1); /* an id has 128 bytes at most */
     } else if (reference->has_timebox) {

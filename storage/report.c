@@ -43,12 +43,13 @@ void wp_report_destroy(struct wp_report *report)
         return;
     struct wp_intmap *maps[] = {&report->tree.frames, &report->tree.children, &report->names, &report->by_process,
         &report->by_unexplained, &report->by_host, &report->by_event, &report->by_limit, &report->by_edge,
-        &report->by_transaction, &report->by_slowest};
+        &report->by_transaction, &report->by_slowest, &report->by_site, &report->by_line, &report->by_call};
     for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
         wp_intmap_fini(maps[i]);
     void *rows[] = {report->frames, report->nodes, report->node_cell, report->cells, report->cell_next,
         report->cell_sample, report->samples, report->processes, report->unexplained, report->largest, report->spans,
-        report->hosts, report->events, report->limits, report->edges, report->transactions, report->slowest};
+        report->hosts, report->events, report->limits, report->edges, report->transactions, report->slowest,
+        report->sites, report->lines, report->calls};
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
         free(rows[i]);
     wp_intern_destroy(report->strings);
@@ -59,13 +60,14 @@ void wp_report_clear(struct wp_report *report)
 {
     struct wp_intmap *maps[] = {&report->tree.frames, &report->tree.children, &report->names, &report->by_process,
         &report->by_unexplained, &report->by_host, &report->by_event, &report->by_limit, &report->by_edge,
-        &report->by_transaction, &report->by_slowest};
+        &report->by_transaction, &report->by_slowest, &report->by_site, &report->by_line, &report->by_call};
     for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
         wp_intmap_clear(maps[i]);
     report->bucket_count = report->sample_count = 0;
     report->cell_count = report->process_count = report->unexplained_count = report->largest_count = 0;
     report->span_count = report->host_count = report->event_count = report->limit_count = report->edge_count = 0;
     report->transaction_count = report->slowest_count = 0;
+    report->site_count = report->line_count = report->call_count = 0;
     report->recorded_ns = report->window_ns = report->uncertain_ns = report->detached_ns = 0;
     report->largest_is_fresh = report->has_failed = false;
     if (wp_intern_count(report->strings) > KEPT_STRINGS) {

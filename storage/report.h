@@ -130,6 +130,31 @@ struct wp_slowest {
     uint64_t ns;
 };
 
+/*
+ * Lines of source. A site is a place in a function: the line that it was at (or called on from) while time passed. Its time is
+ * that of all stacks with the site on them, each counted once however often the site stands on it. `run_ns` of it the process
+ * itself was on a CPU, in the line or in what it called; `self_ns` in the line's own code.
+ */
+struct wp_report_site {
+    uint32_t file;       /* string id; "": only the function is known */
+    uint32_t line;       /* 0 unknown */
+    uint32_t function;   /* string id */
+};
+
+struct wp_report_line {
+    uint32_t site;       /* index of a site */
+    uint32_t category;
+    uint64_t total_ns, run_ns, self_ns;
+};
+
+/* What stands right above a site: a function called there, or inlined there, a system call's sleep. */
+struct wp_report_call {
+    uint32_t site, callee; /* index of a site; string id */
+    uint32_t style;      /* enum wp_frame_style */
+    uint32_t is_inlined; /* 0, 1 */
+    uint64_t total_ns, run_ns;
+};
+
 struct wp_report; /* opaque; the arrays are read with the accessors */
 
 struct wp_report *wp_report_create(void);
@@ -156,6 +181,10 @@ void wp_report_events(struct wp_report *report, const char *kind, uint64_t total
 void wp_report_limit(struct wp_report *report, const char *name, uint64_t count, uint64_t ns);
 /* `sums` without its hosts: the maxima are of these messages. */
 void wp_report_edge(struct wp_report *report, const char *from, const char *to, const struct wp_report_edge *sums);
+/* Index of the site, made if new; and times of it. `add`: by index of this report's sites and id of its strings. */
+uint32_t wp_report_site(struct wp_report *report, const char *file, uint32_t line, const char *function);
+void wp_report_line_add(struct wp_report *report, const struct wp_report_line *add);
+void wp_report_call_add(struct wp_report *report, const struct wp_report_call *add);
 /* Recorded time and the time it stands for (windows); coverage is their ratio. */
 /* One transaction that began at `start_ns` (realtime); and a stretch of one. */
 void wp_report_transaction(struct wp_report *report, const char *service, uint64_t start_ns, uint64_t ns);
@@ -192,6 +221,10 @@ const struct wp_report_edge *wp_report_edges(const struct wp_report *report, uin
 /* In no order. */
 const struct wp_transaction *wp_report_transactions(const struct wp_report *report, uint32_t *count);
 const struct wp_slowest *wp_report_slowest(const struct wp_report *report, uint32_t *count);
+/* In no order. */
+const struct wp_report_site *wp_report_sites(const struct wp_report *report, uint32_t *count);
+const struct wp_report_line *wp_report_lines(const struct wp_report *report, uint32_t *count);
+const struct wp_report_call *wp_report_calls(const struct wp_report *report, uint32_t *count);
 
 /* --- the merge law and the stored form --- */
 int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct wp_error *err);

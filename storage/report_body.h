@@ -30,6 +30,10 @@ struct wp_report {
     struct wp_report_edge *edges;
     struct wp_transaction *transactions;
     struct wp_slowest *slowest;
+    struct wp_report_site *sites;
+    struct wp_report_line *lines;
+    struct wp_report_call *calls;
+    uint32_t site_count, line_count, call_count, site_room, line_room, call_room;
     uint32_t bucket_count, sample_count, sample_room, cell_sample_room;
     uint32_t frame_count, node_count, cell_count, process_count, unexplained_count, largest_count, span_count,
         host_count, event_count, limit_count, edge_count, transaction_count, slowest_count;
@@ -37,7 +41,8 @@ struct wp_report {
         span_room, host_room, event_room, limit_room, edge_room, transaction_room, slowest_room;
     struct wp_tree_index tree;
     struct wp_intmap names;    /* (host, comm) -> a number for the pair */
-    struct wp_intmap by_process, by_unexplained, by_host, by_event, by_limit, by_edge, by_transaction, by_slowest;
+    struct wp_intmap by_process, by_unexplained, by_host, by_event, by_limit, by_edge, by_transaction, by_slowest,
+        by_site, by_line, by_call;
     uint64_t recorded_ns, window_ns, uncertain_ns, detached_ns;
     bool largest_is_fresh, has_failed;
 };
@@ -57,6 +62,7 @@ void wp_report_limit_add(struct wp_report *report, const struct wp_limit_count *
 void wp_report_edge_add(struct wp_report *report, const struct wp_report_edge *row);
 void wp_report_transaction_add(struct wp_report *report, const struct wp_transaction *row);
 void wp_report_slowest_add(struct wp_report *report, const struct wp_slowest *row);
+uint32_t wp_report_site_row(struct wp_report *report, const struct wp_report_site *key);
 /* wp_report_encode, and how many nodes it wrote (those that time stands on). */
 int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32_t *nodes, struct wp_error *err);
 struct wp_tree_rows wp_report_tree(struct wp_report *report);

@@ -40,6 +40,14 @@ static int check_columns(const message_type *m, struct wp_error *err)
             m->transaction_part.len, m->transaction_bucket.len, m->n_transaction_ns, m->n_transaction_count);
     if (!rc)
         rc = WP_LENGTHS("slowest transactions", err, m->n_slowest_service, m->n_slowest_start_ns, m->n_slowest_ns);
+    if (!rc)
+        rc = WP_LENGTHS("places", err, m->n_site_file, m->n_site_line, m->n_site_function);
+    if (!rc)
+        rc = WP_LENGTHS("lines", err, m->n_line_site_step, m->line_category.len, m->n_line_total_ns, m->n_line_run_ns,
+            m->n_line_self_ns);
+    if (!rc)
+        rc = WP_LENGTHS("calls", err, m->n_call_site_step, m->n_call_callee, m->call_style.len, m->call_inlined.len,
+            m->n_call_total_ns, m->n_call_run_ns);
     return rc;
 }
 
@@ -67,12 +75,21 @@ static int check_ids(const message_type *m, struct wp_error *err)
         {m->transaction_who, m->n_transaction_who, m->n_strings, "process of a transaction"},
         {m->transaction_what, m->n_transaction_what, m->n_strings, "function of a transaction"},
         {m->slowest_service, m->n_slowest_service, m->n_strings, "service of a transaction"},
+        {m->site_file, m->n_site_file, m->n_strings, "file of a place"},
+        {m->site_function, m->n_site_function, m->n_strings, "function of a place"},
+        {m->call_callee, m->n_call_callee, m->n_strings, "function that is called"},
     };
     int rc = wp_bytes_check(m->frame_style, 1, WP_STYLES - 1, "style of a frame", err);
     if (!rc)
         rc = wp_bytes_check(m->cell_category, 0, WP_CATEGORIES - 1, "category", err);
     if (!rc)
         rc = wp_bytes_check(m->transaction_part, 0, WP_PARTS - 1, "part of a transaction", err);
+    if (!rc)
+        rc = wp_bytes_check(m->line_category, 0, WP_CATEGORIES - 1, "category of a line", err);
+    if (!rc)
+        rc = wp_bytes_check(m->call_style, 1, WP_STYLES - 1, "style of what is called", err);
+    if (!rc)
+        rc = wp_bytes_check(m->call_inlined, 0, 1, "whether it is inlined", err);
     for (size_t i = 0; !rc && i < sizeof(columns) / sizeof(*columns); i++)
         rc = wp_ids_check(columns[i].ids, columns[i].count, columns[i].limit, columns[i].what, err);
     return rc;
@@ -200,6 +217,36 @@ static void take_rows(struct wp_report *report, const message_type *m)
     wp_report_detached(report, m->detached_ns);
 }
 
+static int take_lines(struct wp_report *report, const message_type *m, struct wp_error *err)
+{
+    for (size_t i = 0; i < m->n_site_file; i++)
+        if (wp_report_site_row(report, &(struct wp_report_site){m->site_file[i], m->site_line[i], m->site_function[i]}) != i)
+            return wp_error_set(err, -EBADMSG, "place %zu is there twice", i + 1);
+    uint64_t site = 0;
+    for (size_t i = 0; i < m->n_line_site_step; i++) {
+        site += m->line_site_step[i];
+        if (!site || site > report->site_count)
+            return wp_error_set(err, -EBADMSG, "line %zu is at a place that is not there", i);
+        if (m->line_run_ns[i] > m->line_total_ns[i] || m->line_self_ns[i] > m->line_run_ns[i])
+            return wp_error_set(err, -EBADMSG, "a part of line %zu is more than it", i);
+        wp_report_line_add(report, &(struct wp_report_line){(uint32_t)site - 1, m->line_category.data[i], m->line_total_ns[i],
+            m->line_run_ns[i], m->line_self_ns[i]});
+    }
+    site = 0;
+    for (size_t i = 0; i < m->n_call_site_step; i++) {
+        site += m->call_site_step[i];
+        if (!site || site > report->site_count)
+            return wp_error_set(err, -EBADMSG, "call %zu is at a place that is not there", i);
+        if (m->call_run_ns[i] > m->call_total_ns[i])
+            return wp_error_set(err, -EBADMSG, "a part of call %zu is more than it", i);
+        wp_report_call_add(report, &(struct wp_report_call){(uint32_t)site - 1, m->call_callee[i], m->call_style.data[i],
+            m->call_inlined.data[i], m->call_total_ns[i], m->call_run_ns[i]});
+    }
+    if (!report->has_failed && (report->line_count != m->n_line_site_step || report->call_count != m->n_call_site_step))
+        return wp_error_set(err, -EBADMSG, "a line or a call is there twice");
+    return 0;
+}
+
 int wp_report_decode(struct wp_report **out, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     *out = NULL;
@@ -223,6 +270,8 @@ int wp_report_decode(struct wp_report **out, const uint8_t *bytes, size_t size, 
         rc = take_samples(report, m, err);
     if (!rc)
         rc = take_spans(report, m, err);
+    if (!rc)
+        rc = take_lines(report, m, err);
     if (!rc)
         take_rows(report, m);
     if (!rc && wp_report_failed(report))

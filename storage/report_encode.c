@@ -245,6 +245,65 @@ static void put_transactions(struct encoder *encoder)
     }
 }
 
+static void put_sites(struct encoder *encoder)
+{
+    Wakepath__Store__Report *message = &encoder->message;
+    const struct wp_report_order *order = &encoder->order;
+    COLUMN(encoder, u32, site_file, order->site_count);
+    COLUMN(encoder, u32, site_line, order->site_count);
+    COLUMN(encoder, u32, site_function, order->site_count);
+    for (uint32_t i = 0; !encoder->columns.has_failed && i < order->site_count; i++) {
+        const struct wp_report_site *site = &encoder->report->sites[order->sites[i + 1]];
+        message->site_file[i] = order->string_rank[site->file];
+        message->site_line[i] = site->line;
+        message->site_function[i] = order->string_rank[site->function];
+    }
+}
+
+static void put_lines(struct encoder *encoder)
+{
+    Wakepath__Store__Report *message = &encoder->message;
+    const struct wp_report_order *order = &encoder->order;
+    uint32_t count = order->line_count, last = 0;
+    COLUMN(encoder, u32, line_site_step, count);
+    COLUMN(encoder, u64, line_total_ns, count);
+    COLUMN(encoder, u64, line_run_ns, count);
+    COLUMN(encoder, u64, line_self_ns, count);
+    message->line_category = (ProtobufCBinaryData){count, wp_columns_bytes(&encoder->columns, count)};
+    for (uint32_t i = 0; !encoder->columns.has_failed && i < count; i++) {
+        const struct wp_report_line *row = &encoder->report->lines[order->lines[i]];
+        message->line_site_step[i] = order->site_rank[row->site] - last;
+        message->line_category.data[i] = (uint8_t)row->category;
+        message->line_total_ns[i] = row->total_ns;
+        message->line_run_ns[i] = row->run_ns;
+        message->line_self_ns[i] = row->self_ns;
+        last = order->site_rank[row->site];
+    }
+}
+
+static void put_calls(struct encoder *encoder)
+{
+    Wakepath__Store__Report *message = &encoder->message;
+    const struct wp_report_order *order = &encoder->order;
+    uint32_t count = order->call_count, last = 0;
+    COLUMN(encoder, u32, call_site_step, count);
+    COLUMN(encoder, u32, call_callee, count);
+    COLUMN(encoder, u64, call_total_ns, count);
+    COLUMN(encoder, u64, call_run_ns, count);
+    message->call_style = (ProtobufCBinaryData){count, wp_columns_bytes(&encoder->columns, count)};
+    message->call_inlined = (ProtobufCBinaryData){count, wp_columns_bytes(&encoder->columns, count)};
+    for (uint32_t i = 0; !encoder->columns.has_failed && i < count; i++) {
+        const struct wp_report_call *row = &encoder->report->calls[order->calls[i]];
+        message->call_site_step[i] = order->site_rank[row->site] - last;
+        message->call_callee[i] = order->string_rank[row->callee];
+        message->call_style.data[i] = (uint8_t)row->style;
+        message->call_inlined.data[i] = (uint8_t)row->is_inlined;
+        message->call_total_ns[i] = row->total_ns;
+        message->call_run_ns[i] = row->run_ns;
+        last = order->site_rank[row->site];
+    }
+}
+
 int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32_t *nodes, struct wp_error *err)
 {
     struct encoder encoder = {.report = report};
@@ -262,6 +321,9 @@ int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32
     put_counts(&encoder);
     put_edges(&encoder);
     put_transactions(&encoder);
+    put_sites(&encoder);
+    put_lines(&encoder);
+    put_calls(&encoder);
     encoder.message.recorded_ns = report->recorded_ns;
     encoder.message.window_ns = report->window_ns;
     encoder.message.uncertain_ns = report->uncertain_ns;

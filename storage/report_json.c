@@ -98,6 +98,40 @@ static void put_facts(struct json_object *object, const struct wp_report *report
         wp_json_put_text(wp_json_add_row(rows), "host", wp_report_text(report, hosts[i]));
 }
 
+static struct json_object *add_place(struct json_object *rows, const struct wp_report *report, uint32_t at)
+{
+    uint32_t count;
+    const struct wp_report_site *site = &wp_report_sites(report, &count)[at];
+    struct json_object *row = wp_json_add_row(rows);
+    wp_json_put_text(row, "file", wp_report_text(report, site->file));
+    wp_json_put_number(row, "line", site->line);
+    wp_json_put_text(row, "function", wp_report_text(report, site->function));
+    return row;
+}
+
+static void put_lines(struct json_object *object, const struct wp_report *report)
+{
+    uint32_t count;
+    struct json_object *rows = wp_json_put_rows(object, "lines");
+    const struct wp_report_line *lines = wp_report_lines(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_object *row = add_place(rows, report, lines[i].site);
+        wp_json_put_text(row, "category", wp_category_key(lines[i].category));
+        wp_json_put_number(row, "total_ns", lines[i].total_ns);
+        wp_json_put_number(row, "run_ns", lines[i].run_ns);
+        wp_json_put_number(row, "self_ns", lines[i].self_ns);
+    }
+    rows = wp_json_put_rows(object, "calls");
+    const struct wp_report_call *calls = wp_report_calls(report, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct json_object *row = add_place(rows, report, calls[i].site);
+        wp_json_put_text(row, "callee", wp_report_text(report, calls[i].callee));
+        wp_json_put(row, "is_inlined", json_object_new_boolean(calls[i].is_inlined));
+        wp_json_put_number(row, "total_ns", calls[i].total_ns);
+        wp_json_put_number(row, "run_ns", calls[i].run_ns);
+    }
+}
+
 static void put_transactions(struct json_object *object, const struct wp_report *report)
 {
     uint32_t count;
@@ -156,6 +190,7 @@ static void put_counts(struct json_object *object, const struct wp_report *repor
         wp_json_put_number(row, "bound_max_ns", edges[i].bound_max_ns);
     }
     put_transactions(object, report);
+    put_lines(object, report);
     wp_json_put(object, "coverage", json_object_new_double(wp_report_coverage(report)));
     wp_json_put_number(object, "uncertain_ns", wp_report_uncertain_ns(report));
     wp_json_put_number(object, "detached_ns", wp_report_detached_ns(report));

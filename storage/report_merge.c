@@ -13,7 +13,7 @@ struct merge {
     const struct wp_report *from;
     uint32_t *strings; /* id there -> id here + 1; 0: not translated yet */
     uint32_t *nodes;   /* id there -> id here */
-    uint32_t *frames, *cells;
+    uint32_t *frames, *cells, *sites;
 };
 
 static uint32_t string_here(struct merge *merge, uint32_t id)
@@ -112,19 +112,44 @@ static void merge_rows(struct merge *merge)
     }
 }
 
+static void merge_lines(struct merge *merge, uint32_t sites, uint32_t lines, uint32_t calls)
+{
+    const struct wp_report *from = merge->from;
+    for (uint32_t i = 0; i < sites; i++) {
+        struct wp_report_site site = from->sites[i];
+        site.file = string_here(merge, site.file);
+        site.function = string_here(merge, site.function);
+        merge->sites[i] = wp_report_site_row(merge->into, &site);
+    }
+    for (uint32_t i = 0; i < lines; i++) {
+        struct wp_report_line row = from->lines[i];
+        row.site = merge->sites[row.site];
+        wp_report_line_add(merge->into, &row);
+    }
+    for (uint32_t i = 0; i < calls; i++) {
+        struct wp_report_call row = from->calls[i];
+        row.site = merge->sites[row.site];
+        row.callee = string_here(merge, row.callee);
+        wp_report_call_add(merge->into, &row);
+    }
+}
+
 int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct wp_error *err)
 {
     struct merge merge = {.into = into, .from = from};
     uint32_t cells = from->cell_count, samples = from->sample_count;
+    uint32_t sites = from->site_count, lines = from->line_count, calls = from->call_count;
     merge.strings = calloc(wp_intern_count(from->strings), sizeof(*merge.strings));
     merge.nodes = calloc(from->node_count, sizeof(*merge.nodes));
     merge.frames = calloc(from->frame_count, sizeof(*merge.frames));
     merge.cells = calloc(cells + (size_t)1, sizeof(*merge.cells));
-    int rc = merge.strings && merge.nodes && merge.frames && merge.cells && !from->has_failed ? 0 : -ENOMEM;
+    merge.sites = calloc(sites + (size_t)1, sizeof(*merge.sites));
+    int rc = merge.strings && merge.nodes && merge.frames && merge.cells && merge.sites && !from->has_failed ? 0 : -ENOMEM;
     if (!rc) {
         merge_tree(&merge, from->frame_count, from->node_count);
         merge_times(&merge, cells, samples);
         merge_rows(&merge);
+        merge_lines(&merge, sites, lines, calls);
         wp_report_window(into, from->recorded_ns, from->window_ns);
         wp_report_uncertain(into, from->uncertain_ns);
         wp_report_detached(into, from->detached_ns);
@@ -134,5 +159,6 @@ int wp_report_merge(struct wp_report *into, const struct wp_report *from, struct
     free(merge.nodes);
     free(merge.frames);
     free(merge.cells);
+    free(merge.sites);
     return rc ? wp_error_set(err, rc, "out of memory for merging a report of %u stacks", from->node_count) : 0;
 }

@@ -143,6 +143,40 @@ static int compare_slowest(const void *left, const void *right, void *context)
     return 0;
 }
 
+static int compare_sites(const void *left, const void *right, void *context)
+{
+    const struct sorter *sorter = context;
+    const uint32_t *rank = sorter->order->string_rank;
+    const struct wp_report_site *a = &sorter->report->sites[*(const uint32_t *)left];
+    const struct wp_report_site *b = &sorter->report->sites[*(const uint32_t *)right];
+    COMPARE(rank[a->file], rank[b->file]);
+    COMPARE(a->line, b->line);
+    COMPARE(rank[a->function], rank[b->function]);
+    return 0;
+}
+
+static int compare_lines(const void *left, const void *right, void *context)
+{
+    const struct sorter *sorter = context;
+    const struct wp_report_line *a = &sorter->report->lines[*(const uint32_t *)left];
+    const struct wp_report_line *b = &sorter->report->lines[*(const uint32_t *)right];
+    COMPARE(sorter->order->site_rank[a->site], sorter->order->site_rank[b->site]);
+    COMPARE(a->category, b->category);
+    return 0;
+}
+
+static int compare_calls(const void *left, const void *right, void *context)
+{
+    const struct sorter *sorter = context;
+    const struct wp_report_call *a = &sorter->report->calls[*(const uint32_t *)left];
+    const struct wp_report_call *b = &sorter->report->calls[*(const uint32_t *)right];
+    COMPARE(sorter->order->site_rank[a->site], sorter->order->site_rank[b->site]);
+    COMPARE(sorter->order->string_rank[a->callee], sorter->order->string_rank[b->callee]);
+    COMPARE(a->style, b->style);
+    COMPARE(a->is_inlined, b->is_inlined);
+    return 0;
+}
+
 static int allocate(struct wp_report_order *order, const struct wp_report *report)
 {
     size_t strings = wp_intern_count(report->strings) + (size_t)1, frames = report->frame_count;
@@ -156,7 +190,9 @@ static int allocate(struct wp_report_order *order, const struct wp_report *repor
         {&order->unexplained, report->unexplained_count}, {&order->hosts, report->host_count},
         {&order->events, report->event_count}, {&order->limits, report->limit_count},
         {&order->edges, report->edge_count}, {&order->transactions, report->transaction_count},
-        {&order->slowest, report->slowest_count}};
+        {&order->slowest, report->slowest_count}, {&order->sites, report->site_count + (size_t)1},
+        {&order->site_rank, report->site_count + (size_t)1}, {&order->lines, report->line_count},
+        {&order->calls, report->call_count}};
     size_t total = 0;
     for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
         total += parts[i].count;
@@ -169,6 +205,24 @@ static int allocate(struct wp_report_order *order, const struct wp_report *repor
         block += parts[i].count;
     }
     return 0;
+}
+
+/* Marks (rank 1) the sites that are needed. */
+static void choose_lines(struct wp_report_order *order, const struct wp_report *report)
+{
+    for (uint32_t i = 0; i < report->line_count; i++)
+        if (report->lines[i].total_ns || report->lines[i].run_ns || report->lines[i].self_ns) {
+            order->lines[order->line_count++] = i;
+            order->site_rank[report->lines[i].site] = 1;
+        }
+    for (uint32_t i = 0; i < report->call_count; i++)
+        if (report->calls[i].total_ns || report->calls[i].run_ns) {
+            order->calls[order->call_count++] = i;
+            order->site_rank[report->calls[i].site] = 1;
+        }
+    for (uint32_t i = 0; i < report->site_count; i++)
+        if (order->site_rank[i])
+            order->sites[++order->site_count] = i;
 }
 
 /* Keeps the rows that say something and marks (rank 1) the nodes they stand on, with their ancestors. */
@@ -207,6 +261,7 @@ static void choose_rows(struct wp_report_order *order, const struct wp_report *r
             order->transactions[order->transaction_count++] = i;
     for (uint32_t i = 0; i < report->slowest_count; i++)
         order->slowest[order->slowest_count++] = i;
+    choose_lines(order, report);
 }
 
 static void rank_strings(struct sorter *sorter)
@@ -235,6 +290,10 @@ static void rank_strings(struct sorter *sorter)
     }
     for (uint32_t i = 0; i < order->slowest_count; i++)
         rank[report->slowest[i].service] = 1;
+    for (uint32_t i = 1; i <= order->site_count; i++)
+        rank[report->sites[order->sites[i]].file] = rank[report->sites[order->sites[i]].function] = 1;
+    for (uint32_t i = 0; i < order->call_count; i++)
+        rank[report->calls[order->calls[i]].callee] = 1;
     for (uint32_t i = 1; i < wp_intern_count(report->strings); i++)
         if (rank[i])
             order->strings[++order->string_count] = i;
@@ -253,6 +312,16 @@ static void rank_frames(struct sorter *sorter)
     qsort_r(order->frames + 1, order->frame_count, sizeof(uint32_t), compare_frames, sorter);
     for (uint32_t i = 1; i <= order->frame_count; i++)
         order->frame_rank[order->frames[i]] = i;
+}
+
+static void rank_sites(struct sorter *sorter)
+{
+    struct wp_report_order *order = sorter->order;
+    qsort_r(order->sites + 1, order->site_count, sizeof(uint32_t), compare_sites, sorter);
+    for (uint32_t i = 1; i <= order->site_count; i++)
+        order->site_rank[order->sites[i]] = i;
+    qsort_r(order->lines, order->line_count, sizeof(uint32_t), compare_lines, sorter);
+    qsort_r(order->calls, order->call_count, sizeof(uint32_t), compare_calls, sorter);
 }
 
 /* Depth first. `sorted` holds the nodes family by family; `family` says where a parent's children start (+ 1). */
@@ -299,6 +368,7 @@ int wp_report_order_init(struct wp_report_order *order, const struct wp_report *
             order->frame_rank[report->nodes[i].frame] = 1;
     rank_strings(&sorter);
     rank_frames(&sorter);
+    rank_sites(&sorter);
     if (rank_nodes(&sorter)) {
         wp_report_order_fini(order);
         return -ENOMEM;

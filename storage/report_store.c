@@ -6,6 +6,7 @@
 #include "storage/txn.h"
 
 #include "common/path.h"
+#include "storage/bucket.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -83,7 +84,7 @@ int wp_txn_list(struct wp_txn *txn, const char *aggregate, const char *what, cha
     struct wp_error *err)
 {
     char prefix[WP_KEY_ROOM];
-    if (!wp_id_valid(aggregate))
+    if (!wp_aggregate_valid(aggregate))
         return wp_error_set(err, -EINVAL, "'%.150s' is not an aggregate's name: letters, digits and ._+- (1 to 128)", aggregate);
     snprintf(prefix, sizeof(prefix), "%s/%s.", aggregate, what);
     int rc = wp_txn_keys(txn, prefix, keys, count, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* (build id, offset) -> function: what addresses meant while the release ran, a set of rows. */
+/* (build id, offset) -> function, file, line and what is inlined there: what addresses meant while the release ran, a set of rows. */
 #include "proto/store.pb-c.h"
 #include "storage/chunks.h"
 #include "storage/columns.h"
@@ -14,7 +14,8 @@
 #define BUILD_ID_LIMIT 64u
 
 struct row {
-    uint32_t build, object, function; /* ids of texts and of build ids */
+    uint32_t build, object, function, file; /* ids of texts and of build ids */
+    uint32_t line, level;
     uint64_t offset;
 };
 
@@ -40,12 +41,19 @@ static int compare_rows(const void *left, const void *right, void *context)
         rc = compare_ids(map->strings, a->object, b->object);
     if (!rc && a->offset != b->offset)
         rc = a->offset < b->offset ? -1 : 1;
-    return rc ? rc : compare_ids(map->strings, a->function, b->function);
+    if (!rc && a->level != b->level)
+        rc = a->level < b->level ? -1 : 1;
+    if (!rc)
+        rc = compare_ids(map->strings, a->function, b->function);
+    if (!rc)
+        rc = compare_ids(map->strings, a->file, b->file);
+    return rc ? rc : a->line < b->line ? -1 : a->line > b->line;
 }
 
 static int add_row(struct sourcemap *map, struct row row)
 {
     if (row.build == UINT32_MAX || row.object == UINT32_MAX || row.function == UINT32_MAX ||
+            row.file == UINT32_MAX ||
             wp_rows_grow(&map->rows, &map->room, map->count, sizeof(*map->rows)))
         return -ENOMEM;
     map->rows[map->count++] = row;
@@ -68,6 +76,14 @@ static void finish(struct sourcemap *map)
 static int check(const Wakepath__Store__SourceMap *m, struct wp_error *err)
 {
     int rc = WP_LENGTHS("source map", err, m->n_build, m->n_object, m->n_offset, m->n_function);
+    if (!rc && m->n_file)
+        rc = WP_LENGTHS("files of a source map", err, m->n_build, m->n_file);
+    if (!rc && m->n_line)
+        rc = WP_LENGTHS("lines of a source map", err, m->n_build, m->n_line);
+    if (!rc && m->n_level)
+        rc = WP_LENGTHS("levels of a source map", err, m->n_build, m->n_level);
+    if (!rc)
+        rc = wp_ids_check(m->file, m->n_file, m->n_strings, "file", err);
     if (!rc)
         rc = wp_texts_check(m->strings, m->n_strings, "source map", err);
     if (!rc)
@@ -100,9 +116,11 @@ static int take(void *context, const uint8_t *bytes, size_t size, struct wp_erro
     const Wakepath__Store__SourceMap *m = (const Wakepath__Store__SourceMap *)message;
     int rc = check(m, err);
     for (size_t i = 0; !rc && i < m->n_build; i++)
-        if (add_row(map, (struct row){id_here(map->builds, m->build_ids, m->build[i]),
-                id_here(map->strings, m->strings, m->object[i]), id_here(map->strings, m->strings, m->function[i]),
-                m->offset[i]}))
+        if (add_row(map, (struct row){.build = id_here(map->builds, m->build_ids, m->build[i]),
+                .object = id_here(map->strings, m->strings, m->object[i]),
+                .function = id_here(map->strings, m->strings, m->function[i]),
+                .file = id_here(map->strings, m->strings, m->n_file ? m->file[i] : 0), .line = m->n_line ? m->line[i] : 0,
+                .level = m->n_level ? m->level[i] : 0, .offset = m->offset[i]}))
             rc = wp_error_set(err, -ENOMEM, "out of memory for a source map");
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;
@@ -132,6 +150,10 @@ static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
     m.object = wp_columns_u32(&columns, map->count);
     m.function = wp_columns_u32(&columns, map->count);
     m.offset = wp_columns_u64(&columns, map->count);
+    m.file = wp_columns_u32(&columns, map->count);
+    m.line = wp_columns_u32(&columns, map->count);
+    m.level = wp_columns_u32(&columns, map->count);
+    bool has_file = false, has_line = false, has_level = false;
     int rc = columns.has_failed ? wp_error_set(err, -ENOMEM, "out of memory for a source map") : 0;
     if (!rc && map->count)
         qsort_r(map->rows, map->count, sizeof(*map->rows), compare_rows, map);
@@ -142,8 +164,17 @@ static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
         m.build[m.n_build++] = id_there(map->builds, row->build, build_ids, m.build_ids, &m.n_build_ids);
         m.object[m.n_object++] = id_there(map->strings, row->object, string_ids, m.strings, &m.n_strings);
         m.function[m.n_function++] = id_there(map->strings, row->function, string_ids, m.strings, &m.n_strings);
+        m.file[m.n_function - 1] = id_there(map->strings, row->file, string_ids, m.strings, &m.n_strings);
+        m.line[m.n_function - 1] = row->line;
+        m.level[m.n_function - 1] = row->level;
         m.offset[m.n_offset++] = row->offset;
+        has_file |= row->file != 0;
+        has_line |= row->line != 0;
+        has_level |= row->level != 0;
     }
+    m.n_file = has_file ? m.n_build : 0;
+    m.n_line = has_line ? m.n_build : 0;
+    m.n_level = has_level ? m.n_build : 0;
     if (!rc)
         rc = wp_message_pack(&m.base, out, err);
     wp_columns_fini(&columns);
@@ -162,9 +193,11 @@ int wp_txn_add_sourcemap(struct wp_txn *txn, const char *shard, const struct wp_
     for (size_t i = 0; !rc && i < count; i++) {
         if (!rows[i].build_id_size || rows[i].build_id_size > BUILD_ID_LIMIT)
             rc = wp_error_set(err, -EINVAL, "a build id has 1 to %u bytes, not %u", BUILD_ID_LIMIT, rows[i].build_id_size);
-        else if (add_row(&map, (struct row){wp_intern_id(map.builds, (const char *)rows[i].build_id, rows[i].build_id_size),
-                     wp_rows_string(map.strings, rows[i].object), wp_rows_string(map.strings, rows[i].function),
-                     rows[i].offset}))
+        else if (add_row(&map, (struct row){
+                     .build = wp_intern_id(map.builds, (const char *)rows[i].build_id, rows[i].build_id_size),
+                     .object = wp_rows_string(map.strings, rows[i].object),
+                     .function = wp_rows_string(map.strings, rows[i].function), .file = wp_rows_string(map.strings, rows[i].file),
+                     .line = rows[i].line, .level = rows[i].level, .offset = rows[i].offset}))
             rc = wp_error_set(err, -ENOMEM, "out of memory for a source map");
     }
     if (!rc)

@@ -105,11 +105,14 @@ struct wp_genealogy_row {      /* "__state__/genealogy.<shard>": appended */
 int wp_txn_add_genealogy(struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count,
     struct wp_error *err);
 
-struct wp_sourcemap_row {      /* "__state__/sourcemap.<shard>": (build id, offset) -> function */
+struct wp_sourcemap_row {      /* "__state__/sourcemap.<shard>": (build id, offset) -> function and those inlined there */
     const uint8_t *build_id;
     uint32_t build_id_size;
     const char *object, *function;
     uint64_t offset;
+    const char *file;          /* NULL or "" unknown */
+    uint32_t line;             /* in `file`: of the place, or of the call of the next level; 0 unknown */
+    uint32_t level;            /* 0: the function itself, 1: what is inlined in it there ... */
 };
 int wp_txn_add_sourcemap(struct wp_txn *txn, const char *shard, const struct wp_sourcemap_row *rows, size_t count,
     struct wp_error *err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store metadata get|set|rm|ls: of a release, of an aggregate, of one of its timeboxes. */
+#include "storage/bucket.h"
 #include "storage/json_parts.h"
 #include "storage/store_tool.h"
 #include "storage/txn.h"
@@ -13,6 +14,7 @@
 struct job {
     struct wp_tool *tool;
     struct wp_metadata_place place;
+    char aggregate[WP_ID_ROOM];   /* of it, when a bucket is meant */
     const char *shard;            /* NULL: none given */
     const char *key, *value;
     uint64_t now_s;
@@ -52,12 +54,33 @@ static int show_row(void *context, const struct wp_metadata_row *row)
     return 0;
 }
 
+/* What is said of an aggregate is said of its only bucket; of one that is not there yet it can be said too. */
+static int choose_bucket(struct wp_txn *txn, struct job *job)
+{
+    char **names = NULL;
+    size_t count = 0;
+    if (!job->place.aggregate || job->place.aggregate == job->aggregate)
+        return 0;
+    int rc = wp_txn_aggregates(txn, &names, &count, job->err);
+    bool is_known = false;
+    for (size_t i = 0; i < count; i++)
+        is_known |= wp_bucket_base(names[i]) == strlen(job->place.aggregate) && !strncmp(names[i], job->place.aggregate, wp_bucket_base(names[i]));
+    if (!rc && is_known)
+        rc = wp_bucket_choose(names, count, job->place.aggregate, job->aggregate, job->err);
+    if (!rc && is_known)
+        job->place.aggregate = job->aggregate;
+    wp_strings_free(names, count);
+    return rc;
+}
+
 static int show(struct job *job)
 {
     struct wp_tool *tool = job->tool;
     struct wp_txn *txn = NULL;
     job->rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL;
     int rc = wp_txn_begin(&txn, tool->store, tool->place.release, false, job->err);
+    if (!rc)
+        rc = choose_bucket(txn, job);
     if (!rc)
         rc = wp_txn_all_metadata(txn, &job->place, show_row, job, job->err);
     wp_txn_abort(txn);
@@ -102,7 +125,9 @@ static int choose_shard(struct wp_txn *txn, struct job *job)
 static int set_in(struct wp_txn *txn, void *context)
 {
     struct job *job = context;
-    int rc = choose_shard(txn, job);
+    int rc = choose_bucket(txn, job);
+    if (!rc)
+        rc = choose_shard(txn, job);
     if (!rc)
         rc = wp_txn_register_shard(txn, job->holder, job->err);
     return rc ? rc : wp_txn_set_metadata(txn, &job->place, job->holder, job->key, job->value, job->now_s, job->err);
@@ -115,7 +140,9 @@ static int remove_in(struct wp_txn *txn, void *context)
     char **shards = NULL;
     size_t count = 0;
     job->found = 0;
-    int rc = wp_txn_shards(txn, &shards, &count, job->err);
+    int rc = choose_bucket(txn, job);
+    if (!rc)
+        rc = wp_txn_shards(txn, &shards, &count, job->err);
     for (size_t i = 0; !rc && i < count; i++) {
         if (job->shard && strcmp(job->shard, shards[i]))
             continue;

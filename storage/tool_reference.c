@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* References where a release or a key is asked for: wakepath-store cat ROOT REV~2:AGGREGATE@TIMEBOX */
+#include "storage/bucket.h"
 #include "storage/json_parts.h"
 #include "storage/reference.h"
 #include "storage/report_store.h"
@@ -43,11 +44,13 @@ int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct json_
     struct wp_report *report = NULL;
     struct wp_damage *damage = NULL;
     struct wp_buffer raw = {0};
-    const char *aggregate = place->aggregate;
+    char aggregate[WP_ID_ROOM];
     size_t count = 0;
     if (place->has_timebox)
         selection = (struct wp_selection){.since_s = place->timebox_s, .until_s = place->timebox_s + 1};
-    int rc = wp_txn_read_report(txn, aggregate, &selection, &report, &damage, &count, err);
+    int rc = wp_txn_bucket(txn, place->aggregate, aggregate, err);
+    if (!rc)
+        rc = wp_txn_read_report(txn, aggregate, &selection, &report, &damage, &count, err);
     if (!rc)
         rc = wp_report_encode(report, &raw, err);
     for (size_t i = 0; i < count; i++)

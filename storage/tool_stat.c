@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store stat, releases */
+#include "storage/bucket.h"
 #include "storage/head.h"
 #include "storage/json_parts.h"
 #include "storage/store_tool.h"
@@ -20,6 +21,7 @@ struct kind_sum {
 struct aggregate_sum {
     char name[WP_ID_ROOM];
     uint64_t reports, traces, total_ns, first_ns, last_ns;
+    char *differs;             /* from others of its name in what it was recorded with; owned, NULL: alone */
 };
 
 struct sums {
@@ -99,6 +101,31 @@ static void add_environment(struct sums *sums, const char *release)
     }
 }
 
+/* Those that stand side by side because they were not recorded alike say in what. */
+static int add_differences(struct sums *sums, struct wp_error *err)
+{
+    char **names = NULL;
+    size_t count = 0;
+    int rc = wp_txn_aggregates(sums->txn, &names, &count, err);
+    for (size_t i = 0; !rc && i < sums->aggregate_count; i++) {
+        struct wp_buffer text = {0};
+        if (wp_bucket_is_alone(names, count, sums->aggregates[i].name))
+            continue;
+        rc = wp_bucket_difference(sums->txn, names, count, sums->aggregates[i].name, &text, err);
+        rc = rc == -EBADMSG ? 0 : rc; /* said by verify */
+        sums->aggregates[i].differs = (char *)text.data;
+    }
+    wp_strings_free(names, count);
+    return rc;
+}
+
+static void free_sums(struct sums *sums)
+{
+    for (size_t i = 0; i < sums->aggregate_count; i++)
+        free(sums->aggregates[i].differs);
+    free(sums->aggregates);
+}
+
 static int sum_release(struct wp_tool *tool, const char *release, struct sums *sums, struct wp_error *err)
 {
     char **shards = NULL;
@@ -109,6 +136,8 @@ static int sum_release(struct wp_tool *tool, const char *release, struct sums *s
     rc = wp_txn_visit(sums->txn, "", add_key, sums, err);
     if (rc == -ENOMEM)
         wp_error_set(err, rc, "out of memory");
+    if (!rc)
+        rc = add_differences(sums, err);
     if (!rc)
         rc = wp_txn_shards(sums->txn, &shards, &sums->shards, err);
     wp_strings_free(shards, rc ? 0 : sums->shards);
@@ -145,6 +174,8 @@ static void print_sums(struct wp_buffer *out, const char *release, const struct 
             (unsigned long long)sum->reports, sum->reports == 1 ? "" : "s", (unsigned long long)sum->traces,
             sum->traces == 1 ? "" : "s", date(sum->first_ns, first), date(sum->last_ns, last),
             wp_tool_time(sum->total_ns, total, sizeof(total)));
+        if (sum->differs)
+            wp_buffer_printf(out, "    apart from others of its name: %s\n", sum->differs);
     }
 }
 
@@ -175,6 +206,8 @@ static struct json_object *sums_json(const char *release, const struct sums *sum
         wp_json_put_number(row, "first_ns", sums->aggregates[i].first_ns);
         wp_json_put_number(row, "last_ns", sums->aggregates[i].last_ns);
         wp_json_put_number(row, "total_ns", sums->aggregates[i].total_ns);
+        if (sums->aggregates[i].differs)
+            wp_json_put_text(row, "differs", sums->aggregates[i].differs);
     }
     return object;
 }
@@ -204,7 +237,7 @@ static int sum_all(struct wp_tool *tool, void (*print)(struct wp_buffer *, const
             json_object_array_add(rows, sums_json(releases[i], &sums));
         else if (!sum_rc)
             print(&tool->out, releases[i], &sums);
-        free(sums.aggregates);
+        free_sums(&sums);
     }
     wp_strings_free(releases, count);
     if (rc || !rows) {

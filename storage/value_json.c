@@ -129,6 +129,9 @@ static int put_sourcemap(struct json_object *object, const struct wp_buffer *raw
         put_named(row, "object", m->strings, m->n_strings, m->object[i]);
         wp_json_put_number(row, "offset", m->offset[i]);
         put_named(row, "function", m->strings, m->n_strings, m->function[i]);
+        put_named(row, "file", m->strings, m->n_strings, m->n_file == m->n_build ? m->file[i] : 0);
+        wp_json_put_number(row, "line", m->n_line == m->n_build ? m->line[i] : 0);
+        wp_json_put_number(row, "level", m->n_level == m->n_build ? m->level[i] : 0);
     }
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;

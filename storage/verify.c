@@ -2,6 +2,7 @@
 #include "storage/verify.h"
 
 #include "proto/store.pb-c.h"
+#include "storage/bucket.h"
 #include "storage/columns.h"
 #include "storage/txn.h"
 #include "storage/value_check.h"
@@ -80,6 +81,14 @@ static void check_sources(struct pass *pass, const char *text, const struct wp_k
     protobuf_c_message_free_unpacked(message, NULL);
 }
 
+/* A bucket is named by its parameters, which its metadata says. */
+static void check_bucket(struct pass *pass, const char *text, const struct wp_key *key)
+{
+    struct wp_error err = {0};
+    if (key->kind == WP_VALUE_METADATA && *key->aggregate && !key->has_timebox && wp_bucket_check(pass->txn, key->aggregate, &err))
+        fault(pass, text, err.text);
+}
+
 int wp_verify_value(struct wp_txn *txn, const char *text, const struct wp_key *key, struct wp_buffer *raw, struct wp_error *err)
 {
     const uint8_t *bytes;
@@ -120,6 +129,7 @@ static int check_key(void *context, const char *text, size_t value_size)
         check_shard(pass, text, &key);
         check_session(pass, text, &key);
         check_sources(pass, text, &key, &raw);
+        check_bucket(pass, text, &key);
     }
     wp_buffer_fini(&raw);
     return pass->rc;

@@ -16,11 +16,12 @@
 const volatile __u32 wp_netns_inum = 0;   /* only threads and sockets of this network namespace; 0: all */
 const volatile __u32 wp_self_pid = 0;     /* the collector: no stacks and no samples of it */
 const volatile bool wp_is_chosen_only = false; /* stacks and samples only of the processes in `chosen` */
-const volatile bool wp_wants_cmdline = false;
 const volatile __u64 wp_wake_bytes = 1 << 20; /* wake the reader when so much waits; it looks by itself now and then */
 
 /* Grows by one at each end and each beginning of a window of the recording (WP_EVENT_WINDOW): odd between two of them. */
 volatile __u32 wp_window_number SEC(".data") = 0;
+
+volatile bool wp_wants_cmdline SEC(".data") = false; /* somebody judges command lines */
 
 static __always_inline bool is_between_windows(void)
 {

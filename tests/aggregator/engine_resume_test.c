@@ -7,6 +7,7 @@
 
 #include "aggregator/engine.h"
 #include "common/path.h"
+#include "storage/bucket.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +87,9 @@ static void stored(struct place *place, struct wp_buffer *bytes)
     size_t damaged;
     assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
     assert_int_equal(wp_txn_begin(&txn, store, "v1", false, NULL), 0);
-    assert_int_equal(wp_txn_read_report(txn, "main", NULL, &report, &damage, &damaged, NULL), 0);
+    char bucket[WP_ID_ROOM];
+    assert_int_equal(wp_txn_bucket(txn, "main", bucket, NULL), 0);
+    assert_int_equal(wp_txn_read_report(txn, bucket, NULL, &report, &damage, &damaged, NULL), 0);
     assert_int_equal(wp_report_encode(report, bytes, NULL), 0);
     wp_report_destroy(report);
     wp_txn_abort(txn);

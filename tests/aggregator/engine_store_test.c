@@ -4,6 +4,7 @@
 
 #include "aggregator/engine.h"
 #include "common/path.h"
+#include "storage/bucket.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -134,7 +135,9 @@ static struct wp_report *stored(const struct place *place)
     size_t damaged;
     assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
     assert_int_equal(wp_txn_begin(&txn, store, "v1", false, NULL), 0);
-    assert_int_equal(wp_txn_read_report(txn, "main", NULL, &report, &damage, &damaged, NULL), 0);
+    char bucket[WP_ID_ROOM];
+    assert_int_equal(wp_txn_bucket(txn, "main", bucket, NULL), 0);
+    assert_int_equal(wp_txn_read_report(txn, bucket, NULL, &report, &damage, &damaged, NULL), 0);
     assert_int_equal(damaged, 0);
     wp_txn_abort(txn);
     wp_store_close(store);
@@ -396,8 +399,8 @@ static void a_clone_is_refused(void **state)
 
 static int count_key(void *context, const char *key, size_t size)
 {
-    (void)key, (void)size;
-    (*(unsigned *)context)++;
+    (void)size;
+    *(unsigned *)context += strstr(key, "/report.") != NULL;
     return 0;
 }
 
@@ -411,8 +414,8 @@ static int see_box(void *context, const char *key, size_t size)
 {
     struct seen_boxes *seen = context;
     (void)size;
-    if (seen->count < 8)
-        seen->first[seen->count++] = strtoull(key + strlen("main/report."), NULL, 10);
+    if (strstr(key, "/report.") && seen->count < 8)
+        seen->first[seen->count++] = strtoull(strstr(key, "/report.") + strlen("/report."), NULL, 10);
     return 0;
 }
 
@@ -422,7 +425,7 @@ static void boxes(const struct place *place, struct seen_boxes *seen)
     *seen = (struct seen_boxes){0};
     assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
     assert_int_equal(wp_txn_begin(&seen->txn, store, "v1", false, NULL), 0);
-    assert_int_equal(wp_txn_visit(seen->txn, "main/report.", see_box, seen, NULL), 0);
+    assert_int_equal(wp_txn_visit(seen->txn, "main~", see_box, seen, NULL), 0);
     wp_txn_abort(seen->txn);
     wp_store_close(store);
 }
@@ -482,11 +485,13 @@ static void a_live_session_is_kept_small(void **state)
     struct wp_trace *trace;
     struct wp_txn *txn;
     unsigned deltas = 0;
+    char bucket[WP_ID_ROOM];
     assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
     assert_int_equal(wp_txn_begin(&txn, store, "v1", false, NULL), 0);
-    assert_int_equal(wp_txn_visit(txn, "main/report.", count_key, &deltas, NULL), 0);
+    assert_int_equal(wp_txn_visit(txn, "main~", count_key, &deltas, NULL), 0);
+    assert_int_equal(wp_txn_bucket(txn, "main", bucket, NULL), 0);
     assert_true(deltas > 0 && deltas <= WP_DELTAS);
-    assert_int_equal(wp_txn_read_trace(txn, "main", NULL, &trace, NULL), 0);
+    assert_int_equal(wp_txn_read_trace(txn, bucket, NULL, &trace, NULL), 0);
     assert_true(trace->piece_count > 0);
     wp_trace_destroy(trace);
     wp_txn_abort(txn);

@@ -134,20 +134,21 @@ class Bench:
                 "wakepath": spread(rows), "perf_data": spread(perf_rows)}
 
     def p4(self):
-        shares, user, rates, starts, dropped = [], [], [], [], 0
+        shares, user, events, rates, starts, dropped = [], [], [], [], [], 0
         for i in range(self.runs):
             log(f"P4 run {i + 1} of {self.runs}")
             collector = self.start_collector("--output", self.path("p4.capture"))
-            start, before = time.monotonic(), cpu_seconds(collector.pid)
+            start, before, main = time.monotonic(), cpu_seconds(collector.pid), cpu_seconds(collector.pid, collector.pid)
             self.pace(10, 32)
             elapsed, after = time.monotonic() - start, cpu_seconds(collector.pid)
+            events.append(100 * (cpu_seconds(collector.pid, collector.pid)[0] - main[0]) / elapsed)
             stats = self.end_collector(collector)
             rates.append(stats["events"] / elapsed)
             user.append(100 * (after[0] - before[0]) / elapsed)
             shares.append(100 * (sum(after) - sum(before)) / elapsed)
             starts.append(sum(before))
             dropped += stats["dropped"]
-        return {"unit": "percent of one core", "events_per_s": spread(rates), "user": spread(user),
+        return {"unit": "percent of one core", "events_per_s": spread(rates), "user": spread(user), "user_of_events": spread(events),
                 "user_and_system": spread(shares), "cpu_s_to_start": spread(starts), "dropped": dropped}
 
     def perf_events(self, name):
@@ -203,11 +204,13 @@ class Bench:
                 "perf_script": spread(perf), "perf_script_events": perf_events}
 
 
-def cpu_seconds(pid):
-    """(user, system) of a process so far; proc(5), in clock ticks."""
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+def cpu_seconds(pid, task=None):
+    """(user, system) of a process, or of one of its threads."""
+    path = f"/proc/{pid}/task/{task}/stat" if task else f"/proc/{pid}/stat"
+    with open(path, encoding="ascii") as file:
         fields = file.read().rpartition(")")[2].split()
-    return tuple(int(field) / os.sysconf("SC_CLK_TCK") for field in fields[11:13])
+    tick = os.sysconf("SC_CLK_TCK")
+    return int(fields[11]) / tick, int(fields[12]) / tick
 
 
 def machine():

@@ -140,7 +140,7 @@ class ConfigTest(unittest.TestCase):
         self.assertNotIn("key=bind", log)
         self.write(self.start_text + "log-level = loud\n")
         process.send_signal(signal.SIGHUP)
-        self.await_log("keeps its value key=log-level")
+        self.await_log("test.conf:3: 'loud' is not a log level")
         self.write(self.start_text + "nonsense = 1\n")
         process.send_signal(signal.SIGHUP)
         self.await_log("test.conf:3: no such option 'nonsense'")

@@ -86,6 +86,43 @@ class ManifestsTest(unittest.TestCase):
             return unknown({k: v for k, v in manifest.items() if k not in ("apiVersion", "kind")}, known)
         return lost(manifest, self.typed(manifest))
 
+    def schemas(self):
+        """npm's copy of the API's schemas, as pinned; None, and said so, where npm cannot give it."""
+        folder = self.folder + "/schemas"
+        if os.path.exists(folder):
+            return folder
+        shutil.copytree(os.path.dirname(os.path.abspath(__file__)) + "/schemas", folder)
+        try:
+            done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder, check=False,
+                                  capture_output=True, text=True, timeout=120)
+            why = done.stderr if done.returncode else None
+        except (OSError, subprocess.TimeoutExpired) as error:
+            why = str(error)
+        if why is not None:
+            print("\n*** NOT CHECKED against the schemas of the Kubernetes API, npm does not give them; against kubectl's types alone: "
+                  + why.strip()[-300:], file=sys.stderr, flush=True)
+            self.skipTest("npm does not give kubernetes-models")
+        return folder
+
+    def against_schemas(self, manifests):
+        done = subprocess.run(["node", "check.js"], cwd=self.schemas(), input=json.dumps(manifests), capture_output=True, text=True, check=True)
+        return json.loads(done.stdout)
+
+    def test_the_schemas_of_the_api(self):
+        """Types, formats and what is required, of the current API; unknown fields are those types' that kubectl has."""
+        self.assertEqual(self.against_schemas(self.all), [""] * len(self.all))
+        wrong = json.loads(json.dumps([one for one in self.all if one["kind"] in ("DaemonSet", "CronJob", "NetworkPolicy", "Service")][:4]))
+        for one in wrong:
+            if one["kind"] == "DaemonSet":
+                one["spec"]["template"]["spec"]["containers"][0]["securityContext"]["capabilities"]["add"] = "BPF"
+            elif one["kind"] == "CronJob":
+                del one["spec"]["schedule"]
+            elif one["kind"] == "NetworkPolicy":
+                one["spec"]["policyTypes"] = "Ingress"
+            else:
+                one["spec"]["ports"][0]["port"] = "seven"
+        self.assertNotIn("", self.against_schemas(wrong))
+
     def pods(self):
         for one in self.all:
             spec = one.get("spec", {})

@@ -113,6 +113,15 @@ void made_add(struct wp_report *report, const struct made_fact *fact)
         wp_report_transaction_part(report, &(struct wp_transaction_part){hosts[fact->c % 4], made_name((unsigned)(fact->d % 7)),
             made_name((unsigned)(fact->a % 5)), (uint32_t)(fact->d % WP_PARTS), wp_latency_bucket(fact->b), fact->a});
         break;
+    case MADE_LINE: {
+        uint32_t site = wp_report_site(report, fact->c % 5 ? made_name((unsigned)(fact->c % 5)) : "", (uint32_t)(fact->d % 11),
+            made_name((unsigned)(fact->d % 7)));
+        wp_report_line_add(report, &(struct wp_report_line){site, (uint32_t)(fact->d % WP_CATEGORIES), fact->a + fact->b, fact->b,
+            fact->b / 2});
+        wp_report_call_add(report, &(struct wp_report_call){site, wp_report_string(report, made_name((unsigned)(fact->c % 9))),
+            1 + (uint32_t)(fact->c % (WP_STYLES - 1)), fact->d % 2, fact->a, fact->a / 2});
+        break;
+    }
     case MADE_DETACHED:
     case MADE_KINDS:
         wp_report_detached(report, fact->a);

@@ -21,12 +21,13 @@ EDGE = ("messages", "waited_ns", "transit_ns", "transit_max_ns", "bound_max_ns")
 PARTS = CATEGORIES + ("whole", "unread")
 LINKS = ("?", "waking", "fork", "exec", "message", "io", "horizontal")
 ID = r"[A-Za-z0-9._+-]{1,128}"
+AGGREGATE = r"[A-Za-z0-9._+-]{1,128}(?:~[0-9a-f]{8})?"
 DELTA = r"(?:\.~[0-9]{10})?"
 NUMBER = r"(?:0|[1-9][0-9]*)"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 KEYS = (
-    ("report", rf"{ID}/report\.{NUMBER}\.{ID}{DELTA}"), ("trace", rf"{ID}/trace\.{NUMBER}\.{ID}"),
-    ("metadata", rf"(?:{ID}|__state__)/metadata\.(?:~{NUMBER}\.)?{ID}"), ("shard", rf"__state__/shard\.{ID}"),
+    ("report", rf"{AGGREGATE}/report\.{NUMBER}\.{ID}{DELTA}"), ("trace", rf"{AGGREGATE}/trace\.{NUMBER}\.{ID}"),
+    ("metadata", rf"(?:{AGGREGATE}|__state__)/metadata\.(?:~{NUMBER}\.)?{ID}"), ("shard", rf"__state__/shard\.{ID}"),
     ("processed", rf"__state__/processed\.{UUID}\.{ID}"), ("last_sample", rf"__state__/last_sample\.{ID}"),
     ("genealogy", rf"__state__/genealogy\.{ID}{DELTA}"), ("sourcemap", rf"__state__/sourcemap\.{ID}{DELTA}"),
     ("source", rf"__state__/source\.{ID}"), ("clock", rf"__state__/clock\.{ID}"),
@@ -157,6 +158,12 @@ class Reader:
         assert len(body) == raw_size and self.digests.wide(body) == digest
         return KINDS[kind], codec, head, body, digest
 
+    def bucket(self, entries):
+        """What an aggregate is called that was recorded with the parameters that its metadata says."""
+        facts = sorted((entry["key"], entry["value"]) for entry in entries if entry["key"].startswith("bucket."))
+        lines = "".join(f"{key}={value}\n" for key, value in facts).encode()
+        return f"{dict(facts)['bucket.aggregate'][:119]}~{self.digests.narrow(lines) >> 32:08x}"
+
     def value(self, key, stored):
         kind, codec, head, body, digest = self.unwrap(stored)
         wanted = [name for name, form in KEYS if re.fullmatch(form, key)]
@@ -216,9 +223,12 @@ class Reader:
     @staticmethod
     def sourcemap(body):
         strings = [b""] + body["strings"]
-        rows = zip(body["build"], body["object"], body["offset"], body["function"], strict=True)
+        none = [0] * len(body["build"])  # an absent column: of an old value, or nothing but zeros
+        rows = zip(body["build"], body["object"], body["offset"], body["function"], body["file"] or none, body["line"] or none,
+                   body["level"] or none, strict=True)
         return {"functions": [{"build_id": body["build_ids"][build - 1].hex(), "object": text(strings[path]), "offset": offset,
-                               "function": text(strings[function])} for build, path, offset, function in rows]}
+                               "function": text(strings[function]), "file": text(strings[file]), "line": line, "level": level}
+                              for build, path, offset, function, file, line, level in rows]}
 
     @staticmethod
     def source(body):
@@ -235,6 +245,28 @@ class Reader:
             parents.append(at - up)
             ways.append(ways[at - up] + (frames[frame],))
         return strings, frames, parents, ways
+
+    @staticmethod
+    def lines(body, strings):
+        """Rows of the places in the source: their time, and what was called there."""
+        sites = [{"file": text(strings[file]), "line": line, "function": text(strings[function])} for file, line, function in
+                 zip(body["site_file"], body["site_line"], body["site_function"], strict=True)]
+        lines, calls, used, site = [], [], set(), 0
+        for step, category, total, run, own in zip(*(body["line_" + name] for name in ("site_step", "category", "total_ns", "run_ns", "self_ns")),
+                                                   strict=True):
+            site += step
+            used.add(site)
+            assert own <= run <= total
+            lines.append({**sites[site - 1], "category": CATEGORIES[category], "total_ns": total, "run_ns": run, "self_ns": own})
+        site = 0
+        for step, callee, style, inlined, total, run in zip(*(body["call_" + name] for name in
+                                                              ("site_step", "callee", "style", "inlined", "total_ns", "run_ns")), strict=True):
+            site += step
+            used.add(site)
+            assert style in range(1, 9)
+            calls.append({**sites[site - 1], "callee": text(strings[callee]), "is_inlined": bool(inlined), "total_ns": total, "run_ns": run})
+        assert used == set(range(1, len(sites) + 1))
+        return lines, calls
 
     @staticmethod
     def samples(body, times):
@@ -294,8 +326,9 @@ class Reader:
                             strict=True)]
         slowest = [{"service": text(strings[service]), "start_ns": start, "ns": ns} for service, start, ns in
                    zip(*(body["slowest_" + name] for name in ("service", "start_ns", "ns")), strict=True)]
+        lines, calls = self.lines(body, strings)
         covered = not body["window_ns"] or body["recorded_ns"] >= body["window_ns"]
-        return {"head": head, "times": times, "spans": spans, "processes": processes, "unexplained": waits,
+        return {"head": head, "lines": lines, "calls": calls, "times": times, "spans": spans, "processes": processes, "unexplained": waits,
                 "hosts": [{"host": text(strings[host])} for host in body["hosts"]],
                 "events": [{"kind": text(strings[kind]), "total": total, "dropped": dropped} for kind, total, dropped in
                            zip(body["event_kind"], body["event_total"], body["event_dropped"], strict=True)],

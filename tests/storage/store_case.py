@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of wakepath-store share: a store in a folder of its own, and the tool run on it."""
 import json
+import os
+import re
 import subprocess
 import sys
 import tempfile
 import unittest
 
-BIN = sys.argv[1] if len(sys.argv) > 1 else ""
+BIN = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
 DAY = 86400
 HOUR = 3600
 NOW = 1_763_683_200 + 12 * HOUR + 1800  # 2025-11-21 12:30 UTC
@@ -42,7 +44,8 @@ class StoreCase(unittest.TestCase):
     def total(self, release, aggregate, root=None):
         """Of all that is stored of it, by the heads of its reports."""
         rows = self.json("ls", "-lR", root or self.root, release)
-        return sum(row["head"]["total_ns"] for row in rows if row["path"].startswith(f"{release}/{aggregate}/report."))
+        return sum(row["head"]["total_ns"] for row in rows
+                   if re.match(rf"{re.escape(release)}/{re.escape(aggregate)}(~[0-9a-f]{{8}})?/report\.", row["path"]))
 
     def values(self, root=None):
         """Every key with the digest of what is behind it."""

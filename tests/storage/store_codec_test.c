@@ -206,6 +206,20 @@ static void bad_limit(report_message *m) { m->limit_name[0] = UINT32_MAX; }
 static void bad_edge(report_message *m) { m->edge_to[0] = UINT32_MAX; }
 static void bad_part(report_message *m) { m->transaction_part.data[0] = WP_PARTS; }
 static void bad_service(report_message *m) { m->transaction_service[0] = (uint32_t)m->n_strings + 1; }
+static void bad_place(report_message *m) { m->site_file[0] = (uint32_t)m->n_strings + 1; }
+static void bad_place_twice(report_message *m) { m->site_file[0] = m->site_file[1], m->site_line[0] = m->site_line[1],
+    m->site_function[0] = m->site_function[1]; }
+static void bad_line(report_message *m) { m->line_site_step[0] = 0; }
+static void bad_line_far(report_message *m) { m->line_site_step[0] = UINT32_MAX; }
+static void bad_line_much(report_message *m) { m->line_run_ns[0] = m->line_total_ns[0] + 1; }
+static void bad_line_self(report_message *m) { m->line_self_ns[0] = m->line_run_ns[0] + 1; }
+static void bad_line_category(report_message *m) { m->line_category.data[0] = WP_CATEGORIES; }
+static void bad_line_twice(report_message *m) { m->line_site_step[1] = 0, m->line_category.data[1] = m->line_category.data[0]; }
+static void bad_call(report_message *m) { m->call_callee[0] = UINT32_MAX; }
+static void bad_call_far(report_message *m) { m->call_site_step[0] = (uint32_t)m->n_site_file + 1; }
+static void bad_call_much(report_message *m) { m->call_run_ns[0] = m->call_total_ns[0] + 1; }
+static void bad_call_style(report_message *m) { m->call_style.data[0] = 0; }
+static void bad_call_inlined(report_message *m) { m->call_inlined.data[0] = 2; }
 static void bad_slowest(report_message *m) { m->slowest_service[0] = UINT32_MAX; }
 static void bad_span(report_message *m) { m->span_length_ns[0] = 0; }
 static void bad_span_touch(report_message *m) { m->span_gap_ns[1] = 0; }
@@ -244,7 +258,10 @@ static void each_rule_refuses(void **state)
         {bad_node_twice, "twice"}, {bad_style, "style"}, {bad_style_zero, "style"}, {bad_name, "name of a frame"},
         {bad_frame_twice, "twice"}, {bad_category, "category"}, {bad_cell, "time on node"}, {bad_cell_twice, "twice"},
         {bad_length, "columns"}, {bad_process, "host of a process"}, {bad_reason, "reason"}, {bad_wait, "unexplained wait"},
-        {bad_host, "host"}, {bad_kind, "event kind"}, {bad_limit, "limit"}, {bad_edge, "edge"}, {bad_part, "part of a"}, {bad_service, "service"}, {bad_slowest, "service"}, {bad_span, "span"},
+        {bad_host, "host"}, {bad_kind, "event kind"}, {bad_limit, "limit"}, {bad_edge, "edge"}, {bad_part, "part of a"}, {bad_service, "service"}, {bad_slowest, "service"},
+        {bad_place, "file of a place"}, {bad_place_twice, "place"}, {bad_line, "line 0"}, {bad_line_far, "line 0"}, {bad_line_much, "line 0"},
+        {bad_line_self, "line 0"}, {bad_line_category, "category of a line"}, {bad_line_twice, "twice"}, {bad_call, "called"}, {bad_call_far, "call 0"},
+        {bad_call_much, "call 0"}, {bad_call_style, "style of what"}, {bad_call_inlined, "inlined"}, {bad_span, "span"},
         {bad_span_touch, "span"},
         {bad_span_end, "span"}, {bad_text_empty, "string"}, {bad_text_nul, "string"}, {bad_text_twice, "string"},
         {bad_shift, "buckets of"}, {bad_shift_far, "buckets of"}, {bad_shift_alone, "buckets of"}, {bad_bucket_twice, "bucket 1"},
@@ -257,7 +274,7 @@ static void each_rule_refuses(void **state)
         size_t cells = message->n_cell_ns, buckets = message->n_bucket_step;
         struct wp_report *report;
         struct wp_error err = {0};
-        assert_true(message->n_node_up > 4 && message->n_span_gap_ns > 1 && message->n_limit_name && message->n_edge_to && message->n_slowest_ns && message->n_event_kind);
+        assert_true(message->n_node_up > 4 && message->n_span_gap_ns > 1 && message->n_limit_name && message->n_edge_to && message->n_slowest_ns && message->n_event_kind && message->n_line_run_ns > 1 && message->n_call_run_ns);
         cases[i].spoil(message);
         size_t size = wakepath__store__report__get_packed_size(message);
         uint8_t *packed = malloc(size);

@@ -125,7 +125,8 @@ static int put_state(struct maker *maker, struct wp_txn *txn, char **words)
     if (!strcmp(what, "metadata"))
         return wp_txn_put_metadata(txn, *words[1] ? words[1] : NULL, maker->shard, words[2], words[3], number(words[4]), &maker->err);
     if (!strcmp(what, "map")) {
-        struct wp_sourcemap_row row = {(const uint8_t *)"\x01\x02", 2, "libp.so", "f\x01\xff", number(words[1])};
+        struct wp_sourcemap_row row = {(const uint8_t *)"\x01\x02", 2, "libp.so", "f\x01\xff", number(words[1]),
+            number(words[1]) % 2 ? "p\xff.c" : NULL, (uint32_t)(number(words[1]) % 7), (uint32_t)(number(words[1]) % 3)};
         return wp_txn_add_sourcemap(txn, maker->shard, &row, 1, &maker->err);
     }
     if (!strcmp(what, "process")) {

@@ -144,9 +144,10 @@ static void genealogy_is_a_set(void **state)
 static void sourcemap_is_a_set(void **state)
 {
     struct wp_txn *txn = fixture_begin(*state, "v1", true);
-    struct wp_sourcemap_row rows[] = {{(const uint8_t *)"\0\1\2", 3, "libc.so.6", "read", 0x100},
-        {(const uint8_t *)"\0\1\1", 3, "libc.so.6", "write", 0x200}, {(const uint8_t *)"\0\1\2", 3, "libc.so.6", "read", 0x100},
-        {(const uint8_t *)"\0\1\2", 3, "libc.so.6", "open", 0x80}};
+    struct wp_sourcemap_row rows[] = {{(const uint8_t *)"\0\1\2", 3, "libc.so.6", "read", 0x100, NULL, 0, 0},
+        {(const uint8_t *)"\0\1\1", 3, "libc.so.6", "write", 0x200, "", 0, 0},
+        {(const uint8_t *)"\0\1\2", 3, "libc.so.6", "read", 0x100, NULL, 0, 0},
+        {(const uint8_t *)"\0\1\2", 3, "libc.so.6", "open", 0x80, NULL, 0, 0}};
     assert_int_equal(wp_txn_add_sourcemap(txn, "s", rows, 4, NULL), 0);
     assert_int_equal(wp_txn_add_sourcemap(txn, "s", rows, 2, NULL), 0);
     assert_int_equal(wp_txn_add_sourcemap(txn, "s", rows, 0, NULL), 0);
@@ -162,6 +163,42 @@ static void sourcemap_is_a_set(void **state)
     wakepath__store__source_map__free_unpacked(m, NULL);
     rows[0].build_id_size = 65;
     assert_int_equal(wp_txn_add_sourcemap(txn, "s", rows, 1, NULL), -EINVAL);
+    wp_buffer_fini(&raw);
+    wp_txn_abort(txn);
+}
+
+/* What was written without lines has the same bytes as before there were any; with them each level is a row. */
+static void sourcemap_has_lines(void **state)
+{
+    struct wp_txn *txn = fixture_begin(*state, "v1", true);
+    const uint8_t build[] = {7};
+    struct wp_sourcemap_row rows[] = {{build, 1, "app", "inner", 0x100, "app.h", 3, 1}, {build, 1, "app", "outer", 0x100, "app.c", 20, 0},
+        {build, 1, "app", "outer", 0x80, "app.c", 19, 0}};
+    assert_int_equal(wp_txn_add_sourcemap(txn, "s", rows + 2, 1, NULL), 0);
+    assert_int_equal(wp_txn_add_sourcemap(txn, "s", rows, 2, NULL), 0);
+    assert_int_equal(wp_txn_add_sourcemap(txn, "s", rows, 3, NULL), 0);
+    assert_int_equal(wp_txn_compact(txn, "s", NULL), 0);
+    struct wp_buffer raw = get(txn, "__state__/sourcemap.s", WP_VALUE_SOURCEMAP);
+    Wakepath__Store__SourceMap *m = wakepath__store__source_map__unpack(NULL, raw.size, raw.data);
+    assert_int_equal(m->n_offset, 3);
+    assert_int_equal(m->n_line, 3);
+    assert_int_equal(m->line[0], 19);
+    assert_int_equal(m->line[1], 20);
+    assert_memory_equal(m->strings[m->function[2] - 1].data, "inner", 5);
+    assert_memory_equal(m->strings[m->file[2] - 1].data, "app.h", 5);
+    assert_int_equal(m->level[2], 1);
+    wakepath__store__source_map__free_unpacked(m, NULL);
+    wp_buffer_fini(&raw);
+    rows[2].file = NULL;
+    rows[2].line = 0;
+    assert_int_equal(wp_txn_register_shard(txn, "old", NULL), 0);
+    assert_int_equal(wp_txn_add_sourcemap(txn, "old", rows + 2, 1, NULL), 0);
+    assert_int_equal(wp_txn_compact(txn, "old", NULL), 0);
+    raw = get(txn, "__state__/sourcemap.old", WP_VALUE_SOURCEMAP);
+    m = wakepath__store__source_map__unpack(NULL, raw.size, raw.data);
+    assert_int_equal(m->n_offset, 1);
+    assert_int_equal(m->n_file + m->n_line + m->n_level, 0);
+    wakepath__store__source_map__free_unpacked(m, NULL);
     wp_buffer_fini(&raw);
     wp_txn_abort(txn);
 }
@@ -224,7 +261,7 @@ static void damaged_state_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(layout_is_whole), TEST(resume_points_come_back), TEST(last_samples_are_merged),
-        TEST(clocks_are_kept_by_span), TEST(genealogy_is_a_set), TEST(sourcemap_is_a_set), TEST(metadata_has_one_rule),
+        TEST(clocks_are_kept_by_span), TEST(genealogy_is_a_set), TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule),
         TEST(damaged_state_is_an_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

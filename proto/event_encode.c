@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/event_encode.h"
+
+#include "proto/event_columns.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CPUS 4096u
+#define U32_BYTES 5u /* the most that a number takes */
+#define U64_BYTES 10u
+#define EVENTS_FIELD 7u /* of message Batch */
+
+/* Field numbers of message Events. */
+enum { BASE = 1, KIND, FLAGS, DT, CPU, THREAD, OTHER, STACK, A, B, C, D, BLOCK_FILE, WAIT, COLUMNS };
+
+enum { VARINT = 0, BYTES = 2 }; /* wire types */
+
+struct column {
+    uint8_t *begin, *end;
+};
+
+struct columns {
+    struct column at[COLUMNS];
+    uint8_t *room;
+    uint32_t on_cpu[CPUS]; /* id + 1 of the thread each CPU went to, 0 unknown */
+    uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
+};
+
+static uint8_t *write_number(uint8_t *at, uint64_t value)
+{
+    while (value >= 0x80) {
+        *at++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+static void put(struct column *column, uint64_t value)
+{
+    column->end = write_number(column->end, value);
+}
+
+static uint64_t zigzag(uint64_t difference)
+{
+    return difference << 1 ^ (uint64_t)((int64_t)difference >> 63);
+}
+
+static struct columns *open_columns(uint32_t count)
+{
+    static const uint8_t most[COLUMNS] = {[KIND] = 1, [FLAGS] = 1, [DT] = U64_BYTES, [CPU] = U32_BYTES, [THREAD] = U32_BYTES,
+        [OTHER] = U32_BYTES, [STACK] = U32_BYTES, [A] = U64_BYTES, [B] = U64_BYTES, [C] = U32_BYTES, [D] = U32_BYTES,
+        [BLOCK_FILE] = U32_BYTES, [WAIT] = U32_BYTES};
+    size_t size = 0;
+    for (unsigned i = 0; i < COLUMNS; i++)
+        size += (size_t)most[i] * count;
+    struct columns *columns = calloc(1, sizeof(*columns));
+    if (columns)
+        columns->room = malloc(size + 1);
+    if (!columns || !columns->room) {
+        free(columns);
+        return NULL;
+    }
+    uint8_t *at = columns->room;
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        columns->at[i] = (struct column){at, at};
+        at += (size_t)most[i] * count;
+    }
+    return columns;
+}
+
+static void close_columns(struct columns *columns)
+{
+    free(columns->room);
+    free(columns);
+}
+
+/* The thread of a switch is nearly always the one that the CPU went to last. */
+static uint32_t thread_value(struct columns *c, const struct wp_event *e)
+{
+    if (e->kind != WP_EVENT_SWITCH)
+        return e->thread;
+    uint32_t *at = &c->on_cpu[e->cpu % CPUS];
+    uint32_t value = *at == e->thread + 1 ? 0 : e->thread + 1;
+    *at = e->other + 1;
+    return value;
+}
+
+static void put_event(struct columns *c, const struct wp_event *e, unsigned columns)
+{
+    if (columns & WP_COLUMN_CPU)
+        put(&c->at[CPU], e->cpu);
+    if (columns & WP_COLUMN_THREAD)
+        put(&c->at[THREAD], thread_value(c, e));
+    if (columns & WP_COLUMN_OTHER)
+        put(&c->at[OTHER], e->other);
+    if (columns & WP_COLUMN_STACK)
+        put(&c->at[STACK], e->stack);
+    if (columns & WP_COLUMN_A) {
+        put(&c->at[A], zigzag(e->a - c->last_a[e->kind]));
+        c->last_a[e->kind] = e->a;
+    }
+    if (columns & WP_COLUMN_B) {
+        put(&c->at[B], zigzag(e->b - c->last_b[e->kind]));
+        c->last_b[e->kind] = e->b;
+    }
+    if (columns & WP_COLUMN_C)
+        put(&c->at[C], e->c);
+    if (columns & WP_COLUMN_D)
+        put(&c->at[D], e->d);
+}
+
+static int put_events(struct columns *c, const struct wp_event *events, uint32_t count, struct wp_error *err)
+{
+    uint64_t before = count ? events[0].time_ns : 0;
+    uint8_t any_flags = 0;
+    bool any_file = false, any_wait = false;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct wp_event *e = &events[i];
+        unsigned columns = wp_event_columns(e->kind);
+        if (!columns)
+            return wp_error_set(err, -EINVAL, "event %u has no kind %u", i, e->kind);
+        if (e->time_ns < before)
+            return wp_error_set(err, -EINVAL, "event %u is older than the one before it", i);
+        *c->at[KIND].end++ = e->kind;
+        *c->at[FLAGS].end++ = e->flags;
+        any_flags |= e->flags;
+        put(&c->at[DT], e->time_ns - before);
+        before = e->time_ns;
+        put_event(c, e, columns);
+        if (wp_event_is_block(e)) {
+            put(&c->at[BLOCK_FILE], e->other);
+            any_file = any_file || e->other;
+        } else if (wp_event_has_wait(e)) {
+            put(&c->at[WAIT], (uint32_t)e->b);
+            any_wait = any_wait || e->b;
+        }
+    }
+    /* What no event needs does not travel. */
+    if (!any_flags)
+        c->at[FLAGS].end = c->at[FLAGS].begin;
+    if (!any_file)
+        c->at[BLOCK_FILE].end = c->at[BLOCK_FILE].begin;
+    if (!any_wait)
+        c->at[WAIT].end = c->at[WAIT].begin;
+    return 0;
+}
+
+/* The tags are one byte each: field numbers below 16. */
+static int append(const struct columns *c, uint64_t base_ns, struct wp_buffer *out, struct wp_error *err)
+{
+    uint8_t base[1 + U64_BYTES] = {BASE << 3 | VARINT};
+    size_t base_size = base_ns ? (size_t)(write_number(base + 1, base_ns) - base) : 0, size = base_size;
+    uint8_t head[U64_BYTES];
+    for (unsigned i = KIND; i < COLUMNS; i++) {
+        size_t bytes = (size_t)(c->at[i].end - c->at[i].begin);
+        size += bytes ? 1 + (size_t)(write_number(head, bytes) - head) + bytes : 0;
+    }
+    if (wp_buffer_reserve(out, size + 1 + U64_BYTES))
+        return wp_error_set(err, -ENOMEM, "out of memory to encode a batch");
+    uint8_t *at = out->data + out->size;
+    *at++ = EVENTS_FIELD << 3 | BYTES;
+    at = write_number(at, size);
+    memcpy(at, base, base_size);
+    at += base_size;
+    for (unsigned i = KIND; i < COLUMNS; i++) {
+        size_t bytes = (size_t)(c->at[i].end - c->at[i].begin);
+        if (!bytes)
+            continue;
+        *at++ = (uint8_t)(i << 3 | BYTES);
+        at = write_number(at, bytes);
+        memcpy(at, c->at[i].begin, bytes);
+        at += bytes;
+    }
+    out->size = (size_t)(at - out->data);
+    return 0;
+}
+
+int wp_event_encode(const struct wp_event *events, uint32_t count, struct wp_buffer *out, struct wp_error *err)
+{
+    struct columns *columns = open_columns(count);
+    if (!columns)
+        return wp_error_set(err, -ENOMEM, "out of memory to encode a batch");
+    int rc = put_events(columns, events, count, err);
+    if (!rc)
+        rc = append(columns, count ? events[0].time_ns : 0, out, err);
+    close_columns(columns);
+    return rc;
+}

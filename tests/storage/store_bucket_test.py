@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What was recorded with different parameters stands side by side and is never summed: store_bucket_test.py BIN."""
+import glob
+import json
+import os
+import re
+import subprocess
+import unittest
+
+from second_reader import Reader
+from store_case import BIN, StoreCase
+
+TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class BucketTest(StoreCase):
+    def capture(self, seed, frequency=99):
+        folder = f"{self.holder.name}/{seed}-{frequency}"
+        if not os.path.isdir(folder):
+            os.mkdir(folder)
+            subprocess.run([BIN + "/fleetgen", "--out", folder, "--seconds", "1", "--seed", str(seed), "--world", str(seed),
+                            "--release", "v1", "--frequency", str(frequency)], check=True, timeout=60)
+        return sorted(glob.glob(folder + "/*.capture"))[0]
+
+    def record(self, *captures, root=None, options=(), selector="comm=web", shard="local"):
+        """One aggregator takes them all, one after the other."""
+        root = root or self.root
+        socket = f"ipc://{self.holder.name}/s"
+        aggregator = subprocess.Popen([BIN + "/wakepath-aggregator", "--bind", socket, "--store", root, "--release", "v1", "--shard", shard,
+                                       "--aggregate", "web=" + selector, "--exit-after-sessions", str(len(captures)), *options],
+                                      stderr=subprocess.DEVNULL)
+        try:
+            for capture in captures:
+                subprocess.run([BIN + "/wakepath-collector", "--connect", socket, "--source", "capture:" + capture], check=True,
+                               stderr=subprocess.DEVNULL, timeout=60)
+            self.assertEqual(aggregator.wait(60), 0)
+        finally:
+            aggregator.kill()
+            aggregator.wait()
+        self.says(0, "verify", root)
+        return root
+
+    def alone(self, capture, **how):
+        """The aggregate's whole content when nothing else is in the store."""
+        root = self.record(capture, root=f"{self.holder.name}/alone{len(os.listdir(self.holder.name))}", **how)
+        return self.content(root, "web")
+
+    def content(self, root, aggregate):
+        found = self.json("cat", root, "v1:" + aggregate)
+        found.pop("aggregate", None)
+        return found
+
+    def buckets(self, root=None):
+        return {row["name"]: row.get("differs") for row in self.json("stat", root or self.root, "v1")[0]["aggregates"]}
+
+    def contents(self, root=None):
+        root = root or self.root
+        return sorted(json.dumps(self.content(root, name), sort_keys=True) for name in self.buckets(root))
+
+    def test_rates_do_not_mix(self):
+        slow, fast = self.capture(1), self.capture(2, 997)
+        self.record(slow, fast)
+        names = self.buckets()
+        self.assertEqual(len(names), 2, names)
+        self.assertTrue(all(re.fullmatch("web~[0-9a-f]{8}", name) for name in names))
+        self.assertEqual(sorted(names.values()), ["sample_period_ns 1003009", "sample_period_ns 10101010"])
+        self.assertEqual(self.contents(), sorted(json.dumps(self.alone(one), sort_keys=True) for one in (slow, fast)))
+        self.assertIn("recorded with different parameters", self.says(1, "cat", self.root, "v1:web").stderr)
+        self.assertIn("apart from others of its name: sample_period_ns", self.says(0, "stat", self.root).stdout)
+        listed = self.says(0, "ls", self.root, "v1").stdout.splitlines()
+        self.assertEqual([line for line in listed if "/web" in line], [f"v1/{name}/" for name in sorted(names)])
+        before = self.contents()
+        self.says(0, "compact", "--roll-up", self.root)
+        self.says(0, "prune", "--hours", "1d", "--now", "99999999999", self.root)
+        self.assertEqual(self.contents(), before)
+
+    def test_the_same_meet(self):
+        one, two = self.capture(1), self.capture(2)
+        self.record(one, two)
+        self.assertEqual(list(self.buckets().values()), [None])
+        sums = [self.content(self.root, "web")["head"]["total_ns"]] + [self.alone(capture)["head"]["total_ns"] for capture in (one, two)]
+        self.assertEqual(sums[0], sums[1] + sums[2])
+
+    def test_tolerance_and_selector(self):
+        self.record(self.capture(1))
+        self.record(self.capture(2), options=("--fit", "200"))
+        self.record(self.capture(3), selector="comm=db")
+        self.record(self.capture(4), selector="exe=/usr/bin/web,comm=web")
+        self.record(self.capture(5), selector="comm=web,exe=/usr/bin/web")
+        differs = self.buckets().values()
+        self.assertEqual(len(differs), 4)
+        for text in ("fit_ns 200000", "selector comm=db", "selector comm=web,exe=/usr/bin/web"):
+            self.assertEqual(len([one for one in differs if text in one]), 1, differs)
+
+    def test_merged_and_read_together(self):
+        slow = self.record(self.capture(1), root=self.holder.name + "/slow", shard="one")
+        fast = self.record(self.capture(2, 997), root=self.holder.name + "/fast", shard="two")
+        same = self.record(self.capture(3), root=self.holder.name + "/same", shard="three")
+        apart = self.contents(slow) + self.contents(fast)
+        self.says(0, "merge", slow, fast, "--into", self.root)
+        self.assertEqual(self.contents(), sorted(apart))
+        self.says(0, "verify", self.root)
+        self.says(0, "merge", same, "--into", self.root)
+        self.assertEqual(len(self.buckets()), 2)
+        self.says(0, "import", fast, "--into", self.root)
+        self.assertEqual(len(self.buckets()), 2)
+        out = self.holder.name + "/site"
+        subprocess.run([BIN + "/wakepath-reporter", "--store", slow, "--store", fast, "--store", same, "--out", out], check=True,
+                       capture_output=True, timeout=120)
+        names = sorted(self.buckets())
+        self.assertEqual([name for name in sorted(os.listdir(out + "/v1")) if name.startswith("web")], names)
+        with open(out + "/v1/index.html", encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("What tells aggregates of one name apart", page)
+        for word in ("sample_period_ns", "10101010", "1003009", *names):
+            self.assertIn(word, page)
+        run = subprocess.run([BIN + "/wakepath-reporter", "--store", slow, "--store", fast, "--release", "v1", "--aggregate", "web",
+                              "--format", "json"], capture_output=True, text=True, check=False, timeout=60)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("different parameters", run.stderr)
+        for root, name in ((slow, "web"), (self.root, names[0])):
+            run = subprocess.run([BIN + "/wakepath-reporter", "--store", root, "--release", "v1", "--aggregate", name, "--format", "json"],
+                                 capture_output=True, text=True, check=True, timeout=60)
+            self.assertEqual(json.loads(run.stdout)["aggregate"], name)
+
+    def test_metadata(self):
+        self.record(self.capture(1))
+        name, = self.buckets()
+        self.says(0, "metadata", "set", self.root + "/v1", "owner", "search", "--aggregate", "web")
+        self.assertEqual(self.says(0, "metadata", "get", self.root + "/v1", "owner", "--aggregate", name).stdout, "search\n")
+        self.assertEqual(list(self.buckets()), [name])
+        self.says(0, "metadata", "set", self.root + "/v1", "bucket.fit_ns", "1", "--aggregate", "web")
+        self.assertIn("parameters of the bucket", self.says(1, "verify", self.root).stdout)
+
+    def test_the_second_reader(self):
+        self.record(self.capture(1), self.capture(2, 997))
+        found = Reader(TREE + "/proto/store.proto").read(self.root + "/v1")
+        names = set()
+        for key, value in found.items():
+            if value["kind"] == "metadata" and "~" in key.split("/")[0]:
+                names.add(key.split("/")[0])
+                self.assertEqual(Reader(TREE + "/proto/store.proto").bucket(value["entries"]), key.split("/")[0])
+        self.assertEqual(names, set(self.buckets()))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=["store_bucket_test"], verbosity=2)
