@@ -297,6 +297,8 @@ static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, u
         uint64_t out = slice->out_ns > from ? slice->out_ns : from;
         if (is_base)
             account(aggregate, index, out, slice->in_ns);
+        if (is_base && out == slice->out_ns && !aggregate->is_rehearsal)
+            wp_chosen_wait(aggregate, index, slice);
         from = slice->in_ns > from ? slice->in_ns : from;
         bool is_over = slice->end_ns && slice->end_ns <= until_ns;
         uint64_t end = is_over ? slice->end_ns : until_ns;
@@ -373,6 +375,7 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
     if (aggregate->has_exemplar)
         wp_exemplar_extend(&aggregate->exemplar, until_ns);
+    wp_chosen_look(aggregate);
     count_detached(aggregate, until_ns, is_final);
     if (until_ns > aggregate->history_ns)
         forget_followed(aggregate, until_ns - aggregate->history_ns);
@@ -463,6 +466,7 @@ void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
     aggregate->window_until_ns = aggregate->paused_until_ns = until_ns;
     aggregate->paused_ns = 0;
     wp_exemplar_clear(&aggregate->exemplar);
+    wp_chosen_clear(&aggregate->chosen);
     wp_aggregate_drop_sealed(aggregate);
     wp_aggregate_next_delta(aggregate);
 }
@@ -557,6 +561,7 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
         --*exemplars_of(aggregate);
     wp_aggregate_drop_sealed(aggregate);
     wp_exemplar_fini(&aggregate->exemplar);
+    wp_chosen_fini(&aggregate->chosen);
     wp_transactions_fini(&aggregate->transactions);
     wp_line_sums_fini(&aggregate->lines);
     wp_explainer_fini(&aggregate->explainer);

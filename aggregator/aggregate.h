@@ -6,6 +6,7 @@
  * the other paths that were waited for, and gathers all of it in a report (the delta since the last commit) and an
  * exemplar.
  */
+#include "aggregator/chosen.h"
 #include "aggregator/drop_spans.h"
 #include "aggregator/exemplar.h"
 #include "aggregator/explain.h"
@@ -41,6 +42,7 @@ struct wp_aggregate {
     struct wp_pathtree tree;
     struct wp_explainer explainer;
     struct wp_exemplar exemplar;
+    struct wp_chosen chosen;         /* windows kept besides */
     bool has_exemplar;               /* one of the few of this aggregate that keep one */
     struct wp_transactions transactions;
     struct wp_line_sums lines;

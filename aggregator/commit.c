@@ -100,6 +100,20 @@ static int put_exemplar(const struct work *work, const struct wp_host_session *s
         work->options->shard, aggregate->exemplar.trace, err) : 0;
 }
 
+static int put_chosen(const struct work *work, const struct wp_aggregate *aggregate, struct wp_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; !rc && aggregate->chosen.has_news && i < aggregate->chosen.box_count; i++) {
+        const struct wp_chosen_box *box = &aggregate->chosen.boxes[i];
+        bool has_news = false;
+        for (uint32_t j = 0; j < box->set.count; j++)
+            has_news |= box->set.rows[j].trace.size != 0;
+        if (has_news)
+            rc = wp_txn_join_exemplars(work->txn, aggregate->bucket, box->timebox_s, work->options->shard, &box->set, err);
+    }
+    return rc;
+}
+
 static int gather(const struct work *work, const struct wp_host_session *session, struct deltas *deltas, struct wp_error *err)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
@@ -109,6 +123,8 @@ static int gather(const struct work *work, const struct wp_host_session *session
         int rc = add_deltas(work, session, aggregate, deltas, err);
         if (!rc)
             rc = put_exemplar(work, session, aggregate, err);
+        if (!rc)
+            rc = put_chosen(work, aggregate, err);
         if (rc)
             return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for a report") : wp_error_wrap(err, rc, "aggregate '%s'", aggregate->name);
     }
@@ -302,6 +318,7 @@ static void begin_delta(const struct wp_host_session *session, struct wp_aggrega
         aggregate->exemplar_pieces = aggregate->exemplar.trace->piece_count;
     }
     aggregate->is_bucket_said = true;
+    wp_chosen_stored(&aggregate->chosen);
     wp_aggregate_drop_sealed(aggregate);
     wp_aggregate_next_delta(aggregate);
 }

@@ -11,7 +11,8 @@
 int wp_exemplar_init(struct wp_exemplar *exemplar, struct wp_fleet *fleet, uint32_t home, const struct wp_pathtree *tree,
     uint64_t bit)
 {
-    *exemplar = (struct wp_exemplar){.fleet = fleet, .home = home, .tree = tree, .bit = bit};
+    *exemplar = (struct wp_exemplar){.fleet = fleet, .home = home, .tree = tree, .bit = bit,
+        .row_limit = WP_EXEMPLAR_ROWS};
     exemplar->trace = wp_trace_create();
     return exemplar->trace ? 0 : -ENOMEM;
 }
@@ -116,6 +117,16 @@ static uint32_t comm_string(struct wp_exemplar *exemplar, uint32_t host, uint32_
     return wp_trace_string(exemplar->trace, wp_timeline_comm(timeline_of(exemplar, host), identity));
 }
 
+/* Whose thread it was at the window's end; what it has become since does not matter, or later looks would see another window. */
+static uint32_t identity_of(const struct wp_exemplar *exemplar, uint32_t host, uint32_t index)
+{
+    const struct wp_thread *thread = &timeline_of(exemplar, host)->threads[index];
+    if (!exemplar->end_ns || !thread->slices)
+        return thread->identity;
+    uint64_t ordinal = wp_thread_find(thread, exemplar->end_ns - 1 - (uint64_t)exemplar->hosts[host].shift_ns);
+    return ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
+}
+
 /* The thread's row in the trace, made on first use; UINT32_MAX when it does not fit. */
 static uint32_t trace_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread)
 {
@@ -125,11 +136,12 @@ static uint32_t trace_thread(struct wp_exemplar *exemplar, uint32_t host, uint32
     if (!row->trace_thread) {
         struct wp_trace *trace = exemplar->trace;
         const struct wp_timeline *timeline = timeline_of(exemplar, host);
-        const struct wp_identity *identity = &timeline->identities[timeline->threads[thread].identity];
-        if (trace->thread_count >= WP_EXEMPLAR_ROWS ||
+        uint32_t whose = identity_of(exemplar, host, thread);
+        const struct wp_identity *identity = &timeline->identities[whose];
+        if (trace->thread_count >= exemplar->row_limit ||
             wp_trace_add_thread(trace, &(struct wp_trace_thread){
                 .host = wp_trace_string(trace, exemplar->fleet->hosts[host].hostname),
-                .comm = comm_string(exemplar, host, timeline->threads[thread].identity),
+                .comm = comm_string(exemplar, host, whose),
                 .pid = timeline->processes[identity->process].pid, .tid = timeline->threads[thread].tid,
                 .is_base = (identity->aggregates & exemplar->bit) != 0}))
             return UINT32_MAX;
@@ -154,6 +166,11 @@ static uint32_t path_of(struct wp_exemplar *exemplar, uint32_t host, uint32_t ba
     return row->path - 1;
 }
 
+void wp_exemplar_path(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread)
+{
+    path_of(exemplar, host, thread);
+}
+
 void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t real_offset_ns)
 {
     if (exemplar->origin_ns)
@@ -165,7 +182,7 @@ void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t
 void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
 {
     struct wp_trace *trace = exemplar->trace;
-    if (trace->piece_count >= WP_EXEMPLAR_ROWS || piece->end_ns <= exemplar->origin_ns) {
+    if (trace->piece_count >= exemplar->row_limit || piece->end_ns <= exemplar->origin_ns) {
         trace->omitted++;
         return;
     }
@@ -231,7 +248,7 @@ static void add_link(struct wp_exemplar *exemplar, enum wp_link_kind kind, uint3
     struct wp_trace *trace = exemplar->trace;
     if (!row || !row->trace_thread || from < exemplar->origin_ns)
         return;
-    if (trace->link_count >= WP_EXEMPLAR_ROWS) {
+    if (trace->link_count >= exemplar->row_limit) {
         trace->omitted++;
         return;
     }
@@ -243,6 +260,7 @@ static void add_link(struct wp_exemplar *exemplar, enum wp_link_kind kind, uint3
 struct kept_slice {
     uint32_t host, index, thread; /* thread: in the trace */
     const struct wp_slice *slice;
+    uint64_t end_ns;              /* of the run, as far as it is kept; its host's time */
     uint64_t shift_ns;            /* its time + shift = home's, modulo 2^64 */
 };
 
@@ -294,10 +312,10 @@ static void add_slice(struct wp_exemplar *exemplar, const struct kept_slice *kep
     struct wp_trace *trace = exemplar->trace;
     const struct wp_slice *slice = kept->slice;
     uint64_t origin = exemplar->origin_ns, in = slice->in_ns + kept->shift_ns, out = slice->out_ns + kept->shift_ns;
-    uint64_t end = slice->end_ns + kept->shift_ns;
+    uint64_t end = kept->end_ns + kept->shift_ns;
     if (in > out && in > origin) {
         uint64_t from = out > origin ? out : origin;
-        if (trace->sleep_count < WP_EXEMPLAR_ROWS)
+        if (trace->sleep_count < exemplar->row_limit)
             wp_trace_add_sleep(trace, &(struct wp_trace_sleep){kept->thread, sleep_label(exemplar, kept->host, slice),
                 sleep_category(slice), from - origin, in - from});
         else
@@ -305,7 +323,7 @@ static void add_slice(struct wp_exemplar *exemplar, const struct kept_slice *kep
     }
     if (end > origin) {
         uint64_t from = in > origin ? in : origin;
-        if (trace->run_count < WP_EXEMPLAR_ROWS)
+        if (trace->run_count < exemplar->row_limit)
             wp_trace_add_run(trace, &(struct wp_trace_run){kept->thread, comm_string(exemplar, kept->host, slice->identity),
                 from - origin, end - from});
         else
@@ -325,12 +343,14 @@ static void extend_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t 
         ordinal = thread->first_slice;
     for (; ordinal < thread->slice_end; ordinal++) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        if (!slice->end_ns || slice->end_ns > until_ns)
+        bool is_open = !slice->end_ns || slice->end_ns > until_ns;
+        if (is_open && (!exemplar->end_ns || !slice->in_ns || slice->in_ns >= until_ns))
             break;
-        if (slice->end_ns <= row->until_ns)
+        uint64_t end_ns = is_open ? until_ns : slice->end_ns;
+        if (end_ns <= row->until_ns)
             continue;
-        add_slice(exemplar, &(struct kept_slice){host, index, row->trace_thread - 1, slice, (uint64_t)on->shift_ns});
-        row->until_ns = slice->end_ns;
+        add_slice(exemplar, &(struct kept_slice){host, index, row->trace_thread - 1, slice, end_ns, (uint64_t)on->shift_ns});
+        row->until_ns = end_ns;
     }
 }
 

@@ -2,8 +2,8 @@
 #ifndef WP_AGGREGATOR_EXEMPLAR_H
 #define WP_AGGREGATOR_EXEMPLAR_H
 /*
- * The exemplar of an aggregate: its first window kept whole, piece by piece, with the runs, sleeps and links of every
- * thread that came into an explanation. Bounded in rows; what does not fit is counted.
+ * A window of an aggregate kept whole, piece by piece, with the runs, sleeps and links of every thread that came into an
+ * explanation: its first one, or one that has been chosen (chosen.h). Bounded in rows; what does not fit is counted.
  */
 #include "aggregator/explain.h"
 #include "storage/trace.h"
@@ -18,6 +18,8 @@ struct wp_exemplar {
     uint64_t origin_ns;              /* host time of the trace's time 0; 0: nothing yet */
     uint64_t now_ns;                 /* of the last piece */
     uint64_t bit;                    /* of the aggregate */
+    uint32_t row_limit;              /* of each kind */
+    uint64_t end_ns;                 /* of a window that is over (host time): what goes on then is kept up to there; 0: open */
     uint32_t *nodes;                 /* tree node -> trace node, 0 not yet */
     uint32_t node_room;
     struct wp_exemplar_host {
@@ -37,6 +39,8 @@ struct wp_exemplar_row {
 
 int wp_exemplar_init(struct wp_exemplar *exemplar, struct wp_fleet *fleet, uint32_t home, const struct wp_pathtree *tree,
     uint64_t bit);
+/* The control path of that thread is in it, whether pieces follow or not. */
+void wp_exemplar_path(struct wp_exemplar *exemplar, uint32_t host, uint32_t thread);
 void wp_exemplar_fini(struct wp_exemplar *exemplar);
 /* Starts afresh (a new window). */
 void wp_exemplar_clear(struct wp_exemplar *exemplar);

@@ -466,3 +466,21 @@ int wp_explain(struct wp_explainer *x, const struct wp_stretch *stretch)
     wp_explain_leave(x, &home);
     return 0;
 }
+
+int wp_explain_aside(struct wp_explainer *x, const struct wp_stretch *stretch,
+    void (*piece)(void *context, const struct wp_piece *piece))
+{
+    struct wp_explainer kept = *x;
+    x->piece = piece;
+    x->other_path = NULL;
+    x->crossed = NULL;
+    x->leaves_no_marks = true;
+    int rc = wp_explain(x, stretch);
+    x->piece = kept.piece;
+    x->other_path = kept.other_path;
+    x->crossed = kept.crossed;
+    x->leaves_no_marks = kept.leaves_no_marks;
+    memcpy(x->limit_count, kept.limit_count, sizeof(x->limit_count));
+    memcpy(x->limit_ns, kept.limit_ns, sizeof(x->limit_ns));
+    return rc;
+}

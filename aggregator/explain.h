@@ -97,6 +97,9 @@ void wp_explainer_fini(struct wp_explainer *explainer);
 /* Accounts for the stretch on a fresh control path. Pieces come latest first. -ENODATA: its host has left, or its clock has
  * not been compared with home's. */
 int wp_explain(struct wp_explainer *explainer, const struct wp_stretch *stretch);
+/* wp_explain for the eye alone: the pieces go to `piece`, and nothing else is told, counted or marked. */
+int wp_explain_aside(struct wp_explainer *explainer, const struct wp_stretch *stretch,
+    void (*piece)(void *context, const struct wp_piece *piece));
 /* Whether processes of home are called "[comm]@host", too. */
 void wp_explain_name_home(struct wp_explainer *explainer, bool names_home);
 

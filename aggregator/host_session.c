@@ -65,6 +65,7 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
         return NULL;
     }
     aggregate->history_ns = session->options->history_ns;
+    aggregate->chosen.timebox_s = session->options->timebox_s;
     struct wp_explain_options *explain = &aggregate->explainer.options;
     explain->chunk_ns = session->options->epoch_ns;
     if (session->options->fit_ns)

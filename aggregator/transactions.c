@@ -99,24 +99,6 @@ static void take_piece(void *context, const struct wp_piece *piece)
         piece->end_ns - piece->start_ns});
 }
 
-/* The time is accounted for elsewhere: here it is only looked at, so what the explainer tells besides is left out. */
-static void explain_again(struct wp_aggregate *aggregate, const struct wp_reply *reply)
-{
-    struct wp_explainer *x = &aggregate->explainer, kept = *x;
-    x->piece = take_piece;
-    x->other_path = NULL;
-    x->crossed = NULL;
-    x->leaves_no_marks = true;
-    if (reply->read_ns < reply->time_ns)
-        wp_explain(x, &(struct wp_stretch){aggregate->home, reply->thread, reply->read_ns, reply->time_ns});
-    x->piece = kept.piece;
-    x->other_path = kept.other_path;
-    x->crossed = kept.crossed;
-    x->leaves_no_marks = kept.leaves_no_marks;
-    memcpy(x->limit_count, kept.limit_count, sizeof(x->limit_count));
-    memcpy(x->limit_ns, kept.limit_ns, sizeof(x->limit_ns));
-}
-
 static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply)
 {
     struct wp_transactions *transactions = &aggregate->transactions;
@@ -129,7 +111,10 @@ static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply)
     if (reply->arrived_ns < reply->read_ns)
         wp_report_transaction_part(aggregate->report, &(struct wp_transaction_part){transactions->service, "", "",
             WP_PART_UNREAD, transactions->bucket, reply->read_ns - reply->arrived_ns});
-    explain_again(aggregate, reply);
+    if (reply->read_ns < reply->time_ns) /* the time itself is accounted for elsewhere */
+        wp_explain_aside(&aggregate->explainer, &(struct wp_stretch){aggregate->home, reply->thread, reply->read_ns, reply->time_ns},
+            take_piece);
+    wp_chosen_request(aggregate, transactions->service, reply);
 }
 
 static bool find_slots(struct wp_aggregate *aggregate)

@@ -24,6 +24,7 @@ const ProtobufCMessageDescriptor *wp_dump_message(enum wp_value_kind kind)
         [WP_VALUE_CLOCK] = &wakepath__store__clock__descriptor,
         [WP_VALUE_REPORT] = &wakepath__store__report__descriptor,
         [WP_VALUE_TRACE] = &wakepath__store__trace__descriptor,
+        [WP_VALUE_EXEMPLARS] = &wakepath__store__exemplars__descriptor,
     };
     return (unsigned)kind < WP_VALUE_KINDS ? types[kind] : NULL;
 }

@@ -22,5 +22,6 @@ struct json_object *wp_head_json(const struct wp_head *head, bool is_trace);
 /* The content of a body, added to the object. -EBADMSG. */
 int wp_report_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err);
 int wp_trace_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err);
+int wp_exemplars_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err);
 
 #endif

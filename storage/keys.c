@@ -32,7 +32,7 @@ static int format_front(const struct wp_key *key, char text[WP_KEY_ROOM], struct
 {
     const char *name = wp_value_kind_name(key->kind);
     char session[37];
-    bool in_aggregate = key->kind == WP_VALUE_REPORT || key->kind == WP_VALUE_TRACE ||
+    bool in_aggregate = key->kind == WP_VALUE_REPORT || key->kind == WP_VALUE_TRACE || key->kind == WP_VALUE_EXEMPLARS ||
                         (key->kind == WP_VALUE_METADATA && *key->aggregate);
     if (in_aggregate && !wp_aggregate_valid(key->aggregate))
         return wp_error_set(err, -EINVAL, "'%s' is not an aggregate's name: letters, digits and ._+- (1 to 128)", key->aggregate);
@@ -186,6 +186,8 @@ static bool parse_aggregate(struct wp_key *key, const char *text)
         key->kind = WP_VALUE_REPORT;
     else if (!strncmp(text, "trace.", 6))
         key->kind = WP_VALUE_TRACE;
+    else if (!strncmp(text, "exemplars.", 10))
+        key->kind = WP_VALUE_EXEMPLARS;
     return key->kind && take_number(dot + 1, &key->timebox_s, &text) && take_shard(key, text);
 }
 

@@ -72,7 +72,7 @@ int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox
     return rc;
 }
 
-static bool selected(const struct wp_selection *selection, const struct wp_key *key)
+bool wp_selection_has(const struct wp_selection *selection, const struct wp_key *key)
 {
     if (!selection)
         return true;
@@ -187,7 +187,7 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
     int rc = wp_txn_list(txn, aggregate, "report", &keys, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
         struct wp_error reason = {0};
-        if (wp_key_parse(&key, keys[i], NULL) || !selected(selection, &key))
+        if (wp_key_parse(&key, keys[i], NULL) || !wp_selection_has(selection, &key))
             continue;
         rc = wp_txn_merge_report(txn, keys[i], &sum, &reason);
         if (wp_is_damage(rc))
@@ -225,7 +225,7 @@ int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp
     *trace = NULL;
     int rc = wp_txn_list(txn, aggregate, "trace", &keys, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
-        if (wp_key_parse(&key, keys[i], NULL) || !selected(selection, &key) || (newest && key.timebox_s < newest_s))
+        if (wp_key_parse(&key, keys[i], NULL) || !wp_selection_has(selection, &key) || (newest && key.timebox_s < newest_s))
             continue;
         newest = keys[i];
         newest_s = key.timebox_s;

@@ -4,6 +4,7 @@
 /* Stored reports one by one, for what rewrites them: compaction, roll-up, merging of stores. */
 #include "storage/txn.h"
 
+bool wp_selection_has(const struct wp_selection *selection, const struct wp_key *key);
 /* Lists "<aggregate>/<what>."; -ENOENT when the aggregate has no key at all. */
 int wp_txn_list(struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count,
     struct wp_error *err);

@@ -26,7 +26,7 @@ static const char *verdict(const struct wp_retention *rule, const struct wp_key 
     const struct wp_newest *newest = &rule->roll_up.newest;
     uint64_t end_s = wp_sum(key->timebox_s, length_s ? length_s : WP_RAW_TIMEBOX_S), age_s;
     const char *why;
-    if (key->kind == WP_VALUE_TRACE) {
+    if (key->kind == WP_VALUE_TRACE || key->kind == WP_VALUE_EXEMPLARS) {
         if (key->timebox_s == newest->trace_s || key->timebox_s == newest->past_trace_s)
             return NULL;
         age_s = rule->traces_s;
@@ -52,7 +52,8 @@ static int drop_old(struct wp_txn *txn, const struct wp_retention *rule, struct 
     struct wp_key key;
     int rc = wp_txn_keys(txn, "", &keys, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
-        if (wp_key_parse(&key, keys[i], NULL) || (key.kind != WP_VALUE_REPORT && key.kind != WP_VALUE_TRACE))
+        if (wp_key_parse(&key, keys[i], NULL) || (key.kind != WP_VALUE_REPORT && key.kind != WP_VALUE_TRACE &&
+                key.kind != WP_VALUE_EXEMPLARS))
             continue;
         uint64_t length_s = key.kind == WP_VALUE_REPORT ? wp_txn_timebox_length(txn, keys[i]) : 0;
         const char *why = verdict(rule, &key, length_s);

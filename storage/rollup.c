@@ -52,7 +52,7 @@ static int look_at(void *context, const char *text, size_t size)
         return 0;
     if (key.kind == WP_VALUE_REPORT)
         raise_to(&newest->report_s, &newest->past_report_s, key.timebox_s, search->now_s);
-    else if (key.kind == WP_VALUE_TRACE)
+    else if (key.kind == WP_VALUE_TRACE || key.kind == WP_VALUE_EXEMPLARS)
         raise_to(&newest->trace_s, &newest->past_trace_s, key.timebox_s, search->now_s);
     return 0;
 }

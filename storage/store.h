@@ -8,6 +8,7 @@
  */
 #include "common/buffer.h"
 #include "common/error.h"
+#include "storage/exemplars.h"
 #include "storage/report.h"
 #include "storage/trace.h"
 
@@ -17,6 +18,7 @@
 enum wp_value_kind {
     WP_VALUE_SHARD = 1, WP_VALUE_METADATA, WP_VALUE_PROCESSED, WP_VALUE_LAST_SAMPLE, WP_VALUE_GENEALOGY,
     WP_VALUE_SOURCEMAP, WP_VALUE_SOURCE, WP_VALUE_CLOCK, WP_VALUE_REPORT, WP_VALUE_TRACE, WP_VALUE_BLOB,
+    WP_VALUE_EXEMPLARS,
     WP_VALUE_KINDS
 };
 
@@ -76,6 +78,9 @@ int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebo
 /* "<aggregate>/trace.<timebox>.<shard>", replaced. */
 int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
     const struct wp_trace *trace, struct wp_error *err);
+/* "<aggregate>/exemplars.<timebox>.<shard>": joined with those that are there. */
+int wp_txn_join_exemplars(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
+    const struct wp_exemplars *set, struct wp_error *err);
 /* Merges all deltas of every report of this shard into "<aggregate>/report.<timebox>.<shard>". */
 int wp_txn_compact(struct wp_txn *txn, const char *shard, struct wp_error *err);
 
@@ -172,6 +177,10 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
 /* The newest trace of the aggregate in the selection; -ENOENT. */
 int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err);
+/* Joins the exemplars of the selection into `set`, which the caller has made ({0}) and frees whatever is returned. Those that
+ * cannot be read are left out, and -EBADMSG tells of the last one when all others have been read. */
+int wp_txn_read_exemplars(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
+    struct wp_exemplars *set, struct wp_error *err);
 /* Realtime of the newest activity in any report of the release, from their heads alone; 0 none. Damaged ones say nothing. */
 int wp_txn_last_activity(struct wp_txn *txn, uint64_t *real_ns, struct wp_error *err);
 /* Digest over the keys and value digests with this prefix: what a page rests on. */

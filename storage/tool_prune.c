@@ -89,7 +89,8 @@ static int gather_candidate(struct prune *prune, struct wp_txn *txn, const char 
 {
     const struct wp_newest *newest = &prune->rule.roll_up.newest;
     struct wp_key key;
-    if (wp_key_parse(&key, text, NULL) || (key.kind != WP_VALUE_REPORT && key.kind != WP_VALUE_TRACE))
+    if (wp_key_parse(&key, text, NULL) || (key.kind != WP_VALUE_REPORT && key.kind != WP_VALUE_TRACE &&
+            key.kind != WP_VALUE_EXEMPLARS))
         return 0;
     bool is_report = key.kind == WP_VALUE_REPORT;
     if (key.timebox_s == (is_report ? newest->report_s : newest->trace_s) ||

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/json_parts.h"
 
+#include "storage/exemplars.h"
+
 static void put_trace_threads(struct json_object *object, const struct wp_trace *trace)
 {
     struct json_object *rows = wp_json_put_rows(object, "threads");
@@ -84,3 +86,22 @@ int wp_trace_json(struct json_object *object, const struct wp_buffer *raw, struc
     return 0;
 }
 
+
+int wp_exemplars_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err)
+{
+    struct wp_exemplars set;
+    int rc = wp_exemplars_decode(&set, raw->data, raw->size, err);
+    struct json_object *rows = wp_json_put_rows(object, "windows");
+    for (uint32_t i = 0; !rc && i < set.count; i++) {
+        struct json_object *row = wp_json_add_row(rows);
+        unsigned roles = wp_exemplars_roles(&set, i);
+        wp_json_put_text(row, "service", set.rows[i].service);
+        wp_json_put_text(row, "host", set.rows[i].host);
+        wp_json_put_number(row, "tid", set.rows[i].tid);
+        wp_json_put_number(row, "is_slowest", (roles & WP_EXEMPLAR_SLOW) != 0);
+        wp_json_put_number(row, "is_drawn", (roles & WP_EXEMPLAR_DRAWN) != 0);
+        rc = wp_trace_json(row, &set.rows[i].trace, err); /* start_ns and length_ns too */
+    }
+    wp_exemplars_fini(&set);
+    return rc;
+}

@@ -12,7 +12,7 @@
 #define COMPRESS_FROM 64u
 
 static const char *const kind_names[WP_VALUE_KINDS] = {"?", "shard", "metadata", "processed", "last_sample", "genealogy",
-    "sourcemap", "source", "clock", "report", "trace", "blob"};
+    "sourcemap", "source", "clock", "report", "trace", "blob", "exemplars"};
 
 const char *wp_value_kind_name(enum wp_value_kind kind)
 {

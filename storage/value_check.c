@@ -3,6 +3,7 @@
 
 #include "proto/store.pb-c.h"
 #include "storage/columns.h"
+#include "storage/exemplars.h"
 #include "storage/head.h"
 
 #include <errno.h>
@@ -58,6 +59,14 @@ static int check_trace(const struct wp_value *value, const struct wp_buffer *raw
     return rc;
 }
 
+static int check_exemplars(const struct wp_buffer *raw, struct wp_error *err)
+{
+    struct wp_exemplars set;
+    int rc = wp_exemplars_decode(&set, raw->data, raw->size, err);
+    wp_exemplars_fini(&set);
+    return rc;
+}
+
 static int check_blob(const struct wp_key *key, const struct wp_buffer *raw, struct wp_error *err)
 {
     XXH128_canonical_t digest;
@@ -108,6 +117,8 @@ int wp_value_check(const struct wp_key *key, const struct wp_value *value, const
         return check_report(value, raw, err);
     case WP_VALUE_TRACE:
         return check_trace(value, raw, err);
+    case WP_VALUE_EXEMPLARS:
+        return check_exemplars(raw, err);
     case WP_VALUE_BLOB:
         return check_blob(key, raw, err);
     case WP_VALUE_KINDS:

@@ -3,6 +3,7 @@
 
 #include "proto/store.pb-c.h"
 #include "storage/columns.h"
+#include "storage/exemplars.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -191,6 +192,21 @@ static const struct wp_buffer *greater_bytes(const struct wp_buffer *a, const st
     return !a->size || memcmp(a->data, b->data, a->size) >= 0 ? a : b;
 }
 
+static int join_exemplars(const struct wp_buffer *a, const struct wp_buffer *b, struct wp_buffer *out, struct wp_error *err)
+{
+    struct wp_exemplars one = {0}, other = {0};
+    int rc = wp_exemplars_decode(&one, a->data, a->size, err);
+    if (!rc)
+        rc = wp_exemplars_decode(&other, b->data, b->size, err);
+    if (!rc && wp_exemplars_join(&one, &other))
+        rc = wp_error_set(err, -ENOMEM, "out of memory for joining exemplars");
+    if (!rc)
+        rc = wp_exemplars_encode(&one, out, err);
+    wp_exemplars_fini(&one);
+    wp_exemplars_fini(&other);
+    return rc;
+}
+
 int wp_value_join(enum wp_value_kind kind, const struct wp_buffer *a, const struct wp_buffer *b, struct wp_buffer *out,
     struct wp_error *err)
 {
@@ -203,6 +219,8 @@ int wp_value_join(enum wp_value_kind kind, const struct wp_buffer *a, const stru
         return wp_genealogy_join(both, 2, out, err);
     if (kind == WP_VALUE_SOURCEMAP)
         return wp_sourcemap_join(both, 2, out, err);
+    if (kind == WP_VALUE_EXEMPLARS)
+        return join_exemplars(a, b, out, err);
     if (kind == WP_VALUE_PROCESSED)
         rc = join_processed(a, b, &greater, err);
     else

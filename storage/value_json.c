@@ -180,6 +180,8 @@ static int put_content(struct json_object *object, enum wp_value_kind kind, cons
         return wp_report_json(object, raw, err);
     case WP_VALUE_TRACE:
         return wp_trace_json(object, raw, err);
+    case WP_VALUE_EXEMPLARS:
+        return wp_exemplars_json(object, raw, err);
     case WP_VALUE_BLOB:
         wp_json_put(object, "text", wp_json_text((const char *)raw->data, raw->size < BLOB_SHOWN ? raw->size : BLOB_SHOWN));
         return 0;

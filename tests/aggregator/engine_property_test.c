@@ -15,6 +15,12 @@
 #define RULES 3u
 #define NEVER_NS ((uint64_t)1 << 60)
 
+/* What a run has put into its store. */
+struct sums {
+    struct wp_report *reports[RULES];
+    struct wp_exemplars exemplars[RULES];
+};
+
 struct trial {
     uint64_t seed; /* of the trace that is being held, 0: none */
 };
@@ -51,18 +57,26 @@ static struct wp_host_session *begin_session(const struct engine *engine)
 }
 
 /* A commit without a store: the delta goes into `sums`, and a new one begins. */
-static void commit(struct wp_host_session *session, struct wp_report **sums)
+static void commit(struct wp_host_session *session, struct sums *sums)
 {
     for (uint32_t i = 0; i < RULES; i++) {
         wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
-        assert_int_equal(wp_report_merge(sums[i], session->aggregates[i]->report, NULL), 0);
+        assert_int_equal(wp_report_merge(sums->reports[i], session->aggregates[i]->report, NULL), 0);
+        struct wp_chosen *chosen = &session->aggregates[i]->chosen;
+        for (uint32_t j = 0; j < chosen->box_count; j++) {
+            struct wp_exemplars *news = &chosen->boxes[j].set;
+            for (uint32_t k = 0; k < news->count; k++)
+                if (news->rows[k].trace.size)
+                    assert_int_equal(wp_exemplars_add(&sums->exemplars[i], &news->rows[k]), 0);
+        }
+        wp_chosen_stored(chosen);
         wp_aggregate_next_delta(session->aggregates[i]);
     }
 }
 
 /* Cuts the trace into batches of up to `most` events (0: one) and commits now and then; `sums`: RULES empty reports. */
 static struct wp_host_session *run(const struct engine *engine, const struct made_trace *trace, uint32_t most, uint64_t seed,
-    struct wp_report **sums)
+    struct sums *sums)
 {
     struct wp_host_session *session = begin_session(engine);
     struct wp_error err = {0};
@@ -83,16 +97,19 @@ static struct wp_host_session *run(const struct engine *engine, const struct mad
     return session;
 }
 
-static void make_sums(struct wp_report **sums)
+static void make_sums(struct sums *sums)
 {
+    *sums = (struct sums){0};
     for (unsigned i = 0; i < RULES; i++)
-        sums[i] = wp_report_create();
+        sums->reports[i] = wp_report_create();
 }
 
-static void drop_sums(struct wp_report **sums)
+static void drop_sums(struct sums *sums)
 {
-    for (unsigned i = 0; i < RULES; i++)
-        wp_report_destroy(sums[i]);
+    for (unsigned i = 0; i < RULES; i++) {
+        wp_report_destroy(sums->reports[i]);
+        wp_exemplars_fini(&sums->exemplars[i]);
+    }
 }
 
 /* --- what must hold of a report --- */
@@ -203,46 +220,88 @@ static void same_bytes(const struct wp_report *left, const struct wp_report *rig
     wp_buffer_fini(&b);
 }
 
+/* Windows of interest are inside the trace, and the pieces of one make it up, gaps and overlaps aside. */
+static void windows_make_sense(const struct wp_exemplars *set)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        const struct wp_exemplar_window *row = &set->rows[i];
+        struct wp_trace *trace;
+        uint64_t sum = 0;
+        assert_int_equal(wp_trace_decode(&trace, row->trace.data, row->trace.size, NULL), 0);
+        assert_int_equal(trace->start_ns, row->start_ns);
+        assert_int_equal(trace->length_ns, row->length_ns);
+        assert_true(trace->path_count >= 1 && trace->paths[0].is_base);
+        assert_int_equal(trace->threads[trace->paths[0].thread].tid, row->tid);
+        for (uint32_t j = 0; j < trace->piece_count; j++) {
+            assert_true(trace->pieces[j].start_ns + trace->pieces[j].length_ns <= trace->length_ns);
+            sum += trace->pieces[j].length_ns;
+        }
+        assert_true(trace->omitted || sum == row->length_ns || *row->service);
+        for (uint32_t j = 0; j < trace->run_count; j++)
+            assert_true(trace->runs[j].start_ns + trace->runs[j].length_ns <= trace->length_ns);
+        for (uint32_t j = 0; j < trace->sleep_count; j++)
+            assert_true(trace->sleeps[j].start_ns + trace->sleeps[j].length_ns <= trace->length_ns);
+        for (uint32_t j = 0; j < trace->link_count; j++)
+            assert_true(trace->links[j].to_ns <= trace->length_ns);
+        wp_trace_destroy(trace);
+    }
+}
+
+static void same_windows(const struct wp_exemplars *left, const struct wp_exemplars *right)
+{
+    struct wp_buffer a = {0}, b = {0};
+    assert_int_equal(wp_exemplars_encode(left, &a, NULL), 0);
+    assert_int_equal(wp_exemplars_encode(right, &b, NULL), 0);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.data, b.data, a.size);
+    wp_buffer_fini(&a);
+    wp_buffer_fini(&b);
+}
+
 /* --- one trace --- */
 
 static void hold(const struct made_options *options)
 {
     struct engine engine, remembering;
     struct made_trace trace;
-    struct wp_report *whole[RULES], *cut[RULES], *all[RULES];
+    struct sums whole, cut, all;
     made_trace_init(&trace, options);
     engine_init(&engine, 50000000);
     engine_init(&remembering, NEVER_NS);
-    make_sums(whole);
-    make_sums(all);
-    wp_host_session_destroy(run(&engine, &trace, 0, 0, whole));
-    struct wp_host_session *session = run(&remembering, &trace, 0, 0, all);
+    make_sums(&whole);
+    make_sums(&all);
+    wp_host_session_destroy(run(&engine, &trace, 0, 0, &whole));
+    struct wp_host_session *session = run(&remembering, &trace, 0, 0, &all);
     for (unsigned i = 0; i < RULES; i++) {
-        categories_sum_up(whole[i]);
-        categories_sum_up(all[i]);
+        categories_sum_up(whole.reports[i]);
+        categories_sum_up(all.reports[i]);
+        windows_make_sense(&whole.exemplars[i]);
+        windows_make_sense(&all.exemplars[i]);
     }
-    uint64_t base_ns = base_total(all[0]);
+    uint64_t base_ns = base_total(all.reports[0]);
     assert_int_equal(base_ns, slices_follow(session));
     uint64_t links = links_go_forward(session, !options->drop_per_mille);
     assert_true(links || options->events < 500);
     /* what was waited for on other paths is followed once at most */
-    assert_true(wp_report_total(all[0]) - base_ns <= wp_report_category(all[0], WP_OTHER_PATH));
+    assert_true(wp_report_total(all.reports[0]) - base_ns <= wp_report_category(all.reports[0], WP_OTHER_PATH));
     if (!options->drop_per_mille) {
-        assert_int_equal(base_total(all[0]), trace.base_ns);
-        assert_int_equal(base_total(whole[0]), trace.base_ns);
+        assert_int_equal(base_total(all.reports[0]), trace.base_ns);
+        assert_int_equal(base_total(whole.reports[0]), trace.base_ns);
         assert_int_equal(session->timeline.counts.chain_breaks, 0);
     }
     wp_host_session_destroy(session);
     static const uint32_t sizes[] = {1, 40, 3000};
     for (unsigned i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-        make_sums(cut);
-        wp_host_session_destroy(run(&engine, &trace, sizes[i], options->seed + i, cut));
-        for (unsigned j = 0; j < RULES; j++)
-            same_bytes(whole[j], cut[j]);
-        drop_sums(cut);
+        make_sums(&cut);
+        wp_host_session_destroy(run(&engine, &trace, sizes[i], options->seed + i, &cut));
+        for (unsigned j = 0; j < RULES; j++) {
+            same_bytes(whole.reports[j], cut.reports[j]);
+            same_windows(&whole.exemplars[j], &cut.exemplars[j]);
+        }
+        drop_sums(&cut);
     }
-    drop_sums(whole);
-    drop_sums(all);
+    drop_sums(&whole);
+    drop_sums(&all);
     engine_fini(&engine);
     engine_fini(&remembering);
     made_trace_fini(&trace);

@@ -42,6 +42,15 @@ static void try_trace(const struct wp_buffer *raw)
         wp_trace_destroy(trace);
 }
 
+static void try_exemplars(const struct wp_buffer *raw)
+{
+    struct wp_exemplars set;
+    struct wp_error err = {0};
+    if (wp_exemplars_decode(&set, raw->data, raw->size, &err))
+        need(*err.text);
+    wp_exemplars_fini(&set);
+}
+
 static void try_value(const uint8_t *bytes, size_t size)
 {
     struct wp_value value;
@@ -60,6 +69,8 @@ static void try_value(const uint8_t *bytes, size_t size)
             try_report(&raw);
         if (value.kind == WP_VALUE_TRACE)
             try_trace(&raw);
+        if (value.kind == WP_VALUE_EXEMPLARS)
+            try_exemplars(&raw);
     }
     wp_buffer_fini(&raw);
 }

@@ -5,15 +5,17 @@ It takes the environment apart with mdb_dump, values with struct, bodies with th
 messages with the field list of the .proto file. read(FOLDER) gives {key: value}."""
 import codecs
 import ctypes
+import fractions
 import re
 import struct
 import subprocess
 import uuid
 
 KINDS = ("?", "shard", "metadata", "processed", "last_sample", "genealogy", "sourcemap", "source", "clock", "report", "trace",
-         "blob")
+         "blob", "exemplars")
 MESSAGES = {"metadata": "Metadata", "processed": "Processed", "last_sample": "LastSample", "genealogy": "Genealogy",
-            "sourcemap": "SourceMap", "source": "Source", "clock": "Clock", "report": "Report", "trace": "Trace"}
+            "sourcemap": "SourceMap", "source": "Source", "clock": "Clock", "report": "Report", "trace": "Trace",
+            "exemplars": "Exemplars"}
 CATEGORIES = ("understood_functions", "blocking_io", "running_not_sampled", "message_in_flight", "io_queue", "scheduler",
               "remote_not_traced", "deliberate_sleep", "hardware_wait", "involuntary", "kernel_block", "timeout", "other_path",
               "unaccounted")
@@ -27,6 +29,7 @@ NUMBER = r"(?:0|[1-9][0-9]*)"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 KEYS = (
     ("report", rf"{AGGREGATE}/report\.{NUMBER}\.{ID}{DELTA}"), ("trace", rf"{AGGREGATE}/trace\.{NUMBER}\.{ID}"),
+    ("exemplars", rf"{AGGREGATE}/exemplars\.{NUMBER}\.{ID}"),
     ("metadata", rf"(?:{AGGREGATE}|__state__)/metadata\.(?:~{NUMBER}\.)?{ID}"), ("shard", rf"__state__/shard\.{ID}"),
     ("processed", rf"__state__/processed\.{UUID}\.{ID}"), ("last_sample", rf"__state__/last_sample\.{ID}"),
     ("genealogy", rf"__state__/genealogy\.{ID}{DELTA}"), ("sourcemap", rf"__state__/sourcemap\.{ID}{DELTA}"),
@@ -338,6 +341,30 @@ class Reader:
                 "coverage": 1.0 if covered else body["recorded_ns"] / body["window_ns"],
                 "uncertain_ns": body["uncertain_ns"], "detached_ns": body["detached_ns"]}
 
+    def exemplars(self, body):
+        """The windows by their rule: the three slowest of each service and of the waits, one by lot of each octave of a service,
+        two waits by lot in proportion to their length."""
+        windows = body["windows"]
+        names = [(w["service"], -w["length_ns"], w["start_ns"], w["host"], w["tid"]) for w in windows]
+        assert names == sorted(set(names)) and len({w["service"] for w in windows if w["service"]}) <= 8
+
+        def draw(window):
+            numbers = struct.pack("<QI", window["start_ns"], window["tid"])
+            number = self.digests.narrow(numbers, self.digests.narrow(window["host"]))
+            return fractions.Fraction(number, window["length_ns"] or 1) if not window["service"] else number
+
+        shown = []
+        for at, window in enumerate(windows):
+            same = [other for other in windows if other["service"] == window["service"]]
+            rivals = [other for other in same
+                      if not window["service"] or other["length_ns"].bit_length() == window["length_ns"].bit_length()]
+            slow = same.index(window) < 3
+            drawn = sorted(rivals, key=draw).index(window) < (1 if window["service"] else 2)
+            assert (slow or drawn) and len(window["trace"]) <= 32768, at
+            shown.append({"service": text(window["service"]), "host": text(window["host"]), "tid": window["tid"],
+                          "is_slowest": int(slow), "is_drawn": int(drawn), **self.trace(message(self.messages, "Trace", window["trace"]))})
+        return {"windows": shown}
+
     def trace(self, body):
         strings, frames, parents, _ = self.tree(body)
 
@@ -374,7 +401,7 @@ class Reader:
 def shard_of(key):
     """The shard that a key belongs to, None for a blob."""
     key = re.sub(r"\.~[0-9]{10}$", "", key)
-    for form in (rf".*/(?:report|trace)\.{NUMBER}\.({ID})", rf"__state__/processed\.{UUID}\.({ID})",
+    for form in (rf".*/(?:report|trace|exemplars)\.{NUMBER}\.({ID})", rf"__state__/processed\.{UUID}\.({ID})",
                  rf".*/metadata\.~{NUMBER}\.({ID})", rf"__state__/\w+\.({ID})", rf".*/metadata\.({ID})"):
         if match := re.fullmatch(form, key):
             return match[1]

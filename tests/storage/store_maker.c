@@ -137,6 +137,24 @@ static int put_state(struct maker *maker, struct wp_txn *txn, char **words)
     return wp_error_set(&maker->err, -EINVAL, "no fact '%s'", what);
 }
 
+/* exemplar:AGGREGATE:TIMEBOX:SERVICE:LENGTH:SEED */
+static int put_exemplar(struct maker *maker, struct wp_txn *txn, char *const *words)
+{
+    struct wp_exemplars set = {0};
+    struct wp_exemplar_window window = {.service = words[3], .host = (char *)(uintptr_t)"h", .start_ns = number(words[2]) * 1000000000,
+        .length_ns = number(words[4]), .tid = 7};
+    struct wp_trace *trace = made_trace(number(words[5]), 8);
+    int rc = wp_trace_encode(trace, &window.trace, &maker->err);
+    if (!rc)
+        rc = wp_exemplars_add(&set, &window);
+    if (!rc)
+        rc = wp_txn_join_exemplars(txn, words[1], number(words[2]), maker->shard, &set, &maker->err);
+    wp_trace_destroy(trace);
+    wp_buffer_fini(&window.trace);
+    wp_exemplars_fini(&set);
+    return rc;
+}
+
 static int put_fact(struct maker *maker, struct wp_txn *txn, const char *text)
 {
     char copy[256], *rest = copy, *words[WORDS] = {0};
@@ -165,6 +183,8 @@ static int put_fact(struct maker *maker, struct wp_txn *txn, const char *text)
         wp_trace_destroy(trace);
         return rc;
     }
+    if (!strcmp(words[0], "exemplar"))
+        return put_exemplar(maker, txn, words);
     return put_state(maker, txn, words);
 }
 

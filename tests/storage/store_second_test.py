@@ -39,11 +39,13 @@ class Second(StoreCase):
         for seed in range(3):
             for shard in ("s", "10.0.0.7", f"x{seed}"):
                 self.make(f"v{seed}", f"report:main:{ago(1)}:{seed}", f"report:main:{ago(1)}:{seed + 1}", f"report:web:{ago(60)}:{seed}",
-                          f"trace:main:{ago(1)}:{seed}", f"session:{seed}:2:3", f"map:{seed}", f"map:{seed + 1}", f"clock:{seed}",
+                          f"trace:main:{ago(1)}:{seed}",
+                          *(f"exemplar:main:{ago(1)}:{service}:{length}:{seed}" for service in ("", "tcp port 80", "tcp port 5432")
+                            for length in (5000, 7000, 900, 12000, 400, 7001)), f"session:{seed}:2:3", f"map:{seed}", f"map:{seed + 1}", f"clock:{seed}",
                           "metadata::a:b:3", "metadata:main:a:b:3", f"process:h:{seed}:2:3:4", f"source:h:1:2:{seed}:1000", shard=shard)
             self.says(0, "metadata", "set", self.root + f"/v{seed}", "k", "v", "--aggregate", "main", "--timebox", str(ago(1)))
             found = self.agree(f"v{seed}").values()
-            self.assertEqual(len({value["kind"] for value in found}), 11)
+            self.assertEqual(len({value["kind"] for value in found}), 12)
             reports = [value for value in found if value["kind"] == "report"]
             for rows in ("times", "processes", "unexplained", "spans", "hosts", "events", "limits", "edges"):
                 self.assertTrue(any(report[rows] for report in reports), rows)
