@@ -19,7 +19,7 @@
 #define HAND_OVER 64u                          /* answers, so that the caller gets the first before the last is there */
 #define NICENESS 10                              /* what is recorded goes first, and what is walked by (unwinder) */
 
-enum job_kind { JOB_OBJECT, JOB_PLACE, JOB_JIT, JOB_DATA, JOB_DROP };
+enum job_kind { JOB_OBJECT, JOB_PLACE, JOB_JIT, JOB_DATA, JOB_DUMP, JOB_DROP };
 
 struct known {
     struct wp_object_names *names; /* NULL: it could not be read */
@@ -127,6 +127,9 @@ static void do_job(struct wp_naming_thread *t, struct job *job)
         return;
     case JOB_DROP:
         wp_jit_map_destroy(job->map);
+        return;
+    case JOB_DUMP:
+        wp_jit_map_dump(job->map, (int)job->offset);
         return;
     case JOB_PLACE:
         if (job->object < t->object_count && t->objects[job->object].names)
@@ -257,6 +260,12 @@ bool wp_naming_thread_jit(struct wp_naming_thread *t, struct wp_jit_map *map, ui
     return add_job(t, &(struct job){.kind = JOB_JIT, .map = map, .offset = address, .ticket = ticket});
 }
 
+void wp_naming_thread_dump(struct wp_naming_thread *t, struct wp_jit_map *map, int fd)
+{
+    if (!add_job(t, &(struct job){.kind = JOB_DUMP, .map = map, .offset = (uint64_t)fd}))
+        close(fd);
+}
+
 void wp_naming_thread_drop(struct wp_naming_thread *t, struct wp_jit_map *map)
 {
     add_job(t, &(struct job){.kind = JOB_DROP, .map = map}); /* without memory for it the map is lost, but never used */
@@ -317,7 +326,9 @@ static void release(struct wp_naming_thread *t)
 {
     for (uint32_t i = 0; i < t->waiting.count; i++) {
         struct job *job = &t->waiting.items[i];
-        if (job->kind == JOB_DROP) {
+        if (job->kind == JOB_DUMP) {
+            close((int)job->offset);
+        } else if (job->kind == JOB_DROP) {
             wp_jit_map_destroy(job->map);
         } else if (job->kind == JOB_OBJECT) {
             wp_elf_file_close(&job->opening->file);

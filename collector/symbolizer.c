@@ -34,6 +34,7 @@ struct wp_symbolizer {
     struct wp_intmap by_mapping;    /* data of a file in a process -> number, UNKNOWN: it cannot be read */
     struct wp_intmap jit_of;        /* pid -> place in maps, UNKNOWN: it has none */
     struct wp_jit_map *maps[JIT_MAPS];
+    uint32_t looked[JIT_MAPS];      /* how many mappings there were when a dump was looked for; UNKNOWN: it has one */
     struct wp_kernel_symbols *kernel;
     bool has_looked;                /* for the kernel's */
     uint64_t refused_files;
@@ -144,18 +145,46 @@ static void load(struct wp_symbolizer *z, struct object *o, uint32_t pid, const 
         o->number = number + 1;
 }
 
-static struct wp_jit_map *jit_map_of(struct wp_symbolizer *z, uint32_t pid)
+/* A process may begin its dump late. */
+static void look_for_dump(struct wp_symbolizer *z, const struct wp_address_spaces *spaces, uint32_t pid, uint32_t at)
+{
+    uint32_t mappings = wp_address_spaces_mappings(spaces, pid);
+    if (z->looked[at] == mappings || z->looked[at] == UNKNOWN)
+        return;
+    z->looked[at] = mappings;
+    const struct wp_mapping *mapping = wp_address_spaces_jit_dump(spaces, pid);
+    if (!mapping)
+        return;
+    struct wp_object object = wp_address_spaces_object(spaces, mapping->object);
+    struct wp_process_mapping where = {mapping->start, mapping->end, object.inode, object.path};
+    for (unsigned way = 0; way < WP_PROCESS_FILE_WAYS; way++) {
+        int fd = way == 1 ? -1 : wp_process_file_mapped(pid, &where, way); /* 1 is the program */
+        if (fd < 0)
+            continue;
+        z->looked[at] = UNKNOWN;
+        wp_naming_thread_dump(z->thread, z->maps[at], fd);
+        return;
+    }
+}
+
+static struct wp_jit_map *jit_map_of(struct wp_symbolizer *z, const struct wp_address_spaces *spaces, uint32_t pid)
 {
     struct wp_intkey key = {pid, 0};
     uint32_t at;
-    if (wp_intmap_get(&z->jit_of, key, &at))
+    if (wp_intmap_get(&z->jit_of, key, &at)) {
+        if (at != UNKNOWN)
+            look_for_dump(z, spaces, pid, at);
         return at == UNKNOWN ? NULL : z->maps[at];
+    }
     for (at = 0; at < JIT_MAPS && z->maps[at]; at++)
         continue;
     if (at == JIT_MAPS)
         return NULL;
     z->maps[at] = wp_jit_map_create(pid);
+    z->looked[at] = 0;
     wp_intmap_put(&z->jit_of, key, z->maps[at] ? at : UNKNOWN);
+    if (z->maps[at])
+        look_for_dump(z, spaces, pid, at);
     return z->maps[at];
 }
 
@@ -164,7 +193,7 @@ bool wp_symbolizer_ask(struct wp_symbolizer *z, const struct wp_address_spaces *
 {
     struct wp_object object = wp_address_spaces_object(spaces, mapping->object);
     if (!strcmp(object.path, "[jit]")) {
-        struct wp_jit_map *map = jit_map_of(z, pid);
+        struct wp_jit_map *map = jit_map_of(z, spaces, pid);
         return map && wp_naming_thread_jit(z->thread, map, offset, ticket);
     }
     struct object *o = object_of(z, mapping->object);

@@ -51,17 +51,24 @@ class Waits(unittest.TestCase):
         self.assertLess(bare, 0.1 * sum(sleeps.values()), f"calls on files that have no name: {sleeps}")
         self.assertGreater(sleeps.get("futex", 0), 5e6, "a lock on the heap has no name")
 
-    @unittest.skipUnless(shutil.which("python3"), "no python3")
     def test_a_lock_of_a_library(self):
-        """A symbol of a shared object that is mapped anywhere: what Python's threads wait for is in its run time."""
-        _, sleeps = self.record(sys.executable, "-c", """
-import threading, time
-def work():
-    end = time.monotonic() + 0.5
-    while time.monotonic() < end: sum(range(1000))
-threads = [threading.Thread(target=work) for _ in range(3)]
-[t.start() for t in threads]; [t.join() for t in threads]""")
-        self.assertTrue(any(re.match(r"futex _PyRuntime.* \((lib)?python3", name) for name in sleeps), sorted(sleeps))
+        """A variable of a shared object that is mapped anywhere; and of one that has no symbols any more."""
+        with open(f"{self.folder}/shelf.c", "w", encoding="utf-8") as file:
+            file.write("#include <pthread.h>\n#include <time.h>\nstatic pthread_mutex_t shelf_lock;\nvoid shelf_use(long ns) {\n"
+                       "pthread_mutex_lock(&shelf_lock); nanosleep(&(struct timespec){0, ns}, 0); pthread_mutex_unlock(&shelf_lock); }\n")
+        with open(f"{self.folder}/reader.c", "w", encoding="utf-8") as file:
+            file.write("#include <pthread.h>\nvoid shelf_use(long ns);\nstatic void *work(void *p) {"
+                       "for (int i = 0; i < 50; i++) shelf_use(2000000); return p; }\n"
+                       "int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); work(0); return pthread_join(t, 0); }\n")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", f"{self.folder}/libshelf.so", f"{self.folder}/shelf.c"], check=True)
+        subprocess.run(["gcc", "-o", f"{self.folder}/reader", f"{self.folder}/reader.c", "-L", self.folder, "-lshelf", "-pthread",
+                        f"-Wl,-rpath,{self.folder}"], check=True)
+        _, sleeps = self.record(f"{self.folder}/reader")
+        self.assertGreater(sleeps.get("futex shelf_lock (libshelf.so)", 0), 20e6, sleeps)
+        subprocess.run(["strip", f"{self.folder}/libshelf.so"], check=True)
+        shutil.rmtree(f"{self.folder}/store-{self.id()}")
+        _, sleeps = self.record(f"{self.folder}/reader")
+        self.assertTrue(any(re.fullmatch(r"futex libshelf\.so\+0x[0-9a-f]+", name) for name in sleeps), sleeps)
 
 
 if __name__ == "__main__":
