@@ -17,123 +17,6 @@
 
 static const char *const limit_names[WP_LIMITS] = {"depth", "width", "history", "shards"};
 
-/* --- a piece of an explanation --- */
-
-static uint32_t report_node(struct wp_aggregate *aggregate, uint32_t node)
-{
-    if (!node || node == UINT32_MAX)
-        return 0;
-    if (node >= aggregate->report_node_room) {
-        uint32_t room = aggregate->tree.node_room;
-        uint32_t *nodes = realloc(aggregate->report_nodes, room * sizeof(*nodes));
-        if (!nodes)
-            return 0;
-        memset(nodes + aggregate->report_node_room, 0, (room - aggregate->report_node_room) * sizeof(*nodes));
-        aggregate->report_nodes = nodes;
-        aggregate->report_node_room = room;
-    }
-    if (!aggregate->report_nodes[node]) {
-        const struct wp_node *from = &aggregate->tree.nodes[node];
-        const struct wp_path_frame *info = &aggregate->tree.frames[from->frame];
-        const struct wp_intern *strings = aggregate->tree.strings;
-        uint32_t frame = wp_report_frame(aggregate->report, info->style, wp_intern_text(strings, info->name),
-            wp_intern_text(strings, info->object));
-        aggregate->report_nodes[node] = wp_report_child(aggregate->report, report_node(aggregate, from->parent), frame);
-    }
-    return aggregate->report_nodes[node];
-}
-
-static struct wp_process_row *row_of_process(struct wp_aggregate *aggregate, const struct wp_layer *layer)
-{
-    if (layer->host >= aggregate->process_hosts) {
-        uint32_t count = layer->host + 1;
-        struct wp_process_rows *hosts = realloc(aggregate->processes, count * sizeof(*hosts));
-        if (!hosts)
-            return NULL;
-        memset(hosts + aggregate->process_hosts, 0, (count - aggregate->process_hosts) * sizeof(*hosts));
-        aggregate->processes = hosts;
-        aggregate->process_hosts = count;
-    }
-    struct wp_process_rows *host = &aggregate->processes[layer->host];
-    const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
-    if (host->generation != there->generation && host->rows)
-        memset(host->rows, 0, host->room * sizeof(*host->rows));
-    host->generation = there->generation;
-    if (layer->process >= host->room) {
-        uint32_t room = there->timeline->process_room;
-        struct wp_process_row *rows = realloc(host->rows, room * sizeof(*rows));
-        if (!rows)
-            return NULL;
-        memset(rows + host->room, 0, (room - host->room) * sizeof(*rows));
-        host->rows = rows;
-        host->room = room;
-    }
-    return &host->rows[layer->process];
-}
-
-/* A process that takes another name gets another row: which delta it falls into must not matter. */
-static uint32_t process_row(struct wp_aggregate *aggregate, const struct wp_layer *layer)
-{
-    struct wp_shard_process foreign;
-    if (layer->host == WP_LAYER_FOREIGN)
-        return wp_shards_process(aggregate->fleet->shards, layer->process, &foreign)
-            ? wp_report_process(aggregate->report, foreign.hostname, foreign.comm, foreign.pid, foreign.start_real_ns) : UINT32_MAX;
-    const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
-    struct wp_process_row *row = row_of_process(aggregate, layer);
-    const struct wp_process *p = &there->timeline->processes[layer->process];
-    if (!row)
-        return UINT32_MAX;
-    if (!row->row || row->comm != p->comm) {
-        row->comm = p->comm;
-        row->row = 1 + wp_report_process(aggregate->report, there->hostname,
-            wp_dictionary_string(there->timeline->dictionary, p->comm), p->pid,
-            p->start_ns ? p->start_ns + (uint64_t)there->real_offset_ns : 0);
-    }
-    return row->row - 1;
-}
-
-static bool is_same_layer(const struct wp_layer *a, const struct wp_layer *b)
-{
-    return a->host == b->host && a->process == b->process;
-}
-
-static void count_processes(struct wp_aggregate *aggregate, const struct wp_piece *piece, uint64_t ns)
-{
-    for (uint32_t i = 0; i < piece->layer_count; i++) {
-        const struct wp_layer *layer = &piece->layers[i];
-        uint32_t j = 0;
-        while (j < i && !is_same_layer(&piece->layers[j], layer))
-            j++;
-        if (j < i)
-            continue; /* stands in the pseudo-stack twice, counts once */
-        bool runs = piece->is_run && is_same_layer(layer, &piece->layers[piece->layer_count - 1]);
-        wp_report_process_add(aggregate->report, process_row(aggregate, layer), ns, runs ? ns : 0);
-    }
-}
-
-static void take_piece(void *context, const struct wp_piece *piece)
-{
-    struct wp_aggregate *aggregate = context;
-    uint64_t ns = piece->end_ns - piece->start_ns;
-    if (aggregate->is_rehearsal)
-        return;
-    uint32_t node = report_node(aggregate, piece->node);
-    aggregate->has_news = true;
-    wp_report_add_at(aggregate->report, node, piece->category, piece->start_ns + (uint64_t)aggregate->real_offset_ns,
-        piece->end_ns + (uint64_t)aggregate->real_offset_ns);
-    count_processes(aggregate, piece, ns);
-    wp_line_sums_add(&aggregate->lines, &aggregate->tree, piece->node, piece->category, ns, piece->is_run);
-    if (piece->reason)
-        wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1);
-    uint64_t uncertain = piece->is_uncertain ? ns : 0;
-    if (!uncertain && aggregate->uncertain)
-        uncertain = aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns);
-    if (uncertain)
-        wp_report_uncertain(aggregate->report, uncertain);
-    if (aggregate->has_exemplar)
-        wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, piece);
-}
-
 static void take_crossed(void *context, const struct wp_crossed *crossed)
 {
     struct wp_aggregate *aggregate = context;
@@ -226,6 +109,7 @@ void wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns
     wp_explain_name_home(&aggregate->explainer, true);
     aggregate->explainer.leaves_no_marks = true; /* as those of the asker's own paths would */
     follow_all(aggregate);
+    wp_pieces_flush(aggregate);
     aggregate->explainer.leaves_no_marks = leaves_no_marks;
     wp_explain_name_home(&aggregate->explainer, false);
 }
@@ -258,6 +142,15 @@ static bool keeps_exemplar(struct wp_aggregate *aggregate)
     return aggregate->has_exemplar;
 }
 
+/* Sleeps and runs follow each other without a gap: the report is told of the whole, not of each. */
+static void tell_activity(struct wp_aggregate *aggregate)
+{
+    uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns;
+    if (!aggregate->is_rehearsal)
+        wp_report_activity(aggregate->report, aggregate->active_from_ns + offset_ns, aggregate->active_to_ns + offset_ns);
+    aggregate->active_from_ns = aggregate->active_to_ns = 0;
+}
+
 static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t from, uint64_t to)
 {
     if (from >= to)
@@ -267,8 +160,11 @@ static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t fr
     if (!aggregate->is_rehearsal && keeps_exemplar(aggregate))
         wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
     wp_explain(&aggregate->explainer, &(struct wp_stretch){aggregate->home, thread, from, to});
-    if (!aggregate->is_rehearsal)
-        wp_report_activity(aggregate->report, from + (uint64_t)aggregate->real_offset_ns, to + (uint64_t)aggregate->real_offset_ns);
+    if (from != aggregate->active_to_ns) {
+        tell_activity(aggregate);
+        aggregate->active_from_ns = from;
+    }
+    aggregate->active_to_ns = to;
 }
 
 /* True when the sleep of this slice can be accounted for. */
@@ -308,6 +204,7 @@ static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, u
         if (!is_over)
             break;
     }
+    tell_activity(aggregate);
     return from;
 }
 
@@ -348,6 +245,7 @@ static void take_again(struct wp_aggregate *aggregate)
         resolve_thread(aggregate, aggregate->base[i].thread, until_ns > aggregate->history_ns ? until_ns - aggregate->history_ns : 0,
             until_ns, false);
     follow_all(aggregate);
+    wp_pieces_flush(aggregate);
     aggregate->followed = followed;
     free(again.rows);
     uint64_t paused_ns = aggregate->paused_ns, paused_until_ns = aggregate->paused_until_ns;
@@ -373,6 +271,7 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     wp_transactions_file(aggregate);
     follow_all(aggregate);
     wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
+    wp_pieces_flush(aggregate);
     if (aggregate->has_exemplar)
         wp_exemplar_extend(&aggregate->exemplar, until_ns);
     wp_chosen_look(aggregate);
@@ -523,11 +422,7 @@ void wp_aggregate_next_delta(struct wp_aggregate *aggregate)
     wp_report_clear(aggregate->report);
     wp_line_sums_clear(&aggregate->lines);
     aggregate->has_news = false;
-    if (aggregate->report_nodes)
-        memset(aggregate->report_nodes, 0, aggregate->report_node_room * sizeof(*aggregate->report_nodes));
-    for (uint32_t i = 0; i < aggregate->process_hosts; i++)
-        if (aggregate->processes[i].rows)
-            memset(aggregate->processes[i].rows, 0, aggregate->processes[i].room * sizeof(*aggregate->processes[i].rows));
+    wp_pieces_next_delta(aggregate);
 }
 
 int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, uint32_t home, uint32_t number,
@@ -548,7 +443,7 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
         return -ENOMEM;
     }
     aggregate->explainer.base_bit = bit;
-    aggregate->explainer.piece = take_piece;
+    aggregate->explainer.piece = wp_pieces_take;
     aggregate->explainer.other_path = take_other_path;
     aggregate->explainer.crossed = take_crossed;
     aggregate->explainer.context = aggregate;
@@ -569,10 +464,7 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
     wp_report_destroy(aggregate->report);
     free(aggregate->hostname);
     free(aggregate->bucket_facts);
-    free(aggregate->report_nodes);
-    for (uint32_t i = 0; i < aggregate->process_hosts; i++)
-        free(aggregate->processes[i].rows);
-    free(aggregate->processes);
+    wp_pieces_fini(&aggregate->pieces);
     free(aggregate->base);
     free(aggregate->waiting.rows);
     free(aggregate->asked.rows);

@@ -11,19 +11,10 @@
 #include "aggregator/exemplar.h"
 #include "aggregator/explain.h"
 #include "aggregator/line_sums.h"
+#include "aggregator/pieces.h"
 #include "aggregator/transactions.h"
 #include "storage/bucket.h"
 #include "storage/report.h"
-
-struct wp_process_row {
-    uint32_t row;            /* + 1 in this delta, 0: none */
-    uint32_t comm;           /* dictionary string id that it stands under */
-};
-
-struct wp_process_rows {     /* of one host */
-    struct wp_process_row *rows; /* by process, owned */
-    uint32_t room, generation;
-};
 
 struct wp_sealed {           /* the delta of a timebox that is over */
     uint64_t timebox_s;
@@ -53,13 +44,11 @@ struct wp_aggregate {
     uint32_t exemplar_pieces;        /* it had then */
     char *hostname;
     int64_t real_offset_ns;          /* realtime - host time, one a session */
-    uint32_t *report_nodes;          /* tree node -> report node, 0: not in this delta */
-    uint32_t report_node_room;
-    struct wp_process_rows *processes; /* by host, owned */
-    uint32_t process_hosts;
+    struct wp_pieces pieces;
     struct { uint32_t thread; uint64_t from_ns, until_ns; } *base; /* accounted for up to here; from_ns: and lately from here on */
     uint32_t base_count, base_room;
     uint32_t path_host, path_thread; /* whose path is being explained */
+    uint64_t active_from_ns, active_to_ns; /* of the base thread that is being accounted for: the report is yet to be told */
     struct wp_stretches waiting;     /* other paths still to follow */
     struct wp_stretches asked;       /* of this host, that hosts of other shards waited on; followed when their time has come */
     bool is_rehearsal;               /* nothing is counted */

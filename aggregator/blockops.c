@@ -20,6 +20,7 @@ void wp_blockops_fini(struct wp_blockops *blockops)
     free(blockops->ops);
     wp_intmap_fini(&blockops->by_key);
     wp_intmap_fini(&blockops->by_thread);
+    wp_intmap_fini(&blockops->begun);
     *blockops = (struct wp_blockops){0};
 }
 
@@ -64,6 +65,8 @@ static struct wp_blockop *make(struct wp_blockops *blockops, const struct wp_eve
     *op = (struct wp_blockop){.key = event->b, .sector = event->a, .device = event->d, .bytes = event->c, .file = event->other,
         .thread = thread, .flags = event->flags};
     wp_intmap_put(&blockops->by_key, (struct wp_intkey){event->b, event->d}, (uint32_t)n);
+    if (thread)
+        wp_intmap_put(&blockops->begun, (struct wp_intkey){thread, 0}, (uint32_t)n);
     return op;
 }
 
@@ -117,8 +120,11 @@ void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *even
 uint64_t wp_blockops_number(const struct wp_blockops *blockops, uint32_t device, uint64_t key)
 {
     const struct wp_blockop *op = find(blockops, device, key);
-    if (!op)
-        return 0;
+    return op ? wp_blockops_number_of(blockops, op) : 0;
+}
+
+uint64_t wp_blockops_number_of(const struct wp_blockops *blockops, const struct wp_blockop *op)
+{
     uint64_t slot = (uint64_t)(op - blockops->ops), last = blockops->count - 1;
     return last - ((last - slot) & blockops->mask) + 1;
 }
@@ -128,6 +134,13 @@ const struct wp_blockop *wp_blockops_at(const struct wp_blockops *blockops, uint
     if (!number || number > blockops->count || blockops->count - number > blockops->mask)
         return NULL;
     return &blockops->ops[(number - 1) & blockops->mask];
+}
+
+const struct wp_blockop *wp_blockops_last_begun(const struct wp_blockops *blockops, uint32_t thread)
+{
+    uint32_t low;
+    const struct wp_blockop *op = wp_intmap_get(&blockops->begun, (struct wp_intkey){thread, 0}, &low) ? at(blockops, low) : NULL;
+    return op && op->thread == thread ? op : NULL;
 }
 
 const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops, uint32_t thread, uint64_t before_ns)

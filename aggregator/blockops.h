@@ -25,6 +25,7 @@ struct wp_blockops {
     uint64_t count;           /* ever made; op n is ops[n & mask] */
     struct wp_intmap by_key;  /* (device, key) -> low 32 bits of n */
     struct wp_intmap by_thread; /* thread -> low 32 bits of n of its last finished one */
+    struct wp_intmap begun;     /* thread -> low 32 bits of n of its last one */
     uint64_t filled_insert, filled_issue; /* steps that were not seen and are stood in for */
 };
 
@@ -37,5 +38,10 @@ uint64_t wp_blockops_number(const struct wp_blockops *blockops, uint32_t device,
 const struct wp_blockop *wp_blockops_at(const struct wp_blockops *blockops, uint64_t number);
 /* The last finished operation of this thread before `before_ns`, or NULL. */
 const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops, uint32_t thread, uint64_t before_ns);
+
+/* The last one that this thread began, finished or not, or NULL. */
+const struct wp_blockop *wp_blockops_last_begun(const struct wp_blockops *blockops, uint32_t thread);
+/* The number of an operation that one of these returned. */
+uint64_t wp_blockops_number_of(const struct wp_blockops *blockops, const struct wp_blockop *op);
 
 #endif

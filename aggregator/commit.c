@@ -210,6 +210,12 @@ static int put_sourcemap(struct work *work, const struct wp_host_session *sessio
     return rc;
 }
 
+static int put_mappings(const struct work *work, const struct wp_host_session *session, struct wp_error *err)
+{
+    return wp_mappings_put(&session->mappings, &session->timeline, work->txn, work->options->shard, session->hostname,
+        session->real_offset_ns, err);
+}
+
 /* The session's anchor, and once a timebox and at its end how its clock stood to the aggregator's. */
 static size_t clock_rows(const struct work *work, const struct wp_host_session *session, struct wp_clock_row *rows)
 {
@@ -300,6 +306,8 @@ static int write_all(struct work *work, struct wp_error *err)
         rc = put_genealogy(work, work->sessions[i], err);
         if (!rc)
             rc = put_sourcemap(work, work->sessions[i], err);
+        if (!rc)
+            rc = put_mappings(work, work->sessions[i], err);
         has_ended |= work->sessions[i]->is_ended;
     }
     if (!rc)
@@ -371,6 +379,7 @@ static void finish(struct work *work)
 {
     for (size_t i = 0; i < work->count; i++) {
         struct wp_host_session *session = work->sessions[i];
+        wp_mappings_done(&session->mappings);
         session->genealogy_done = wp_dictionary_thread_count(session->dictionary);
         session->sourcemap_done = wp_dictionary_frame_count(session->dictionary);
         session->committed_ns = session->delta_ns = session->resolved_ns;

@@ -427,8 +427,11 @@ int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *er
     struct wp_lineup_batch *batch = wp_lineup_take(&seat->lineup);
     if (!batch) {
         seat->lineup.is_leaving = false;
-        end_session(engine, seat->session);
-        return 1;
+        *peer = seat->peer;
+        int left_rc = wp_host_session_has_all(seat->session, seat->lineup.last_seq, err);
+        if (!left_rc)
+            end_session(engine, seat->session);
+        return left_rc ? left_rc : 1;
     }
     int rc = take_batch(engine, seat, batch->bytes, batch->size, err);
     free(batch);
@@ -474,18 +477,21 @@ void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t ti
     wp_clocks_message(engine->fleet->clocks, clock, times_ns[2], engine->fleet->reference, times_ns[3]);
 }
 
-int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err)
+int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, struct wp_error *err)
 {
     struct seat *seat = seat_of(engine, peer);
     if (!seat)
         return wp_error_set(err, -ENOTCONN, "Bye before Hello");
     if (!seat->session || seat->session->is_closing)
         return 0;
-    if (lines_up(engine, seat))
+    int rc = 0;
+    if (lines_up(engine, seat)) {
         seat->lineup.is_leaving = true;
-    else
+        seat->lineup.last_seq = last_seq;
+    } else if (!(rc = wp_host_session_has_all(seat->session, last_seq, err))) {
         end_session(engine, seat->session);
-    return 0;
+    }
+    return rc;
 }
 
 /* --- what is durable --- */

@@ -37,8 +37,8 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
 int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *bytes, size_t size, struct wp_error *err);
 /* Takes in one of the batches that waited for their turn (lineup.h): 1; 0: none has its turn. -errno: a bad one, *peer's. */
 int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *err);
-/* The peer has sent all it had. Everything of it is resolved and committed. */
-int wp_engine_bye(struct wp_engine *engine, uint32_t peer, struct wp_error *err);
+/* The peer has sent all it had, up to that batch. Everything of it is resolved and committed. -ESTALE: not all of it has come. */
+int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, struct wp_error *err);
 /* Told now and then, at least a few times a second: the aggregator's clock. Resolves what hosts waited for each other with. */
 void wp_engine_step(struct wp_engine *engine, uint64_t now_ns);
 /* Calls `probe` for each live session whose host's clock should be asked now. */

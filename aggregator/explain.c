@@ -127,19 +127,26 @@ void wp_explain_name_home(struct wp_explainer *x, bool names_home)
         memset(x->names[x->home].processes, 0, x->names[x->home].process_room * sizeof(*x->names[x->home].processes));
 }
 
-uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32_t identity)
+static uint32_t process_frame(struct wp_explainer *x, uint32_t identity)
 {
     struct wp_explain_names *names = names_here(x);
     uint32_t *slot = names ? cache_slot(&names->processes, &names->process_room, identity) : NULL;
-    uint32_t frame = slot ? *slot : 0;
-    if (!frame) {
-        char name[WP_EXPLAIN_NAME];
-        wp_explain_name_process(x, identity, name, sizeof(name));
-        frame = wp_pathtree_frame(x->tree, WP_STYLE_PROCESS, name, "");
-        if (slot && frame != UINT32_MAX)
-            *slot = frame;
-    }
-    return wp_pathtree_child(x->tree, parent, frame);
+    if (slot && *slot)
+        return *slot;
+    char name[WP_EXPLAIN_NAME];
+    wp_explain_name_process(x, identity, name, sizeof(name));
+    uint32_t frame = wp_pathtree_frame(x->tree, WP_STYLE_PROCESS, name, "");
+    if (slot && frame != UINT32_MAX)
+        *slot = frame;
+    return frame;
+}
+
+uint32_t wp_explain_process_node(struct wp_explainer *x, uint32_t parent, uint32_t identity)
+{
+    const struct wp_explain_names *known = x->host < x->name_room ? &x->names[x->host] : NULL;
+    bool is_known = known && identity < known->process_room && known->generation == x->fleet->hosts[x->host].generation;
+    uint32_t frame = is_known ? known->processes[identity] : 0;
+    return wp_pathtree_child(x->tree, parent, frame ? frame : process_frame(x, identity));
 }
 
 /* `is_inlined` follows from the id: who inlines names each frame once. */

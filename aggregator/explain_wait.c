@@ -29,7 +29,7 @@ void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wait, uint32_t n
     uint64_t from, uint64_t to, const char *reason)
 {
     wp_explain_emit(x, &(struct wp_piece){.node = node, .thread = wait->thread, .category = category, .start_ns = from,
-        .end_ns = to, .reason = reason, .is_uncertain = wait->slice->flags & WP_SLICE_UNCERTAIN});
+        .end_ns = to, .reason = reason, .is_uncertain = wait->slice->flags & WP_SLICE_UNCERTAIN || wait->slice->is_inferred});
 }
 
 void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_frame_style style, const char *label,
@@ -276,5 +276,8 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
         wait.ordinal = last;
         wait.slice = end;
     }
+    bool is_doubtful = slice->is_inferred || wait.slice->is_inferred;
+    x->doubts += is_doubtful;
     by_cause(x, &wait, from, to);
+    x->doubts -= is_doubtful;
 }

@@ -21,7 +21,7 @@
 static uint64_t dropped_in(const void *context, uint64_t start_ns, uint64_t end_ns)
 {
     const struct wp_host_session *session = context;
-    return wp_drop_spans_overlap(&session->drop_spans, start_ns, end_ns);
+    return session->drop_spans.count ? wp_drop_spans_overlap(&session->drop_spans, start_ns, end_ns) : 0;
 }
 
 static bool has_drops(const void *context, uint64_t start_ns, uint64_t end_ns)
@@ -157,6 +157,7 @@ void wp_host_session_destroy(struct wp_host_session *session)
         wp_fleet_leave(session->fleet, session->home);
     if (session->has_own_fleet)
         wp_fleet_destroy(session->fleet);
+    wp_mappings_fini(&session->mappings);
     wp_timeline_fini(&session->timeline);
     wp_dictionary_destroy(session->dictionary);
     wp_hello_fini(&session->hello);
@@ -418,6 +419,7 @@ static void skip_counts(struct wp_host_session *session)
         if (session->aggregates[i]->skip_seq == session->last_seq)
             wp_aggregate_skip_counts(session->aggregates[i], session->drops);
     if (session->skip_seq == session->last_seq) {
+        wp_mappings_done(&session->mappings);
         session->genealogy_done = wp_dictionary_thread_count(session->dictionary);
         session->sourcemap_done = wp_dictionary_frame_count(session->dictionary);
     }
@@ -474,6 +476,7 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
         if (!session->is_blocked)
             resolve_before(session, batch->events[i].time_ns);
         wp_timeline_event(&session->timeline, &batch->events[i]);
+        wp_mappings_event(&session->mappings, &session->timeline, &batch->events[i]);
     }
     mark_batch(session, batch);
     session->next_seq = batch->seq + 1;
@@ -543,6 +546,12 @@ void wp_host_session_resolve(struct wp_host_session *session)
     session->is_blocked = session->is_blocked || !has_followed(session);
     if (!session->is_blocked)
         session->is_ended = session->fleet->hosts[session->home].is_followed = true;
+}
+
+int wp_host_session_has_all(const struct wp_host_session *session, uint64_t last_seq, struct wp_error *err)
+{
+    return session->next_seq > last_seq ? 0 : wp_error_set(err, -ESTALE, "Bye after batch %llu came where %llu is next",
+        (unsigned long long)last_seq, (unsigned long long)session->next_seq);
 }
 
 void wp_host_session_close(struct wp_host_session *session)

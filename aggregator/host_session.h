@@ -8,6 +8,7 @@
  */
 #include "aggregator/aggregate.h"
 #include "aggregator/drop_spans.h"
+#include "aggregator/mappings.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "common/selector.h"
@@ -82,6 +83,7 @@ struct wp_host_session {
     struct wp_buffer scratch;
     struct wp_dictionary *dictionary;
     struct wp_timeline timeline;
+    struct wp_mappings mappings;
     struct wp_fleet *fleet;                   /* borrowed, or own */
     bool has_own_fleet, has_joined;
     uint32_t home;                            /* its number in the fleet */
@@ -158,6 +160,8 @@ void wp_host_session_take_late(struct wp_host_session *session, uint32_t identit
 /* The service is one that has an aggregate. */
 void wp_host_session_serve(struct wp_host_session *session, const char *service);
 
+/* 0 when it has all batches up to that one; else -ESTALE: one was lost on the way, and the session goes on from there. */
+int wp_host_session_has_all(const struct wp_host_session *session, uint64_t last_seq, struct wp_error *err);
 /* The highest batch whose effect is in what has been resolved. */
 uint64_t wp_host_session_durable_seq(struct wp_host_session *session);
 

@@ -72,7 +72,7 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
         wp_shard_net_take(ingest->shards, message);
         break;
     case WP_SERVER_BYE:
-        rc = wp_engine_bye(ingest->engine, message->peer, &why);
+        rc = wp_engine_bye(ingest->engine, message->peer, message->bye.last_seq, &why);
         break;
     }
     if (rc == -ENOMEM)

@@ -22,7 +22,8 @@ struct wp_lineup_batch {
 struct wp_lineup {
     struct wp_lineup_batch *first, *last; /* owned */
     uint32_t count;
-    bool is_leaving;           /* behind its last batch it has said Bye */
+    bool is_leaving;           /* behind its last batch it has said Bye ... */
+    uint64_t last_seq;         /* ... and that this is its last one */
 };
 
 /* A copy of it. -ENOMEM; -ENOBUFS: there are too many. */

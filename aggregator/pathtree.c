@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int wp_pathtree_init(struct wp_pathtree *tree)
 {
@@ -10,7 +11,8 @@ int wp_pathtree_init(struct wp_pathtree *tree)
     tree->strings = wp_intern_create();
     tree->frames = calloc(tree->frame_room, sizeof(*tree->frames));
     tree->nodes = calloc(tree->node_room, sizeof(*tree->nodes));
-    if (tree->strings && tree->frames && tree->nodes)
+    tree->recent = calloc(tree->node_room, sizeof(*tree->recent));
+    if (tree->strings && tree->frames && tree->nodes && tree->recent)
         return 0;
     wp_pathtree_fini(tree);
     return -ENOMEM;
@@ -21,6 +23,7 @@ void wp_pathtree_fini(struct wp_pathtree *tree)
     wp_intern_destroy(tree->strings);
     free(tree->frames);
     free(tree->nodes);
+    free(tree->recent);
     wp_intmap_fini(&tree->frame_index);
     wp_intmap_fini(&tree->line_index);
     wp_intmap_fini(&tree->node_index);
@@ -71,25 +74,36 @@ uint32_t wp_pathtree_at_line(struct wp_pathtree *tree, uint32_t frame, const cha
     return made.file == UINT32_MAX ? UINT32_MAX : new_frame(tree, &tree->line_index, key, made);
 }
 
+static int grow_nodes(struct wp_pathtree *tree)
+{
+    size_t room = (size_t)tree->node_room * 2;
+    struct wp_node *nodes = realloc(tree->nodes, room * sizeof(*nodes));
+    if (!nodes)
+        return -ENOMEM;
+    tree->nodes = nodes;
+    uint32_t *recent = realloc(tree->recent, room * sizeof(*recent));
+    if (!recent)
+        return -ENOMEM;
+    memset(recent + tree->node_room, 0, tree->node_room * sizeof(*recent));
+    tree->recent = recent;
+    tree->node_room *= 2;
+    return 0;
+}
+
 uint32_t wp_pathtree_child(struct wp_pathtree *tree, uint32_t parent, uint32_t frame)
 {
     if (parent == UINT32_MAX || frame == UINT32_MAX)
         return UINT32_MAX;
     struct wp_intkey key = {parent, frame};
-    uint32_t node;
-    if (wp_intmap_get(&tree->node_index, key, &node))
+    uint32_t node = tree->recent[parent];
+    if (node && tree->nodes[node].frame == frame)
         return node;
-    if (tree->node_count == tree->node_room) {
-        struct wp_node *bigger = realloc(tree->nodes, (size_t)tree->node_room * 2 * sizeof(*bigger));
-        if (!bigger)
-            return UINT32_MAX;
-        tree->nodes = bigger;
-        tree->node_room *= 2;
-    }
-    if (wp_intmap_put(&tree->node_index, key, tree->node_count))
+    if (wp_intmap_get(&tree->node_index, key, &node))
+        return tree->recent[parent] = node;
+    if ((tree->node_count == tree->node_room && grow_nodes(tree)) || wp_intmap_put(&tree->node_index, key, tree->node_count))
         return UINT32_MAX;
     tree->nodes[tree->node_count] = (struct wp_node){parent, frame};
-    return tree->node_count++;
+    return tree->recent[parent] = tree->node_count++;
 }
 
 const char *wp_pathtree_name(const struct wp_pathtree *tree, uint32_t node)

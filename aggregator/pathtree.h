@@ -23,6 +23,7 @@ struct wp_pathtree {
     struct wp_intern *strings;
     struct wp_path_frame *frames; /* [0] unused */
     struct wp_node *nodes;        /* [0] the root */
+    uint32_t *recent;             /* a node's child that was asked for last, 0 none: mostly the next one, too */
     uint32_t frame_count, frame_room, node_count, node_room;
     struct wp_intmap frame_index, line_index, node_index;
     bool has_lines;               /* a frame has one */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking things up in the rings of slices and samples, and forgetting what is old. timeline.c fills them. */
+/* The rings of slices and samples: looking things up there, and forgetting what is old. timeline.c fills that of slices. */
 #include "aggregator/timeline.h"
 
 #include <stdlib.h>
@@ -30,7 +30,10 @@ static void narrow(const struct wp_thread *thread, uint64_t at_ns, uint64_t *low
 
 uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns)
 {
-    uint64_t low = thread->first_slice, high = thread->slice_end;
+    uint64_t low = thread->first_slice, high = thread->slice_end, hint = thread->found;
+    if (hint >= low && hint < high && wp_thread_slice(thread, hint)->out_ns <= at_ns &&
+        (hint + 1 == high || wp_thread_slice(thread, hint + 1)->out_ns > at_ns))
+        return hint;
     narrow(thread, at_ns, &low, &high);
     while (low < high) { /* the first slice that begins after `at` */
         uint64_t middle = low + (high - low) / 2;
@@ -45,17 +48,57 @@ uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns)
     return low - 1;
 }
 
+static uint64_t sample_time(const struct wp_thread *thread, uint64_t ordinal)
+{
+    return thread->samples[ordinal & thread->sample_mask].time_ns;
+}
+
 uint64_t wp_thread_find_sample(const struct wp_thread *thread, uint64_t at_ns)
 {
-    uint64_t low = thread->first_sample, high = thread->sample_end;
+    uint64_t low = thread->first_sample, high = thread->sample_end, hint = thread->found_sample;
+    if (hint >= low && hint <= high && (hint == low || sample_time(thread, hint - 1) < at_ns) &&
+        (hint == high || sample_time(thread, hint) >= at_ns))
+        return hint;
+    if (hint >= low && hint < high && sample_time(thread, hint) < at_ns) { /* mostly the next one */
+        low = hint + 1;
+        if (low < high && sample_time(thread, low) >= at_ns)
+            high = low;
+    }
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
-        if (thread->samples[middle & thread->sample_mask].time_ns < at_ns)
+        if (sample_time(thread, middle) < at_ns)
             low = middle + 1;
         else
             high = middle;
     }
+    ((struct wp_thread *)(uintptr_t)thread)->found_sample = low; /* no part of what the thread is */
     return low;
+}
+
+void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack)
+{
+    uint64_t count = thread->sample_end - thread->first_sample;
+    if (!thread->samples || count > thread->sample_mask) {
+        uint32_t size = thread->samples ? (thread->sample_mask + 1) * 2 : 16;
+        struct wp_sample *samples = realloc(thread->samples, size * sizeof(*samples));
+        if (!samples) {
+            timeline->failed = true;
+            return;
+        }
+        for (uint64_t i = thread->first_sample; i < thread->sample_end; i++)
+            if ((i & (size - 1)) != (i & thread->sample_mask))
+                samples[i & (size - 1)] = samples[i & thread->sample_mask];
+        thread->samples = samples;
+        thread->sample_mask = size - 1;
+    }
+    uint64_t at = thread->sample_end++;
+    for (; at > thread->first_sample; at--) { /* a late one may belong before one that was taken as its run ended */
+        const struct wp_sample *before = &thread->samples[(at - 1) & thread->sample_mask];
+        if (before->time_ns <= time_ns)
+            break;
+        thread->samples[at & thread->sample_mask] = *before;
+    }
+    thread->samples[at & thread->sample_mask] = (struct wp_sample){time_ns, stack};
 }
 
 void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)

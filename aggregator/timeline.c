@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline.h"
 
+#include "aggregator/healing.h"
 #include "aggregator/timeline_window.h"
 
 #include "proto/resume.pb-c.h"
@@ -69,7 +70,7 @@ const char *wp_timeline_comm(const struct wp_timeline *timeline, uint32_t identi
 
 /* --- rings --- */
 
-static struct wp_slice *push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns)
+struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns)
 {
     uint64_t count = thread->slice_end - thread->first_slice;
     if (!thread->slices || count > thread->slice_mask) {
@@ -91,32 +92,6 @@ static struct wp_slice *push_slice(struct wp_timeline *timeline, struct wp_threa
     struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end++);
     *slice = (struct wp_slice){.out_ns = out_ns, .identity = thread->identity};
     return slice;
-}
-
-/* What it does now; NULL: not known, it was never seen or not since the recording paused. */
-static struct wp_slice *last_slice(const struct wp_thread *thread)
-{
-    struct wp_slice *slice = thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
-    return slice && slice->is_cut ? NULL : slice;
-}
-
-static void push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack)
-{
-    uint64_t count = thread->sample_end - thread->first_sample;
-    if (!thread->samples || count > thread->sample_mask) {
-        uint32_t size = thread->samples ? (thread->sample_mask + 1) * 2 : 16;
-        struct wp_sample *samples = realloc(thread->samples, size * sizeof(*samples));
-        if (!samples) {
-            timeline->failed = true;
-            return;
-        }
-        for (uint64_t i = thread->first_sample; i < thread->sample_end; i++)
-            if ((i & (size - 1)) != (i & thread->sample_mask))
-                samples[i & (size - 1)] = samples[i & thread->sample_mask];
-        thread->samples = samples;
-        thread->sample_mask = size - 1;
-    }
-    thread->samples[thread->sample_end++ & thread->sample_mask] = (struct wp_sample){time_ns, stack};
 }
 
 /* --- who is who --- */
@@ -193,41 +168,9 @@ static uint32_t thread_of(struct wp_timeline *timeline, uint32_t entry_id)
     return bind_entry(timeline, entry_id, thread, is_new) ? thread : 0;
 }
 
-/* --- healing --- */
-
-/* The thread must be running from `at` on, and is not: its switch-in was lost. */
-static void heal_in(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t at_ns)
-{
-    struct wp_slice *slice = last_slice(thread);
-    timeline->counts.healed_in++;
-    if (!slice || slice->in_ns) { /* never seen: begins here */
-        slice = push_slice(timeline, thread, at_ns);
-        if (!slice)
-            return;
-        slice->flags |= WP_SLICE_FIRST;
-    }
-    uint64_t earliest = slice->wake_ns ? slice->wake_ns : slice->out_ns;
-    slice->in_ns = at_ns > earliest ? at_ns : earliest;
-    slice->flags |= WP_SLICE_UNCERTAIN;
-}
-
-/* The thread must have left the CPU by `at`, and has not: its switch-out was lost. */
-static void heal_out(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t at_ns)
-{
-    struct wp_slice *slice = last_slice(thread);
-    timeline->counts.healed_out++;
-    slice->end_ns = at_ns > slice->in_ns ? at_ns : slice->in_ns;
-    slice->flags |= WP_SLICE_UNCERTAIN;
-    struct wp_slice *next = push_slice(timeline, thread, slice->end_ns);
-    if (next) {
-        next->flags |= WP_SLICE_UNCERTAIN;
-        next->state = WP_STATE_INTERRUPTIBLE;
-    }
-}
-
 static bool is_running(const struct wp_thread *thread)
 {
-    const struct wp_slice *slice = last_slice(thread);
+    const struct wp_slice *slice = wp_thread_last(thread);
     return slice && slice->in_ns && !slice->end_ns;
 }
 
@@ -235,18 +178,18 @@ static bool is_running(const struct wp_thread *thread)
 
 static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread, const struct wp_event *event)
 {
-    struct wp_slice *run = last_slice(thread);
+    struct wp_slice *run = wp_thread_last(thread);
     run->end_ns = event->time_ns;
     timeline->processes[timeline->identities[run->identity].process].running_ns += run->end_ns - run->in_ns;
     thread->is_dead = event->c == WP_STATE_DEAD;
     if (thread->is_dead)
         return;
-    struct wp_slice *slice = push_slice(timeline, thread, event->time_ns);
+    struct wp_slice *slice = wp_timeline_push_slice(timeline, thread, event->time_ns);
     if (!slice)
         return;
     slice->stack = event->stack;
     slice->syscall = (uint16_t)event->d;
-    slice->wait = wp_timeline_set_wait(timeline, (uint32_t)event->b);
+    slice->wait = wp_timeline_set_wait(timeline, event->wait);
     slice->state = event->c & 7;
     if (event->flags & WP_SWITCH_PREEMPTED || event->c == WP_STATE_RUNNING)
         slice->flags |= WP_SLICE_PREEMPTED;
@@ -256,15 +199,16 @@ static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread,
     }
     if (event->flags & WP_SWITCH_DELIBERATE)
         slice->flags |= WP_SLICE_DELIBERATE;
+    if (event->flags & WP_SWITCH_TIMED && !slice->wake_ns)
+        slice->cause_a = event->a;
     thread->early.time_ns = 0;
 }
 
-static void on_switch_out(struct wp_timeline *timeline, uint32_t index, const struct wp_event *event)
+static void on_switch_out(struct wp_timeline *timeline, uint32_t index, const struct wp_event *event, uint64_t came_ns)
 {
     struct wp_thread *thread = &timeline->threads[index];
     if (!is_running(thread)) {
-        uint64_t since = timeline->cpu_time[event->cpu];
-        heal_in(timeline, thread, since ? since : wp_timeline_window_start(timeline));
+        wp_heal_in(timeline, index, came_ns);
         if (!is_running(thread))
             return;
     }
@@ -278,11 +222,11 @@ static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const str
         if (thread->cpu < timeline->cpu_room && timeline->cpu_thread[thread->cpu] == index + 1)
             timeline->cpu_thread[thread->cpu] = 0;
         uint64_t left = timeline->cpu_time[thread->cpu];
-        heal_out(timeline, thread, left > last_slice(thread)->in_ns ? left : event->time_ns);
+        wp_heal_out(timeline, index, left > wp_thread_last(thread)->in_ns ? left : event->time_ns);
     }
-    struct wp_slice *slice = last_slice(thread);
+    struct wp_slice *slice = wp_thread_last(thread);
     if (!slice || slice->in_ns) { /* first seen here: nothing is said about the time before */
-        slice = push_slice(timeline, thread, event->time_ns);
+        slice = wp_timeline_push_slice(timeline, thread, event->time_ns);
         if (!slice)
             return;
         slice->wake_ns = event->time_ns;
@@ -290,6 +234,8 @@ static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const str
     }
     slice->in_ns = event->time_ns;
     slice->identity = thread->identity;
+    if (!slice->wake_ns)
+        wp_unseen_waking(timeline, index);
     thread->cpu = event->cpu;
     thread->is_dead = false;
 }
@@ -301,6 +247,21 @@ static bool room_for_cpu(struct wp_timeline *timeline, uint32_t cpu)
         TRY_GROW(timeline, cpu_thread, cpu_room, cpu);
 }
 
+/*
+ * When a thread that goes from this CPU had come, should that not have been seen: the collector may know; else as early as it can be.
+ * `is_break`: the CPU had gone to another one. Of a sleeper without a waking nothing says since when then: all that time is its sleep's.
+ */
+static uint64_t came_at(const struct wp_timeline *timeline, uint32_t prev, const struct wp_event *event, bool is_break)
+{
+    if (event->flags & WP_SWITCH_RAN && event->b && event->b < event->time_ns)
+        return event->time_ns - event->b;
+    const struct wp_slice *slice = wp_thread_last(&timeline->threads[prev]);
+    if (is_break && slice && !slice->in_ns && !slice->wake_ns && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_FIRST)))
+        return event->time_ns;
+    uint64_t since = timeline->cpu_time[event->cpu];
+    return since ? since : wp_timeline_window_start(timeline);
+}
+
 static void on_switch(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t cpu = event->cpu;
@@ -308,13 +269,14 @@ static void on_switch(struct wp_timeline *timeline, const struct wp_event *event
         return;
     uint32_t prev = thread_of(timeline, event->thread), next = thread_of(timeline, event->other);
     uint32_t was = timeline->cpu_thread[cpu];
+    uint64_t came_ns = came_at(timeline, prev, event, was && was != prev + 1);
     if (was && was != prev + 1) {
         timeline->counts.chain_breaks++;
         if (was != 1 && is_running(&timeline->threads[was - 1]) && timeline->threads[was - 1].cpu == cpu)
-            heal_out(timeline, &timeline->threads[was - 1], event->time_ns);
+            wp_heal_out(timeline, was - 1, came_ns > timeline->cpu_time[cpu] ? came_ns : event->time_ns);
     }
     if (prev)
-        on_switch_out(timeline, prev, event);
+        on_switch_out(timeline, prev, event, came_ns);
     if (next)
         on_switch_in(timeline, next, event);
     timeline->cpu_thread[cpu] = next + 1;
@@ -334,7 +296,7 @@ static uint64_t cause_of(const struct wp_timeline *timeline, const struct wp_eve
 static struct wp_waking waking_of(struct wp_timeline *timeline, const struct wp_event *event, uint32_t waker)
 {
     return (struct wp_waking){.time_ns = event->time_ns, .a = cause_of(timeline, event), .waker = waker, .d = event->d,
-        .wait = wp_timeline_set_wait(timeline, (uint32_t)event->b), .cause = (uint8_t)event->c,
+        .wait = wp_timeline_set_wait(timeline, event->wait), .cause = (uint8_t)event->c,
         .in_irq = event->flags & (WP_CONTEXT_HARDIRQ | WP_CONTEXT_SOFTIRQ | WP_CONTEXT_NMI)};
 }
 
@@ -344,9 +306,9 @@ static void on_waking(struct wp_timeline *timeline, const struct wp_event *event
     if (!target)
         return;
     struct wp_thread *thread = &timeline->threads[target];
-    struct wp_slice *slice = last_slice(thread);
+    struct wp_slice *slice = wp_thread_last(thread);
     if (!slice) { /* its first fact */
-        slice = push_slice(timeline, thread, event->time_ns);
+        slice = wp_timeline_push_slice(timeline, thread, event->time_ns);
         if (!slice)
             return;
         slice->flags |= WP_SLICE_FIRST;
@@ -373,7 +335,7 @@ static void on_fork(struct wp_timeline *timeline, const struct wp_event *event)
         return; /* a fact about it came first: leave what is known */
     thread->creator = parent;
     thread->birth_ns = event->time_ns;
-    struct wp_slice *slice = push_slice(timeline, thread, event->time_ns);
+    struct wp_slice *slice = wp_timeline_push_slice(timeline, thread, event->time_ns);
     if (!slice)
         return;
     slice->wake_ns = event->time_ns;
@@ -383,21 +345,22 @@ static void on_fork(struct wp_timeline *timeline, const struct wp_event *event)
 }
 
 /* The thread goes on as another identity: its run ends and the next begins with no sleep between. */
-static void split_run(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t at_ns, uint8_t flag)
+static void split_run(struct wp_timeline *timeline, uint32_t index, uint64_t at_ns, uint8_t flag)
 {
-    struct wp_slice *slice = last_slice(thread);
+    struct wp_thread *thread = &timeline->threads[index];
+    struct wp_slice *slice = wp_thread_last(thread);
     if (!slice)
         return;
     /* Only who runs calls exec, and who was woken most likely took the name itself: its switch-in was lost, and its sleep is
      * the old one's. */
     if (!slice->in_ns && (flag == WP_SLICE_EXEC || slice->wake_ns))
-        heal_in(timeline, thread, at_ns);
+        wp_heal_in(timeline, index, at_ns);
     if (!slice->in_ns || slice->end_ns) { /* renamed in its sleep: it wakes as the new one */
         slice->identity = thread->identity;
         return;
     }
     slice->end_ns = at_ns;
-    slice = push_slice(timeline, thread, at_ns);
+    slice = wp_timeline_push_slice(timeline, thread, at_ns);
     if (!slice)
         return;
     slice->wake_ns = slice->in_ns = at_ns;
@@ -412,7 +375,7 @@ static void on_exec(struct wp_timeline *timeline, const struct wp_event *event)
     if (!index || !event->other || event->other == event->thread)
         return;
     if (bind_entry(timeline, event->other, index, true))
-        split_run(timeline, &timeline->threads[index], event->time_ns, WP_SLICE_EXEC);
+        split_run(timeline, index, event->time_ns, WP_SLICE_EXEC);
 }
 
 static void on_rename(struct wp_timeline *timeline, const struct wp_event *event)
@@ -429,18 +392,18 @@ static void on_rename(struct wp_timeline *timeline, const struct wp_event *event
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, event->thread);
     if (entry && entry->tid == entry->pid)
         timeline->processes[old.process].comm = event->c;
-    split_run(timeline, thread, event->time_ns, WP_SLICE_RENAME);
+    split_run(timeline, index, event->time_ns, WP_SLICE_RENAME);
 }
 
 static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t index = thread_of(timeline, event->thread);
     struct wp_thread *thread = &timeline->threads[index];
-    if (!index || last_slice(thread))
+    if (!index || wp_thread_last(thread))
         return; /* what the tracepoints said is newer than the snapshot */
     thread->is_dead = false;
     uint64_t start_ns = wp_timeline_window_start(timeline);
-    struct wp_slice *slice = push_slice(timeline, thread, start_ns);
+    struct wp_slice *slice = wp_timeline_push_slice(timeline, thread, start_ns);
     if (!slice)
         return;
     slice->flags = WP_SLICE_FIRST;
@@ -463,7 +426,7 @@ static void on_sample(struct wp_timeline *timeline, const struct wp_event *event
 {
     uint32_t index = thread_of(timeline, event->thread);
     struct wp_thread *thread = &timeline->threads[index];
-    const struct wp_slice *slice = index ? last_slice(thread) : NULL;
+    const struct wp_slice *slice = index ? wp_thread_last(thread) : NULL;
     uint64_t time_ns = event->time_ns;
     if (!slice) {
         timeline->counts.lost_samples++;
@@ -478,7 +441,7 @@ static void on_sample(struct wp_timeline *timeline, const struct wp_event *event
         timeline->counts.late_samples++;
         time_ns = out - 1;
     }
-    push_sample(timeline, thread, time_ns, event->stack);
+    wp_timeline_push_sample(timeline, thread, time_ns, event->stack);
 }
 
 void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *original)
@@ -528,10 +491,13 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
         break;
     case WP_EVENT_SOCK_SEND:
     case WP_EVENT_SOCK_ARRIVE:
-    case WP_EVENT_SOCK_RECV:
     case WP_EVENT_SOCK_STATE:
     case WP_EVENT_SOCK_LEAVE:
         wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
+        break;
+    case WP_EVENT_SOCK_RECV:
+        wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
+        wp_unseen_read(timeline, thread_of(timeline, event->thread), event);
         break;
     case WP_EVENT_EXIT: /* else the last switch ends it */
         timeline->threads[thread_of(timeline, event->thread)].is_dead |= timeline->paused_ns != 0;
@@ -570,8 +536,8 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
     timeline->thread_of_entry[row->entry] = index + 1;
     timeline->identity_of_entry[row->entry] = thread->identity;
     if (row->sample_ns)
-        push_sample(timeline, thread, row->sample_ns, row->sample_stack);
-    struct wp_slice *slice = row->slice ? push_slice(timeline, thread, row->slice->out_ns) : NULL;
+        wp_timeline_push_sample(timeline, thread, row->sample_ns, row->sample_stack);
+    struct wp_slice *slice = row->slice ? wp_timeline_push_slice(timeline, thread, row->slice->out_ns) : NULL;
     if (slice) {
         slice->wake_ns = row->slice->wake_ns;
         slice->in_ns = row->slice->in_ns;
@@ -580,7 +546,9 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
         slice->wait = wp_timeline_set_wait(timeline, row->slice->wait);
         slice->state = row->slice->state & 7;
         slice->cause = row->slice->cause & 7;
+        slice->cause_a = row->slice->timeout_ns;
         slice->flags = (uint8_t)row->slice->flags;
+        slice->is_inferred = row->slice->is_inferred;
     }
     return index;
 }

@@ -32,7 +32,8 @@ enum wp_slice_flag {
 /* A sleep and the run after it: [out, in) and [in, end). 0 stands for "not yet". */
 struct wp_slice {
     uint64_t out_ns, wake_ns, in_ns, end_ns;
-    uint64_t cause_a;           /* of the waking event: stream position; number of the datagram or block operation */
+    uint64_t cause_a;           /* of the waking event: stream position; number of the datagram or block operation. While it sleeps:
+                                 * ns after which its call times out, 0 unknown */
     uint32_t cause_d;           /* of the waking event: socket, device, irq, vector */
     uint32_t stack;             /* where it went to sleep */
     uint32_t waker;             /* thread index current at the waking, 0 idle or none */
@@ -41,6 +42,7 @@ struct wp_slice {
     uint8_t state : 3;          /* enum wp_task_state at out */
     uint8_t cause : 3;          /* enum wp_cause */
     bool is_cut : 1;            /* its sleep or run went on when the recording paused: in_ns, end_ns are of then */
+    bool is_inferred : 1;       /* its waking was not seen: the cause is what else is known leaves (healing.h) */
     uint8_t flags;              /* enum wp_slice_flag */
     uint16_t taken;             /* by control paths of which aggregates (detached.h) */
     uint16_t wait;              /* what the call waited for or was ready: in the timeline's `waits`, 0 not known */
@@ -87,7 +89,7 @@ struct wp_thread {
     uint64_t first_slice, slice_end; /* ordinals [first, end); slice i is slices[i & mask] */
     uint64_t first_sample, sample_end;
     uint32_t slice_mask, sample_mask; /* size - 1; rings with a NULL pointer have none */
-    uint64_t found;             /* a place that was just looked up: the next one is near it */
+    uint64_t found, found_sample; /* places that were just looked up: the next ones are near them */
     uint32_t identity;          /* index, now */
     uint32_t tid;
     uint32_t cpu;               /* of its last run */
@@ -103,6 +105,7 @@ struct wp_timeline_counts {
     uint64_t healed_in, healed_out;
     uint64_t late_samples, lost_samples;
     uint64_t wakings_of_running, wakings_of_dead;
+    uint64_t unseen_wakings, inferred_wakings; /* of sleeps that ended: of these the cause is inferred */
     uint64_t out_of_order;      /* events behind the session's time, taken at its time */
 };
 
@@ -161,6 +164,8 @@ uint16_t wp_timeline_set_wait(struct wp_timeline *timeline, uint32_t string);
 void wp_timeline_wait_fini(struct wp_timeline *timeline);
 /* The sleep ends so. */
 void wp_timeline_wake(struct wp_slice *slice, const struct wp_waking *waking);
+/* --- for timeline.c --- */
+void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack);
 
 /* Forgets slices and samples that end before `horizon_ns`, but the last of each thread. */
 void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns);
@@ -169,6 +174,16 @@ static inline struct wp_slice *wp_thread_slice(const struct wp_thread *thread, u
 {
     return &thread->slices[ordinal & thread->slice_mask];
 }
+
+/* What the thread does now; NULL: not known, it was never seen or not since the recording paused. */
+static inline struct wp_slice *wp_thread_last(const struct wp_thread *thread)
+{
+    struct wp_slice *slice = thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
+    return slice && slice->is_cut ? NULL : slice;
+}
+
+/* A new last slice; NULL: out of memory. For timeline.c and healing.c. */
+struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns);
 
 /* Ordinal of the slice that holds the instant (out <= at), or thread->slice_end when there is none. */
 uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns);

@@ -50,8 +50,11 @@ static void save_slice(struct save *save, const struct wp_slice *slice, Wakepath
         return;
     wakepath__resume__slice__init(s);
     s->out_ns = slice->out_ns;
-    s->wake_ns = slice->wake_ns < save->horizon_ns ? slice->wake_ns : 0;
     s->in_ns = slice->in_ns < save->horizon_ns ? slice->in_ns : 0;
+    bool is_woken = slice->wake_ns && slice->wake_ns < save->horizon_ns && (s->in_ns || !slice->is_inferred); /* inferred at its end */
+    s->wake_ns = is_woken ? slice->wake_ns : 0;
+    s->timeout_ns = !slice->wake_ns || (slice->is_inferred && slice->cause == WP_CAUSE_TIMER) ? slice->cause_a : 0;
+    s->is_inferred = is_woken && slice->is_inferred;
     s->stack = slice->stack;
     s->syscall = slice->syscall;
     s->wait = wp_timeline_wait(save->timeline, slice);

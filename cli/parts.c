@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -101,6 +102,22 @@ int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *chi
     return rc;
 }
 
+/* Unwind rows that one recording made are there from the start of the next: programs that live shortly have whole stacks. */
+static void add_cache(struct wp_args *args)
+{
+    const char *own = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (getenv("WAKEPATH_COLLECTOR_UNWIND_CACHE"))
+        return;
+    bool is_root = !geteuid(), has_own = own && *own == '/', has_home = home && *home == '/';
+    if (!is_root && !has_own && !has_home)
+        return;
+    wp_args_add(args, "--unwind-cache");
+    if (is_root) /* the home may be somebody else's (sudo) */
+        wp_args_add(args, "/var/cache/wakepath/unwind");
+    else
+        wp_args_addf(args, "%s%s/wakepath/unwind", has_own ? own : home, has_own ? "" : "/.cache");
+}
+
 int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *child, int *ready_fd, struct wp_error *err)
 {
     struct wp_args args = {0};
@@ -112,6 +129,7 @@ int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *chil
     wp_args_add(&args, "none");
     wp_args_add(&args, "--frequency");
     wp_args_addf(&args, "%u", parts->options->frequency_hz);
+    add_cache(&args);
     if (parts->command_pid) {
         wp_args_add(&args, "--command-pid");
         wp_args_addf(&args, "%d", (int)parts->command_pid);

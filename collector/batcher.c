@@ -298,7 +298,7 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
     if (wp_event_has_socket(&event))
         event.d = socket;
     if (fact->wait.key)
-        event.b = wp_wait_table_number(b->waits, fact->wait.key);
+        event.wait = wp_wait_table_number(b->waits, fact->wait.key);
     if (fact->file)
         event.other = wp_delta_string(b->delta, fact->file);
     if ((event.kind >= WP_EVENT_BLOCK_INSERT && event.kind <= WP_EVENT_BLOCK_COMPLETE) ||

@@ -67,6 +67,7 @@ static int choose(struct wp_programs *p, const char *left_out, struct wp_error *
     for (unsigned i = 0; !rc && i < wp_probe_count(probe); i++)
         tell(p, wp_probe_fact(probe, i));
     p->object->rodata->wp_unwinds = wp_probe_wants(probe, "unwind/maple_tree");
+    p->object->rodata->wp_casts = wp_probe_wants(probe, "kfunc/bpf_rdonly_cast");
     return rc;
 }
 

@@ -9,15 +9,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct wp_capture_writer {
     int fd;
-    char path[PATH_MAX], partial[PATH_MAX];
+    char path[PATH_MAX], partial[PATH_MAX]; /* the same: a device or a pipe, which is written to and never replaced */
     struct wp_frame_writer *frames;
     struct wp_buffer raw, frame;
     int failed;                /* the first error: what is behind it would not be a capture */
 };
+
+static bool is_file(const struct wp_capture_writer *w)
+{
+    return strcmp(w->path, w->partial) != 0;
+}
 
 static void destroy(struct wp_capture_writer *w)
 {
@@ -33,7 +39,7 @@ void wp_capture_writer_abort(struct wp_capture_writer *w)
 {
     if (!w)
         return;
-    if (w->fd >= 0)
+    if (w->fd >= 0 && is_file(w))
         unlink(w->partial);
     destroy(w);
 }
@@ -69,6 +75,12 @@ static int write_message(struct wp_capture_writer *w, enum wp_frame_type type, s
     return rc ? rc : write_all(w, w->frame.data, w->frame.size, err);
 }
 
+static bool is_special(const char *path)
+{
+    struct stat status;
+    return !stat(path, &status) && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 int wp_capture_writer_open(struct wp_capture_writer **writer, const char *path, const struct wp_hello *hello, struct wp_error *err)
 {
     struct wp_capture_writer *w = calloc(1, sizeof(*w));
@@ -78,7 +90,7 @@ int wp_capture_writer_open(struct wp_capture_writer **writer, const char *path, 
     w->frames = wp_frame_writer_create(1);
     int rc = w->frames ? 0 : wp_error_set(err, -ENOMEM, "out of memory");
     if (!rc && (snprintf(w->path, sizeof(w->path), "%s", path) >= (int)sizeof(w->path) ||
-                snprintf(w->partial, sizeof(w->partial), "%s.partial", path) >= (int)sizeof(w->partial)))
+                snprintf(w->partial, sizeof(w->partial), "%s%s", path, is_special(path) ? "" : ".partial") >= (int)sizeof(w->partial)))
         rc = wp_error_set(err, -ENAMETOOLONG, "the name of the capture is too long");
     if (!rc && (w->fd = open(w->partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0)
         rc = wp_error_errno(err, -errno, "cannot write the capture '%s'", w->partial);
@@ -105,11 +117,11 @@ int wp_capture_writer_finish(struct wp_capture_writer *w, const struct wp_bye *b
     int rc = wp_bye_encode(bye, &w->raw, err);
     if (!rc)
         rc = write_message(w, WP_FRAME_BYE, err);
-    if (!rc && fsync(w->fd))
+    if (!rc && is_file(w) && fsync(w->fd))
         rc = write_failed(w, -errno, err);
-    if (!rc && rename(w->partial, w->path))
+    if (!rc && is_file(w) && rename(w->partial, w->path))
         rc = wp_error_errno(err, -errno, "cannot name the capture '%s'", w->path);
-    if (rc)
+    if (rc && is_file(w))
         unlink(w->partial);
     destroy(w);
     return rc;

@@ -3,7 +3,7 @@
 #define WP_COLLECTOR_CAPTURE_WRITER_H
 /*
  * A capture: the frames of one session, HELLO, BATCH..., BYE, one behind the other in a file. It is written as
- * "FILE.partial" and gets its name when it is whole.
+ * "FILE.partial" and gets its name when it is whole; a device or a pipe is written to as it is.
  */
 #include "proto/session.h"
 

@@ -87,6 +87,7 @@ static void put_source(struct wp_buffer *out, const struct wp_source *source)
     source->ops->count(source, &counts);
     wp_metric_begin(out, name, WP_COUNTER, "Walks of user stacks in the kernel, by how they ended.");
     wp_metric_labelled(out, name, "end", "complete", (double)counts.walks_complete);
+    wp_metric_labelled(out, name, "end", "not_yet", (double)counts.walks_not_yet);
     wp_metric_labelled(out, name, "end", "no_rows", (double)counts.walks_no_rows);
     wp_metric_labelled(out, name, "end", "not_code", (double)counts.walks_not_code);
     wp_metric_labelled(out, name, "end", "unreadable", (double)counts.walks_unreadable);

@@ -45,6 +45,7 @@ static const struct fact facts[] = {
     {"packets that come", {"tp_btf/netif_receive_skb"}, "no datagrams"},
     {"samples", {"perf_event"}, "what runs is known by its switches, not by its functions"},
     {"user stacks", {"unwind/maple_tree"}, "by frame pointer"},
+    {"words of the kernel's stack", {"kfunc/bpf_rdonly_cast"}, "the same stack as the last one is known again by calls of a helper: dearer"},
 };
 #define FACTS (sizeof(facts) / sizeof(facts[0]))
 
@@ -142,6 +143,12 @@ static bool has_helper(const struct wp_probe *p, const char *name, struct wp_pro
     return lacks(choice, "no helper %s", name);
 }
 
+/* A function that the kernel lets programs call. */
+static bool has_kfunc(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
+{
+    return btf__find_by_name_kind(p->btf, name, BTF_KIND_FUNC) > 0 || lacks(choice, "no function %s for programs", name);
+}
+
 static bool has_iterator(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
 {
     char type[64];
@@ -198,6 +205,8 @@ static bool has_program(struct wp_probe *p, const char *section, struct wp_probe
         return has_iterator(p, name, choice);
     if (!strncmp(section, "helper/", 7))
         return has_helper(p, name, choice);
+    if (!strncmp(section, "kfunc/", 6))
+        return has_kfunc(p, name, choice);
     return strcmp(section, "perf_event") ? has_tree(p, choice) : has_samples(choice);
 }
 

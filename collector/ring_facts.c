@@ -11,13 +11,19 @@
 
 int wp_ring_facts_keep(struct wp_buffer *records, const void *bytes, size_t size)
 {
-    uint64_t head = size;
-    size_t whole = (sizeof(head) + size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    uint64_t head = size < sizeof(struct wp_record) ? sizeof(struct wp_record) : size;
+    size_t whole = (sizeof(head) + head + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (wp_buffer_reserve(records, whole))
         return -ENOMEM;
     uint8_t *at = records->data + records->size;
     memcpy(at, &head, sizeof(head));
-    memcpy(at + sizeof(head), bytes, size);
+    if (size == WP_RECORD_SHORT) { /* most are */
+        memcpy(at + sizeof(head), bytes, WP_RECORD_SHORT);
+        memset(at + sizeof(head) + WP_RECORD_SHORT, 0, sizeof(struct wp_record) - WP_RECORD_SHORT);
+    } else {
+        memcpy(at + sizeof(head), bytes, size);
+        memset(at + sizeof(head) + size, 0, whole - sizeof(head) - size);
+    }
     records->size += whole;
     return 0;
 }
@@ -150,12 +156,12 @@ int wp_ring_fact(const struct wp_record *r, size_t size, struct wp_file_paths *p
     case WP_EVENT_WAKING:
         if (r->c == WP_CAUSE_MESSAGE)
             fact.socket.key = r->d;
-        fact.wait.key = r->b;
-        fact.event.b = 0;
+        fact.wait.key = r->stack_key;
+        fact.stack_key = 0;
         break;
     case WP_EVENT_SWITCH:
-        fact.wait.key = r->b;
-        fact.event.b = 0;
+        fact.wait.key = r->d >> 16;
+        fact.event.d = r->d & 0xffff;
         break;
     case WP_RECORD_PATH:
         return tell_path(paths, r, (const void *)tail, sink, err);

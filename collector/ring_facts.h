@@ -11,7 +11,7 @@
 
 struct wp_file_paths;
 
-/* Appends a record: its size as u64, its bytes, padded to 8. -ENOMEM. */
+/* Appends a record: its size as u64, its bytes, padded to 8; a short one is made whole. -ENOMEM. */
 int wp_ring_facts_keep(struct wp_buffer *records, const void *bytes, size_t size);
 /* The record at *at (0 to begin with), which is moved behind it; size: with its tail. NULL: that was the last one. */
 const struct wp_record *wp_ring_facts_next(const struct wp_buffer *records, size_t *at, size_t *size);

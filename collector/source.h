@@ -73,7 +73,7 @@ struct wp_probe;
 /* What a source knows of its own work. */
 struct wp_source_counts {
     /* How walks of user stacks ended: at the thread's first function, or before that. */
-    uint64_t walks_complete, walks_no_rows, walks_not_code, walks_unreadable, walks_too_deep;
+    uint64_t walks_complete, walks_not_yet, walks_no_rows, walks_not_code, walks_unreadable, walks_too_deep;
     uint64_t lost_mappings;
     uint64_t program_runs, program_ns; /* of the BPF programs: counted; by the time of one run in sixty-one */
     uint64_t reading_ns;  /* CPU time of what is read once for each object */

@@ -175,8 +175,9 @@ static void say_unwound(const struct source_bpf *s)
     if (!s->unwinder)
         return;
     wp_programs_unwind_counts(s->programs, &counts);
-    wp_log(s->logger, WP_LOG_DEBUG, "user stacks complete=%llu no_rows=%llu not_code=%llu unreadable=%llu too_deep=%llu",
-        (unsigned long long)counts.ends[WP_UNWIND_COMPLETE], (unsigned long long)counts.ends[WP_UNWIND_NO_ROWS],
+    wp_log(s->logger, WP_LOG_DEBUG, "user stacks complete=%llu not_yet=%llu no_rows=%llu not_code=%llu unreadable=%llu too_deep=%llu",
+        (unsigned long long)counts.ends[WP_UNWIND_COMPLETE], (unsigned long long)counts.ends[WP_UNWIND_NOT_YET],
+        (unsigned long long)counts.ends[WP_UNWIND_NO_ROWS],
         (unsigned long long)counts.ends[WP_UNWIND_NOT_CODE], (unsigned long long)counts.ends[WP_UNWIND_UNREADABLE],
         (unsigned long long)counts.ends[WP_UNWIND_TOO_DEEP]);
 }
@@ -204,7 +205,7 @@ static void count(const struct wp_source *source, struct wp_source_counts *count
     struct wp_unwind_counts unwound = {0};
     if (s->unwinder)
         wp_programs_unwind_counts(s->programs, &unwound);
-    *counts = (struct wp_source_counts){.walks_complete = unwound.ends[WP_UNWIND_COMPLETE],
+    *counts = (struct wp_source_counts){.walks_complete = unwound.ends[WP_UNWIND_COMPLETE], .walks_not_yet = unwound.ends[WP_UNWIND_NOT_YET],
         .walks_no_rows = unwound.ends[WP_UNWIND_NO_ROWS], .walks_not_code = unwound.ends[WP_UNWIND_NOT_CODE],
         .walks_unreadable = unwound.ends[WP_UNWIND_UNREADABLE], .walks_too_deep = unwound.ends[WP_UNWIND_TOO_DEEP],
         .lost_mappings = s->sideband_lost};

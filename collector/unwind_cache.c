@@ -11,20 +11,49 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
+#include <xxhash.h>
 
-#define WORTH 4096u                       /* rows; fewer are read as fast as the file would be */
 #define KEPT_BYTES ((uint64_t)256 << 20)  /* of all files together */
+#define KEPT_FILES 4096u
+#define EACH_FILES 256u                   /* that are open at once */
 #define FILE_BYTES ((size_t)128 << 20)
 #define ID_BYTES 64u
 
-/* The object's build id as a file name; false when it has none. */
+/* What stands before the rows: where the object was met. */
+struct head {
+    char magic[8];
+    struct wp_unwind_file met;
+    char path[256]; /* as its NUL-terminated name on this host; "" when it does not fit */
+};
+
+static const char magic[8] = "WPMET01";
+
+/* What a file without a build id (Go, Rust's own libraries) is known by: it changes with the file. */
+static ssize_t file_id(int fd, XXH128_canonical_t *hash)
+{
+    struct stat status;
+    if (fstat(fd, &status))
+        return -1;
+    const uint64_t words[] = {status.st_dev, status.st_ino, (uint64_t)status.st_size, (uint64_t)status.st_mtim.tv_sec,
+        (uint64_t)status.st_mtim.tv_nsec, (uint64_t)status.st_ctim.tv_sec, (uint64_t)status.st_ctim.tv_nsec};
+    XXH128_canonicalFromHash(hash, XXH3_128bits(words, sizeof(words)));
+    return sizeof(*hash);
+}
+
+/* The object's build id as a file name; false when it is no object. */
 static bool name_of(int fd, char *name, size_t room)
 {
     const void *id;
+    XXH128_canonical_t hash;
     elf_version(EV_CURRENT);
     Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
-    ssize_t size = elf ? dwelf_elf_gnu_build_id(elf, &id) : -1;
+    ssize_t size = elf && elf_kind(elf) == ELF_K_ELF ? dwelf_elf_gnu_build_id(elf, &id) : -1;
+    if (!size) {
+        size = file_id(fd, &hash);
+        id = &hash;
+    }
     bool is_usable = size > 4 && size <= (ssize_t)ID_BYTES && room > 2 * (size_t)size + 6;
     for (ssize_t i = 0; is_usable && i < size; i++)
         snprintf(name + 2 * i, room - 2 * (size_t)i, "%02x", ((const uint8_t *)id)[i]);
@@ -45,8 +74,10 @@ static int take(const char *path, struct wp_unwind_rows **rows)
 {
     struct wp_buffer bytes = {0};
     int rc = is_ours(path) ? wp_file_read(path, FILE_BYTES, &bytes, NULL) : -ENOENT;
+    if (!rc && (bytes.size < sizeof(struct head) || memcmp(bytes.data, magic, sizeof(magic))))
+        rc = -EINVAL;
     if (!rc)
-        rc = wp_unwind_rows_decode(rows, bytes.data, bytes.size);
+        rc = wp_unwind_rows_decode(rows, bytes.data + sizeof(struct head), bytes.size - sizeof(struct head));
     wp_buffer_fini(&bytes);
     return rc;
 }
@@ -99,9 +130,9 @@ static void make_room(const char *folder, size_t more)
     struct kept *files;
     uint64_t bytes;
     size_t count = list(folder, &files, &bytes);
-    if (bytes + more > KEPT_BYTES)
+    if (bytes + more > KEPT_BYTES || count >= KEPT_FILES)
         qsort(files, count, sizeof(*files), by_age);
-    for (size_t i = 0; i < count && bytes + more > KEPT_BYTES; i++) {
+    for (size_t i = 0; i < count && (bytes + more > KEPT_BYTES || count - i >= KEPT_FILES); i++) {
         char path[4096];
         snprintf(path, sizeof(path), "%s/%s", folder, files[i].name);
         if (!unlink(path))
@@ -110,24 +141,47 @@ static void make_room(const char *folder, size_t more)
     free(files);
 }
 
-static void keep(const struct wp_unwind_cache *cache, const char *path, const struct wp_unwind_rows *rows)
+static void fill_head(struct head *head, int fd, const struct wp_unwind_file *met)
+{
+    char link[64];
+    *head = (struct head){.met = *met};
+    memcpy(head->magic, magic, sizeof(magic));
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(link, head->path, sizeof(head->path));
+    if (size <= 0 || size >= (ssize_t)sizeof(head->path))
+        size = 0;
+    memset(head->path + size, 0, sizeof(head->path) - (size_t)size);
+}
+
+/* Its folder is nobody else's business; the ones above are ordinary. */
+static bool make_folder(const char *folder)
+{
+    char above[4096];
+    if (!mkdir(folder, 0700) || errno == EEXIST)
+        return true;
+    char *slash = (size_t)snprintf(above, sizeof(above), "%s", folder) < sizeof(above) ? strrchr(above, '/') : NULL;
+    if (errno != ENOENT || !slash || slash == above)
+        return false;
+    *slash = 0;
+    return !wp_path_make(above, NULL) && (!mkdir(folder, 0700) || errno == EEXIST);
+}
+
+static void keep(const struct wp_unwind_cache *cache, const char *path, const struct head *head, const struct wp_unwind_rows *rows)
 {
     struct wp_buffer bytes = {0};
-    if (wp_unwind_rows_count(rows) < WORTH || wp_unwind_rows_encode(rows, &bytes) || bytes.size > FILE_BYTES) {
-        wp_buffer_fini(&bytes);
-        return;
-    }
-    if (!mkdir(cache->folder, 0700) || errno == EEXIST) {
+    if (!wp_buffer_append(&bytes, head, sizeof(*head)) && !wp_unwind_rows_encode(rows, &bytes) && bytes.size <= FILE_BYTES &&
+        make_folder(cache->folder)) {
         make_room(cache->folder, bytes.size);
         wp_file_write_atomic(path, bytes.data, bytes.size, NULL); /* what cannot be kept is read again */
     }
     wp_buffer_fini(&bytes);
 }
 
-int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, struct wp_unwind_rows **rows, bool *is_cached,
-    struct wp_error *err)
+int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met, struct wp_unwind_rows **rows,
+    bool *is_cached, struct wp_error *err)
 {
     char name[2 * ID_BYTES + 8], path[4096];
+    struct head head;
     *is_cached = false;
     if (!cache->folder || !name_of(fd, name, sizeof(name)))
         return wp_unwind_rows_read(rows, fd, err);
@@ -138,7 +192,52 @@ int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, struct wp_
         return 0;
     }
     int rc = wp_unwind_rows_read(rows, fd, err);
+    fill_head(&head, fd, met);
     if (!rc)
-        keep(cache, path, *rows);
+        keep(cache, path, &head, *rows);
     return rc;
+}
+
+/* The object that a kept file is of, when it is still there; -1. */
+static int open_object(const char *folder, const char *name, struct head *head)
+{
+    char path[4096], id[2 * ID_BYTES + 8];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    int kept = is_ours(path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    ssize_t size = kept < 0 ? -1 : read(kept, head, sizeof(*head));
+    if (kept >= 0)
+        close(kept);
+    if (size != (ssize_t)sizeof(*head) || memcmp(head->magic, magic, sizeof(magic)) || *head->path != '/' ||
+        head->path[sizeof(head->path) - 1])
+        return -1;
+    int fd = open(head->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || (name_of(fd, id, sizeof(id)) && !strcmp(id, name)))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+void wp_unwind_cache_each(const struct wp_unwind_cache *cache, uint64_t most_bytes,
+    void (*found)(void *context, const struct wp_unwind_file *file, int fd, const char *path), void *context)
+{
+    struct kept *files;
+    uint64_t bytes, taken = 0;
+    size_t count = cache->folder ? list(cache->folder, &files, &bytes) : 0;
+    if (!count)
+        return;
+    qsort(files, count, sizeof(*files), by_age);
+    for (size_t i = count, calls = 0; i && calls < EACH_FILES; i--) {
+        const struct kept *file = &files[i - 1];
+        struct head head;
+        struct stat status;
+        int fd = taken + file->size <= most_bytes ? open_object(cache->folder, file->name, &head) : -1;
+        if (fd < 0)
+            continue;
+        taken += file->size;
+        calls++;
+        if (!fstat(fd, &status) && status.st_ino != head.met.inode) /* it was installed anew */
+            head.met = (struct wp_unwind_file){status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), 0};
+        found(context, &head.met, fd, head.path);
+    }
+    free(files);
 }

@@ -2,7 +2,7 @@
 #ifndef WP_COLLECTOR_UNWIND_CACHE_H
 #define WP_COLLECTOR_UNWIND_CACHE_H
 /*
- * Unwind rows of objects on disk, by build id: a collector that starts again need not read every library's .eh_frame anew. One
+ * Unwind rows of objects on disk, by build id (without one by inode, size and times): a collector that starts again need not read every library's .eh_frame anew. One
  * file an object; what is damaged, of another version or not ours is as if it were not there. Bounded: the oldest go. Several
  * threads may use one.
  */
@@ -12,8 +12,14 @@ struct wp_unwind_cache {
     const char *folder; /* borrowed; made when it is not there. NULL: nothing is kept */
 };
 
-/* The rows of an open object, from the cache or read and then kept; *is_cached says which. As wp_unwind_rows_read. */
-int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, struct wp_unwind_rows **rows, bool *is_cached,
-    struct wp_error *err);
+/* The rows of an open object, from the cache or read and then kept; *is_cached says which. met: what the kernel calls the file.
+ * As wp_unwind_rows_read. */
+int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met, struct wp_unwind_rows **rows,
+    bool *is_cached, struct wp_error *err);
+
+/* Calls back for objects that are kept and still where they were met, the last ones first, up to so many bytes of rows: what a
+ * collector will meet again. The callee owns the descriptor. */
+void wp_unwind_cache_each(const struct wp_unwind_cache *cache, uint64_t most_bytes,
+    void (*found)(void *context, const struct wp_unwind_file *file, int fd, const char *path), void *context);
 
 #endif

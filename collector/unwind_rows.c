@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdbool.h>
@@ -14,6 +15,9 @@
 #define FILE_LIMIT ((off_t)2 << 30)
 #define ROWS_LIMIT (8u << 20)
 #define LOADS 64u
+#define TOPS 32u
+#define DEBUG_LIMIT ((uint64_t)512 << 20) /* of debug sections, unpacked */
+#define REG_DI 5
 #define REG_BP 6  /* System V ABI, AMD64, figure 3.36 */
 #define REG_SP 7
 #define REG_RA 16
@@ -101,8 +105,10 @@ static uint16_t cfa_of(Dwarf_Frame *frame, bool is_signal)
     int64_t offset;
     if (is_signal)
         return WP_CFA_SIGNAL;
-    if (!dwarf_frame_register(frame, REG_RA, memory, &ops, &count) && !count && ops == memory)
+    bool has_rule = !dwarf_frame_register(frame, REG_RA, memory, &ops, &count);
+    if (has_rule && !count && ops == memory)
         return WP_CFA_END; /* the return address is said to be undefined */
+    bool is_in_di = has_rule && count == 1 && (ops[0].atom == DW_OP_reg5 || (ops[0].atom == DW_OP_regx && ops[0].number == REG_DI));
     if (dwarf_frame_cfa(frame, &ops, &count) || !count)
         return WP_CFA_NONE;
     if (is_plt(ops, count))
@@ -111,7 +117,7 @@ static uint16_t cfa_of(Dwarf_Frame *frame, bool is_signal)
         return WP_CFA_NONE;
     uint16_t high = (uint16_t)(int16_t)offset;
     if (count == 1 && reg == REG_SP)
-        return (uint16_t)(high | WP_CFA_SP);
+        return (uint16_t)(high | (is_in_di ? WP_CFA_DI : WP_CFA_SP));
     if (count == 1 && reg == REG_BP)
         return (uint16_t)(high | WP_CFA_BP);
     if (count == 2 && reg == REG_BP && ops[1].atom == DW_OP_deref)
@@ -182,6 +188,118 @@ static int read_functions(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t add
     return rc;
 }
 
+static Elf_Scn *find_debug_frame(Elf *elf)
+{
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names))
+        return NULL;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (name && header.sh_type != SHT_NOBITS && (!strcmp(name, ".debug_frame") || !strcmp(name, ".zdebug_frame")))
+            return section;
+    }
+    return NULL;
+}
+
+/* libdw unpacks all debug sections at once: what would not fit says so before. The older form says its size in its data. */
+static bool has_debug_frame(Elf *elf)
+{
+    uint64_t bytes = 0;
+    if (!find_debug_frame(elf))
+        return false;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        GElf_Chdr packed;
+        Elf_Data *data;
+        uint64_t size = 0;
+        if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+            continue;
+        if (header.sh_flags & SHF_COMPRESSED && gelf_getchdr(section, &packed))
+            size = packed.ch_size;
+        else if ((data = elf_rawdata(section, NULL)) && data->d_size >= 12 && !memcmp(data->d_buf, "ZLIB", 4))
+            memcpy(&size, (const uint8_t *)data->d_buf + 4, sizeof(size)), size = be64toh(size);
+        bytes += size < DEBUG_LIMIT ? size : DEBUG_LIMIT;
+    }
+    return bytes < DEBUG_LIMIT;
+}
+
+static Elf_Data *debug_frame_data(Elf *elf)
+{
+    Elf_Scn *section = find_debug_frame(elf); /* libdw has unpacked it */
+    GElf_Shdr header;
+    return section && gelf_getshdr(section, &header) && !(header.sh_flags & SHF_COMPRESSED) ? elf_getdata(section, NULL) : NULL;
+}
+
+/* Go's own tracebacks end here too: these begin a stack, or leave one for another (runtime/traceback.go of Go 1.19). */
+static bool is_top(const char *name)
+{
+    static const char *const names[] = {"runtime.mcall", "runtime.mstart", "runtime.goexit", "runtime.rt0_go", "runtime.morestack",
+        "runtime.clone", "runtime.systemstack"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        size_t size = strlen(names[i]);
+        if (!strncmp(name, names[i], size) && (!name[size] || !strcmp(name + size, ".abi0")))
+            return true;
+    }
+    return false;
+}
+
+static void end_in(struct wp_unwind_rows *r, uint64_t address, uint64_t size)
+{
+    for (unsigned i = 0; i < r->load_count; i++) {
+        const struct load *load = &r->loads[i];
+        if (address < load->address || address - load->address >= load->size)
+            continue;
+        uint64_t begin = address - load->address + load->offset;
+        for (uint32_t row = 0; row < r->count; row++)
+            if (r->rows[row].offset >= begin && r->rows[row].offset - begin < size)
+                r->rows[row].cfa = WP_CFA_END;
+    }
+}
+
+static void end_at_tops(struct wp_unwind_rows *r, Elf *elf)
+{
+    unsigned found = 0;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        Elf_Data *data = gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB ? elf_getdata(section, NULL) : NULL;
+        size_t count = data && header.sh_entsize ? data->d_size / header.sh_entsize : 0;
+        for (size_t i = 0; i < count && found < TOPS; i++) {
+            GElf_Sym symbol;
+            const char *name = gelf_getsym(data, (int)i, &symbol) ? elf_strptr(elf, header.sh_link, symbol.st_name) : NULL;
+            if (!name || !is_top(name))
+                continue;
+            end_in(r, symbol.st_value, symbol.st_size);
+            found++;
+        }
+    }
+}
+
+/* Where there is no .eh_frame (Go): .debug_frame, whose addresses are plain. */
+static int read_debug_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Ehdr *header)
+{
+    Dwarf *dwarf = has_debug_frame(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+    Elf_Data *data = dwarf ? debug_frame_data(elf) : NULL;
+    Dwarf_CFI *cfi = data ? dwarf_getcfi(dwarf) : NULL;
+    int rc = cfi ? 0 : -ENOEXEC;
+    Dwarf_CFI_Entry entry;
+    Dwarf_Off at = 0, next = 0;
+    for (; !rc && !dwarf_next_cfi(header->e_ident, data, false, at, &next, &entry) && next > at; at = next) {
+        uint64_t range[2];
+        if (dwarf_cfi_cie_p(&entry) || (size_t)(entry.fde.end - entry.fde.start) < sizeof(range))
+            continue;
+        memcpy(range, entry.fde.start, sizeof(range));
+        if (range[1] && range[0] <= UINT64_MAX - range[1])
+            rc = read_function(r, cfi, range[0], range[0] + range[1]);
+        if (!rc)
+            rc = add_row(r, range[0] + range[1], WP_CFA_NONE, WP_BP_SAME); /* until the next one begins */
+    }
+    if (dwarf)
+        dwarf_end(dwarf);
+    end_at_tops(r, elf);
+    return rc || r->count ? rc : -ENOEXEC;
+}
+
 static int by_offset(const void *x, const void *y)
 {
     const struct row *a = x, *b = y;
@@ -212,7 +330,7 @@ static int read_elf(struct wp_unwind_rows *r, Elf *elf)
         rc = read_functions(r, cfi, table.p_vaddr, data);
     if (cfi)
         dwarf_cfi_end(cfi);
-    return rc;
+    return rc == -ENOEXEC ? read_debug_frame(r, elf, &header) : rc;
 }
 
 static int read_rows(struct wp_unwind_rows **rows, Elf *elf, struct wp_error *err)
@@ -222,7 +340,7 @@ static int read_rows(struct wp_unwind_rows **rows, Elf *elf, struct wp_error *er
     elf_end(elf);
     if (rc) {
         wp_unwind_rows_destroy(r);
-        return wp_error_set(err, rc, rc == -ENOEXEC ? "no .eh_frame of this machine" : "more rows than fit");
+        return wp_error_set(err, rc, rc == -ENOEXEC ? "no .eh_frame or .debug_frame of this machine" : "more rows than fit");
     }
     if (r->count)
         qsort(r->rows, r->count, sizeof(*r->rows), by_offset);
@@ -245,47 +363,82 @@ int wp_unwind_rows_parse(struct wp_unwind_rows **rows, const void *image, size_t
     return read_rows(rows, elf_memory((char *)image, size), err);
 }
 
-struct paging {
-    struct wp_unwind_page page;
-    uint32_t number, wanted; /* wanted: rows it should have */
-    bool is_open;
+/* False: it is full. A row that says what the one before it says is left out. */
+static bool put(struct wp_unwind_page *page, uint16_t start, const struct row *row)
+{
+    struct wp_unwind_row *last = page->count ? &page->rows[page->count - 1] : NULL;
+    if (last && last->start == start) /* the later row of one place */
+        last = --page->count ? last - 1 : NULL;
+    if (last && last->cfa == row->cfa && last->bp == row->bp)
+        return true;
+    if (page->count == WP_UNWIND_ROWS - 1)
+        return false;
+    page->rows[page->count++] = (struct wp_unwind_row){start, row->cfa, row->bp};
+    return true;
+}
+
+/* The rows of [begin, end), of which *next is the first; false: they do not fit. `whole`: begin of the whole page. */
+static bool fill(const struct wp_unwind_rows *r, uint32_t *next, uint64_t whole, uint64_t begin, uint64_t end,
+    struct wp_unwind_page *page)
+{
+    bool fits = true;
+    uint32_t i = *next;
+    *page = (struct wp_unwind_page){0};
+    if (i && (i == r->count || r->rows[i].offset != begin))
+        put(page, (uint16_t)(begin - whole), &r->rows[i - 1]); /* the rule goes on from the page before */
+    for (; i < r->count && r->rows[i].offset < end; i++)
+        fits = put(page, (uint16_t)(r->rows[i].offset - whole), &r->rows[i]) && fits;
+    *next = i;
+    return fits;
+}
+
+struct pages {
+    int (*page)(void *context, uint32_t number, const struct wp_unwind_page *page);
+    void *context;
+    struct wp_unwind_stats *stats;
 };
 
-static void put(struct paging *p, uint16_t start, const struct row *row)
+static int give(const struct pages *p, uint32_t number, const struct wp_unwind_page *page)
 {
-    p->wanted++;
-    if (p->page.count && p->page.rows[p->page.count - 1].start == start)
-        p->page.count--; /* the later row of one place */
-    if (p->page.count < WP_UNWIND_ROWS - 1)
-        p->page.rows[p->page.count++] = (struct wp_unwind_row){start, row->cfa, row->bp};
+    p->stats->pages++;
+    return p->page(p->context, number, page);
+}
+
+static int split(const struct pages *p, const struct wp_unwind_rows *r, uint32_t next, uint64_t whole)
+{
+    const uint64_t size = 1u << WP_UNWIND_FINE_BITS;
+    struct wp_unwind_page page = {.count = WP_UNWIND_SPLIT};
+    int rc = give(p, (uint32_t)(whole >> WP_UNWIND_PAGE_BITS), &page);
+    for (uint64_t at = whole; !rc && at < whole + (1u << WP_UNWIND_PAGE_BITS); at += size) {
+        if (!fill(r, &next, whole, at, at + size, &page)) { /* no rule at all is better than one of another place */
+            p->stats->crowded_pages++;
+            page = (struct wp_unwind_page){.count = 1, .rows[0] = {(uint16_t)(at - whole), WP_CFA_NONE, WP_BP_SAME}};
+        }
+        if (page.count)
+            rc = give(p, WP_UNWIND_FINE | (uint32_t)(at >> WP_UNWIND_FINE_BITS), &page);
+    }
+    return rc;
 }
 
 int wp_unwind_rows_pages(const struct wp_unwind_rows *r,
     int (*page)(void *context, uint32_t number, const struct wp_unwind_page *page), void *context, struct wp_unwind_stats *stats)
 {
     const uint64_t size = 1u << WP_UNWIND_PAGE_BITS;
+    struct pages p = {page, context, stats};
     *stats = (struct wp_unwind_stats){.rows = r->count, .odd_rules = r->odd_rules};
-    uint32_t i = 0;
-    while (i < r->count) {
-        struct paging p = {.number = (uint32_t)(r->rows[i].offset / size)};
-        uint64_t first = (uint64_t)p.number * size, next = i + 1 < r->count ? r->rows[i + 1].offset : first + size;
-        if (i && r->rows[i].offset != first)
-            put(&p, 0, &r->rows[i - 1]); /* the rule goes on from the page before */
-        for (; i < r->count && r->rows[i].offset < first + size; i++)
-            put(&p, (uint16_t)(r->rows[i].offset - first), &r->rows[i]);
-        int rc = p.wanted < WP_UNWIND_ROWS ? page(context, p.number, &p.page) : 0;
-        stats->pages++;
-        stats->crowded_pages += p.wanted >= WP_UNWIND_ROWS;
-        if (rc)
-            return rc;
+    for (uint32_t i = 0; i < r->count;) {
+        uint64_t first = r->rows[i].offset / size * size;
+        uint32_t before = i;
+        struct wp_unwind_page whole;
+        bool fits = fill(r, &i, first, first, first + size, &whole);
+        int rc = fits ? give(&p, (uint32_t)(first / size), &whole) : split(&p, r, before, first);
         /* Pages that lie whole within the last rule. */
-        next = i < r->count ? r->rows[i].offset : first + size;
+        uint64_t next = i < r->count ? r->rows[i].offset : first + size;
         bool has_rule = r->rows[i - 1].cfa != WP_CFA_NONE;
         for (uint64_t at = first + size; has_rule && at + size <= next && !rc; at += size) {
-            struct paging whole = {0};
+            whole = (struct wp_unwind_page){0};
             put(&whole, 0, &r->rows[i - 1]);
-            rc = page(context, (uint32_t)(at / size), &whole.page);
-            stats->pages++;
+            rc = give(&p, (uint32_t)(at / size), &whole);
         }
         if (rc)
             return rc;
@@ -322,7 +475,7 @@ struct kept_head {
     uint32_t count, row_bytes;
 };
 
-static const char kept_magic[8] = "WPROWS1";
+static const char kept_magic[8] = "WPROWS2";
 
 static uint64_t checksum(const uint8_t *bytes, size_t size)
 {
@@ -369,7 +522,7 @@ int wp_unwind_rows_decode(struct wp_unwind_rows **rows, const uint8_t *bytes, si
     r->count = r->room = head.count;
     r->odd_rules = head.odd_rules;
     for (uint32_t i = 0; i < r->count; i++)
-        if ((r->rows[i].cfa & 7) > WP_CFA_END || r->rows[i].offset >= (uint64_t)FILE_LIMIT ||
+        if (r->rows[i].offset >= (uint64_t)FILE_LIMIT ||
             (i && r->rows[i].offset < r->rows[i - 1].offset)) {
             wp_unwind_rows_destroy(r);
             return -EINVAL;

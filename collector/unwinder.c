@@ -24,6 +24,7 @@
 #define WORKERS 2u
 #define SMALL ((uint64_t)2 << 20) /* bytes of a file */
 #define MAPS_BYTES ((size_t)16 << 20)
+#define KEPT_BYTES ((uint64_t)96 << 20) /* of rows that are taken from the cache at the start: six million */
 #define VDSO_BYTES ((size_t)8 << 10)
 
 struct job {
@@ -81,7 +82,7 @@ static void do_job(struct wp_unwinder *u, struct job *job, uint32_t number)
     struct wp_error err = {0};
     uint32_t object = 0; /* without rows: by frame pointer */
     bool is_cached;
-    if (!wp_unwind_cache_rows(&u->cache, job->fd, &rows, &is_cached, &err)) {
+    if (!wp_unwind_cache_rows(&u->cache, job->fd, &job->file, &rows, &is_cached, &err)) {
         object = number;
         tell(u, rows, job->path, object, is_cached ? "cache" : "file");
     } else {
@@ -264,6 +265,17 @@ static void add_own_files(struct wp_unwinder *u)
         fclose(maps);
 }
 
+/* What was met lately will be met again: its rows are there when a process of it runs for a moment only. */
+static void add_kept(void *context, const struct wp_unwind_file *file, int fd, const char *path)
+{
+    struct wp_unwinder *u = context;
+    uint32_t one;
+    if (wp_intmap_get(&u->asked, (struct wp_intkey){file->inode, file->device}, &one))
+        close(fd); /* one of our own */
+    else
+        add_job(u, file->inode, file->device, fd, path);
+}
+
 static void release(struct wp_unwinder *u)
 {
     for (uint32_t i = 0; i < u->count; i++)
@@ -288,6 +300,7 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
     u->cache.folder = options->cache;
     u->busy = WORKERS; /* until they have begun */
     add_own_files(u);
+    wp_unwind_cache_each(&u->cache, KEPT_BYTES, add_kept, u);
     for (unsigned i = 0; i < WORKERS; i++) {
         u->workers[i] = (struct worker){.unwinder = u, .is_for_small = i > 0};
         u->workers[i].is_started = !pthread_create(&u->workers[i].thread, NULL, run, &u->workers[i]);

@@ -103,11 +103,11 @@ void wp_wait_table_settle(struct wp_wait_table *t, struct wp_event *events, size
 {
     for (size_t i = 0; i < count; i++) {
         struct wp_event *event = &events[i];
-        if (!wp_event_has_wait(event) || !event->b)
+        if (!wp_event_has_wait(event) || !event->wait)
             continue;
-        struct wait *wait = event->b < t->count ? &t->waits[event->b] : NULL;
+        struct wait *wait = event->wait < t->count ? &t->waits[event->wait] : NULL;
         if (wait && !wait->string && wait->text != NO_NAME)
             wait->string = wp_delta_string(t->delta, wp_intern_text(t->texts, wait->text));
-        event->b = wait ? wait->string : 0;
+        event->wait = wait ? wait->string : 0;
     }
 }

@@ -127,9 +127,24 @@ static int decode_waits(struct wp_batch *b, const Wakepath__Wire__Events *m, str
             continue;
         if (at == m->n_wait)
             return bad(err, "fewer things waited for than events that may have one");
-        b->events[i].b = m->wait[at++];
+        b->events[i].wait = m->wait[at++];
     }
     return at == m->n_wait ? 0 : bad(err, "more things waited for than events that may have one");
+}
+
+/* Of the switches with that flag; from before minor 3 there are none, whatever the flags. */
+static int decode_switches(struct wp_batch *b, uint8_t flag, const uint64_t *values, size_t count, struct wp_error *err)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; count && i < b->event_count; i++) {
+        struct wp_event *e = &b->events[i];
+        if (e->kind != WP_EVENT_SWITCH || !(e->flags & flag))
+            continue;
+        if (at == count)
+            return bad(err, "fewer times than switches that have one");
+        *(flag == WP_SWITCH_TIMED ? &e->a : &e->b) = values[at++];
+    }
+    return at == count ? 0 : bad(err, "more times than switches that have one");
 }
 
 static int decode_events(struct wp_batch *b, struct storage *s, const Wakepath__Wire__Events *m, struct wp_error *err)
@@ -184,8 +199,12 @@ static int decode_events(struct wp_batch *b, struct storage *s, const Wakepath__
         }
     }
     b->event_count = (uint32_t)n;
-    int files = decode_files(b, m, err);
-    return files ? files : decode_waits(b, m, err);
+    rc = decode_files(b, m, err);
+    if (!rc)
+        rc = decode_waits(b, m, err);
+    if (!rc)
+        rc = decode_switches(b, WP_SWITCH_TIMED, m->switch_timeout, m->n_switch_timeout, err);
+    return rc ? rc : decode_switches(b, WP_SWITCH_RAN, m->switch_ran, m->n_switch_ran, err);
 }
 
 static int decode_threads(struct wp_batch *b, const Wakepath__Wire__Batch *m, struct wp_error *err)

@@ -151,7 +151,7 @@ static int check_events(const struct wp_batch *b, const struct totals *t, struct
             return refuse(err, "event", i, "is of a thread that does not exist");
         if (wp_event_is_block(e) && e->other > t->count[STRINGS])
             return refuse(err, "event", i, "is for a file that does not exist");
-        if (wp_event_has_wait(e) && e->b > t->count[STRINGS])
+        if (wp_event_has_wait(e) && e->wait > t->count[STRINGS])
             return refuse(err, "event", i, "waits for what does not exist");
         if (e->stack > stacks)
             return refuse(err, "event", i, "has a stack that does not exist");

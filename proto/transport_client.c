@@ -37,6 +37,7 @@ struct wp_client {
     const void *clock_context;
     char trouble[REASON_BYTES];
     bool is_welcome, is_connected;
+    unsigned strange_frames;         /* of another wire version, before the first Welcome */
     bool owes_hello;                 /* a connection is new, or had no room for it */
 };
 
@@ -307,7 +308,8 @@ static int receive(struct wp_client *c, struct wp_error *err)
     }
     c->heard_ns = now_ns();
     int rc = wp_frame_read(c->reader, zmq_msg_data(&message), zmq_msg_size(&message), &frame, &why);
-    if (rc == -EPROTONOSUPPORT)
+    /* Of one that has been understood before it is a damaged frame, and so may a first one be: Hello is said again. */
+    if (rc == -EPROTONOSUPPORT && !c->welcomes && c->strange_frames++)
         rc = wp_error_set(err, -ECONNREFUSED, "the aggregator sends %s", why.text);
     else
         rc = rc ? 0 : take_frame(c, &frame, err);

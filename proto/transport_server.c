@@ -512,7 +512,9 @@ static int take_message(struct wp_server *s, bool is_whole, struct wp_server_mes
                       : wp_error_set(&why, -EBADMSG, "a message that is not one frame");
     if (!rc && frame.consumed != size)
         rc = wp_error_set(&why, -EBADMSG, "a message that is more than one frame");
-    return rc ? refuse_last(s, why.text, rc == -EPROTONOSUPPORT) : take_frame(s, &frame, message);
+    /* Another version is refused for good, unless it is a damaged frame of one that has been understood before. */
+    bool is_known = rc && wp_peers_find(s->peers, zmq_msg_data(&s->identity), zmq_msg_size(&s->identity));
+    return rc ? refuse_last(s, why.text, rc == -EPROTONOSUPPORT && !is_known) : take_frame(s, &frame, message);
 }
 
 int wp_server_poll(struct wp_server *s, int timeout_ms, struct wp_server_message *message, struct wp_error *err)

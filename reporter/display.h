@@ -110,10 +110,13 @@ enum wp_item_kind {
     WP_ITEM_TREND,            /* label, text (the newest), note; series: a small line over releases, neighbours in one row */
     WP_ITEM_GRAPH,            /* text: what it is; graph */
     WP_ITEM_LATENCY,          /* text: what it is; latencies, number: how many columns */
+    WP_ITEM_LISTING,          /* source text beside its times; text: what it is; listing */
     WP_ITEM_VIEW,             /* a drawn view: text = "flame", "difference", "chronology" or "running" */
     WP_ITEM_DETAILS,          /* text: what follows up to WP_ITEM_END is folded away at first */
     WP_ITEM_END,
 };
+
+struct wp_listing;         /* listing.h */
 
 struct wp_item {
     enum wp_item_kind kind;
@@ -124,6 +127,7 @@ struct wp_item {
     struct wp_table *table;
     const uint64_t *parts;    /* WP_CATEGORIES numbers, ns */
     const struct wp_graph *graph;
+    const struct wp_listing *listing;
     const struct wp_latency_column *latencies;
     const struct wp_over_time *timeline;
     const struct wp_point *points; /* of TREND, the oldest first; number: how many */
@@ -139,6 +143,7 @@ struct wp_display {
     struct wp_table nowhere;  /* stands in for a table that found no memory; it has no room */
     const char *tab_release, *tab_aggregate; /* whose views the tabs lead to; NULL: no tabs */
     bool tab_compare;         /* there is a page that compares them with an older release */
+    const char *data;         /* the file of the view's data; NULL: the one that all views of its kind share */
     const char *view;         /* scripts that the page needs beyond the common ones, NULL none */
 };
 

@@ -5,9 +5,11 @@
  * All the facts that the pages of one aggregate may show, as plain structs: read from the store in one snapshot, then
  * only looked at. Texts belong to `pool` or to the report and live as long as the facts.
  */
+#include "reporter/exemplar_facts.h"
 #include "reporter/flame_tree.h"
 #include "reporter/metadata_facts.h"
 #include "reporter/query.h"
+#include "reporter/source_lines.h"
 #include "reporter/stack_ends.h"
 #include "reporter/stores.h"
 #include "reporter/text_pool.h"
@@ -33,7 +35,8 @@ struct wp_unexplained_fact {
     const char *top;        /* the name of the innermost frame */
     const char *reason;
     uint32_t permalink;     /* of the flame's node, 0 none */
-    uint64_t ns, count;
+    uint32_t tid;           /* of the thread that waited longest at once, 0 not known */
+    uint64_t ns, count, longest_ns;
 };
 
 struct wp_event_fact {
@@ -70,6 +73,7 @@ struct wp_facts {
     const char *release, *aggregate;
     struct wp_report *report;      /* owned */
     struct wp_trace *trace;        /* owned; NULL: none kept */
+    struct wp_exemplar_facts exemplars;
     struct wp_flame flame;
     const char **hosts;            /* sorted */
     struct wp_process_fact *processes;
@@ -78,6 +82,7 @@ struct wp_facts {
     struct wp_event_fact *events;
     struct wp_limit_fact *limits;
     struct wp_edge_fact *edges;    /* longest waits first */
+    struct wp_source_lines source;
     struct wp_metadata metadata, release_metadata; /* of the aggregate and of its release; empty when only built */
     struct wp_damage *damage;      /* owned */
     struct wp_finding findings[WP_FINDINGS];

@@ -119,7 +119,9 @@ static void put_scripts(struct writer *writer)
         for (size_t i = 0; groups[group] && groups[group][i]; i++)
             wp_buffer_printf(writer->out, "<script defer src=\"%sassets/%s\"></script>\n", root, groups[group][i]);
     /* The page stands before its data arrive: they come last. */
-    if (view)
+    if (view && writer->display->data)
+        wp_buffer_printf(writer->out, "<script defer src=\"%s\"></script>\n", writer->display->data);
+    else if (view)
         wp_buffer_printf(writer->out, "<script defer src=\"%s-data.js\"></script>\n",
             !is_flame ? "trace" : strcmp(view, "flame") ? "compare" : "flame");
     wp_buffer_printf(writer->out, "<script defer src=\"%sassets/page.js\"></script>\n", root);
@@ -163,16 +165,15 @@ static void put_wrapped(struct writer *writer, const char *before, const struct 
 }
 
 /* A trend is a fact with a line over it. */
-static void put_fact(struct wp_buffer *out, const struct wp_item *item)
+static void put_fact(struct writer *writer, const struct wp_item *item)
 {
+    struct wp_buffer *out = writer->out;
     wp_buffer_puts(out, "<div><dt>");
     wp_escape_html(out, item->label);
     wp_buffer_puts(out, "</dt><dd>");
     if (item->kind == WP_ITEM_TREND)
         wp_html_trend(out, item->points, item->number, item->label);
-    wp_buffer_puts(out, "<bdi>");
-    wp_escape_html(out, item->text);
-    wp_buffer_puts(out, "</bdi>");
+    put_wrapped(writer, "", item, "");
     if (*item->note) {
         wp_buffer_puts(out, "<small>");
         wp_escape_html(out, item->note);
@@ -220,7 +221,7 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         break;
     case WP_ITEM_FACT:
     case WP_ITEM_TREND:
-        put_fact(writer->out, item);
+        put_fact(writer, item);
         break;
     case WP_ITEM_TABLE:
         wp_html_table(writer->out, writer->page, item->table);
@@ -239,6 +240,9 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         break;
     case WP_ITEM_GRAPH:
         wp_html_graph(writer->out, writer->page, item->graph, item->text);
+        break;
+    case WP_ITEM_LISTING:
+        wp_html_listing(writer->out, writer->page, item->listing, item->text);
         break;
     case WP_ITEM_CARD:
         put_card(writer, item);

@@ -81,6 +81,8 @@ static struct json_object *unexplained_of(struct wp_json_writer *writer, const s
         wp_writer_text(writer, row, "reason", fact->reason);
         wp_writer_number(writer, row, "ns", fact->ns);
         wp_writer_number(writer, row, "count", fact->count);
+        wp_writer_number(writer, row, "longest_ns", fact->longest_ns);
+        wp_writer_number(writer, row, "tid", fact->tid);
         wp_writer_append(writer, array, row);
     }
     return array;

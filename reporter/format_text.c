@@ -225,6 +225,7 @@ static void put_item(struct writer *writer, const struct wp_item *item)
     case WP_ITEM_CURVE:
     case WP_ITEM_GRAPH:
     case WP_ITEM_LATENCY:
+    case WP_ITEM_LISTING:
     case WP_ITEM_OVER_TIME:
     case WP_ITEM_VIEW:
     case WP_ITEM_DETAILS:

@@ -97,3 +97,11 @@ void wp_functions_build(struct wp_facts *facts)
         qsort(facts->functions, facts->function_count, sizeof(*facts->functions), compare);
     free(sums.open);
 }
+
+size_t wp_functions_find(const struct wp_facts *facts, const char *name)
+{
+    for (size_t i = 0; i < facts->function_count; i++)
+        if (facts->functions[i].name == name) /* a report has each text once */
+            return i;
+    return SIZE_MAX;
+}

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#define SOURCE_ROWS 20u /* below the functions */
 #define ALL_ROWS 2000u /* more rows than this nobody reads; the page says how many are left out */
 
 static void processes(struct wp_display *display, const struct wp_facts *facts)
@@ -19,6 +20,13 @@ static void functions(struct wp_display *display, const struct wp_facts *facts)
         "Inclusive time counts a function once a stack, however often it stands on it, and goes through to the processes "
         "that it waited for. Running and waiting are exclusive: the function was the innermost one.");
     wp_page_function_table(display, facts, ALL_ROWS);
+    if (!facts->source.file_count)
+        return;
+    wp_display_heading(display, "Source files");
+    wp_page_source_table(display, facts, SOURCE_ROWS);
+    struct wp_item *more = wp_display_add(display, WP_ITEM_PARAGRAPH, "All source files, and how their times are made");
+    if (more)
+        more->link = wp_link_to(WP_PAGE_SOURCES, facts->release, facts->aggregate, NULL);
 }
 
 static void unexplained(struct wp_display *display, const struct wp_facts *facts)
@@ -34,10 +42,12 @@ static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_fac
     [WP_PAGE_FLAME] = wp_page_flame,
     [WP_PAGE_CHRONO] = wp_page_chrono,
     [WP_PAGE_RUNNING] = wp_page_running,
+    [WP_PAGE_EXEMPLARS] = wp_page_exemplars,
     [WP_PAGE_WAITS] = wp_page_waits,
     [WP_PAGE_TRANSACTIONS] = wp_page_transactions,
     [WP_PAGE_PROCESSES] = processes,
     [WP_PAGE_FUNCTIONS] = functions,
+    [WP_PAGE_SOURCES] = wp_page_sources,
     [WP_PAGE_IO] = wp_page_io,
     [WP_PAGE_HOSTS] = wp_page_hosts,
     [WP_PAGE_UNEXPLAINED] = unexplained,

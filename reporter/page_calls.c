@@ -138,6 +138,22 @@ static void add_places(struct wp_display *display, const struct wp_facts *facts,
     }
 }
 
+/* To its first line with time. */
+static void add_source(struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function)
+{
+    uint32_t site = function->style == WP_STYLE_USER ? wp_source_function(&facts->source, function->name) : UINT32_MAX;
+    if (site == UINT32_MAX)
+        return;
+    const struct wp_source_site *at = &facts->source.sites[site];
+    struct wp_item *item = wp_display_add(display, WP_ITEM_FACT, wp_pool_printf(&display->pool, "%s:%" PRIu32,
+        wp_pool_clip(&display->pool, wp_source_base(facts->source.files[at->file].path), NAME_BYTES), at->line));
+    if (!item)
+        return;
+    item->label = "Source";
+    item->note = wp_pool_clip(&display->pool, facts->source.files[at->file].path, NAME_BYTES);
+    item->link = wp_page_source_link(display, facts, site);
+}
+
 static void add_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, size_t place)
 {
     const struct wp_function_fact *function = &facts->functions[place];
@@ -157,6 +173,7 @@ static void add_function(struct wp_display *display, const struct wp_facts *fact
         !clique ? "" : clique->members == 1 ? "it calls itself" : wp_pool_printf(pool, "clique of %s", clique->name));
     if (*function->object)
         wp_display_fact(display, "File", wp_pool_clip(pool, function->object, NAME_BYTES), "that it is in");
+    add_source(display, facts, function);
     add_callers(display, facts, calls, function, place);
     add_callees(display, facts, calls, function, place);
     add_places(display, facts, calls, function, place);

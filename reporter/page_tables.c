@@ -160,9 +160,11 @@ void wp_page_unexplained_table(struct wp_display *display, const struct wp_facts
         {"Time", NULL, WP_COLUMN_DURATION},
         {"Share", "Of the total", WP_COLUMN_SHARE},
         {"Waits", NULL, WP_COLUMN_COUNT},
+        {"Longest", NULL, WP_COLUMN_DURATION},
+        {"Thread", "Number (tid) of the thread that waited longest", WP_COLUMN_TEXT},
     };
     size_t room = facts->unexplained_count < rows ? facts->unexplained_count : rows;
-    struct wp_table *table = wp_display_table(display, "unexplained", columns, 5, room);
+    struct wp_table *table = wp_display_table(display, "unexplained", columns, 7, room);
     table->whole_ns = facts->total_ns;
     table->searchable = room > 10;
     table->empty = "Every wait has an explanation.";
@@ -178,6 +180,8 @@ void wp_page_unexplained_table(struct wp_display *display, const struct wp_facts
         row[1].text = wp_pool_clip(&display->pool, fact->reason, NAME_BYTES);
         row[2].number = row[3].number = fact->ns;
         row[4].number = fact->count;
+        row[5].number = fact->longest_ns;
+        row[6].text = fact->tid ? wp_pool_printf(&display->pool, "%" PRIu32, fact->tid) : "";
     }
 }
 

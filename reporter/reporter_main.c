@@ -23,7 +23,7 @@ static int write_site(const struct wp_reporter_options *options, const struct wp
 {
     struct wp_site_options site = {.stores = options->common.stores, .store_count = options->common.store_count,
         .order = options->common.order, .compare = options->common.compare, .out = options->out, .release = options->release,
-        .aggregate = options->aggregate, .selection = options->selection, .parts = options->parts, .wait = !options->no_wait};
+        .aggregate = options->aggregate, .selection = options->selection, .source = options->source, .parts = options->parts, .wait = !options->no_wait};
     struct wp_site_result result;
     int rc = wp_site_write(&site, &result, err);
     if (rc)

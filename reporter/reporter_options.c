@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_SINGLE, KEY_PARTS };
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_SINGLE, KEY_PARTS, KEY_SOURCE_MAP, KEY_NO_DISK };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
@@ -27,6 +27,8 @@ static const struct argp_option option_table[] = {
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
     {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail when another reporter is writing the same site; else wait for it", 0},
     {"parts", KEY_PARTS, "DIR", 0, "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
+    {"source-map", KEY_SOURCE_MAP, "PREFIX=DIR", 0, "Source files whose path begins with PREFIX are in DIR; may be repeated", 0},
+    {"no-source-disk", KEY_NO_DISK, NULL, 0, "Do not show source files of this machine's disk", 0},
     {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
     {0},
 };
@@ -96,6 +98,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_NO_WAIT:
         options->no_wait = true;
+        break;
+    case KEY_SOURCE_MAP:
+        if (!strchr(arg, '=') || !strchr(arg, '=')[1])
+            argp_error(state, "'%s' is not PREFIX=DIR", arg);
+        if (options->source.map_count == WP_SOURCE_MAPS)
+            argp_error(state, "at most %u of --source-map", WP_SOURCE_MAPS);
+        options->source.maps[options->source.map_count++] = arg;
+        break;
+    case KEY_NO_DISK:
+        options->source.no_disk = true;
         break;
     case KEY_PARTS:
         options->parts = arg;

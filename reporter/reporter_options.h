@@ -28,6 +28,7 @@ struct wp_reporter_options {
     const struct wp_sheet *sheet;           /* NULL: all tables */
     bool format_given, is_single, quiet, no_wait;
     bool prints;                            /* one report, not the site */
+    struct wp_source_options source;        /* its git is the common one */
     struct wp_selection selection;
     struct wp_reference named;              /* what release and aggregate point into when a reference was given */
     struct wp_config *config;                       /* owned by main; strings point into it */

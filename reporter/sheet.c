@@ -119,6 +119,8 @@ static void read_unexplained(const struct wp_sheet_source *source, size_t row, s
     fields[1].text = wp_report_text(source->facts->report, rows[row].reason);
     fields[2].number = rows[row].ns;
     fields[3].number = rows[row].count;
+    fields[4].number = rows[row].longest_ns;
+    fields[5].number = rows[row].tid;
 }
 
 static size_t wait_count(const struct wp_sheet_source *source)
@@ -167,7 +169,7 @@ const struct wp_sheet wp_sheets[WP_SHEETS] = {
         NUMBER("transit_max_ns"), NUMBER("clock_bound_ns")}, edge_count, read_edge},
     {"requests", {TEXT("service"), TEXT("who"), TEXT("function"), TEXT("part"), NUMBER("latency_at_least_ns"), NUMBER("ns"),
         NUMBER("count")}, transaction_count, read_transaction},
-    {"unexplained", {STACK("stack"), TEXT("reason"), NUMBER("ns"), NUMBER("count")}, unexplained_count, read_unexplained},
+    {"unexplained", {STACK("stack"), TEXT("reason"), NUMBER("ns"), NUMBER("count"), NUMBER("longest_ns"), NUMBER("tid")}, unexplained_count, read_unexplained},
     {"stacks", {STACK("stack"), TEXT("category"), NUMBER("ns"), NUMBER("count")}, stack_count, read_stack},
 };
 

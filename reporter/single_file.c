@@ -38,10 +38,11 @@ static void section_name(char *name, size_t room, enum wp_page_kind page, const 
     wp_buffer_fini(&path);
 }
 
-/* The many parts about functions are of the site alone. */
+/* The many parts about functions and single windows are of the site alone. */
 static bool is_here(const struct writer *writer, int page)
 {
-    return (page != WP_PAGE_COMPARE || writer->compare) && page != WP_PAGE_FUNCTION;
+    return (page != WP_PAGE_COMPARE || writer->compare) && !wp_page_in_parts((enum wp_page_kind)page) &&
+        (page != WP_PAGE_SOURCES || writer->facts->source.file_count);
 }
 
 static bool is_section(const struct writer *writer, const char *name, size_t size)
@@ -69,8 +70,12 @@ static void put_address(struct writer *writer, const char *address, const char *
     wp_buffer_puts(writer->out, "#page=");
     if (file + name <= path_end && is_section(writer, file, name))
         wp_buffer_append(writer->out, file, name);
+    else if (!strncmp(file, "exemplar", 8))
+        wp_buffer_puts(writer->out, "exemplars");
     else if (!strncmp(file, "function", 8)) /* one of them stands in the table of all */
         wp_buffer_puts(writer->out, "functions");
+    else if (!strncmp(file, "source-", 7))
+        wp_buffer_puts(writer->out, "sources");
     else
         wp_buffer_puts(writer->out, "overview");
     if (hash && hash + 1 < end) {

@@ -8,7 +8,9 @@
 #include "reporter/page.h"
 #include "reporter/site_parts.h"
 #include "reporter/site_reuse.h"
+#include "reporter/site_sources.h"
 #include "reporter/time_data.h"
+#include "reporter/exemplar_data.h"
 #include "reporter/view_data.h"
 
 #include <errno.h>
@@ -58,18 +60,26 @@ static int write_page(struct site *site, const struct wp_facts *facts, enum wp_p
 }
 
 /* A file beside the aggregate's pages. */
-static int write_beside(struct site *site, const struct wp_facts *facts, const char *name,
-    int (*make)(struct wp_buffer *, const struct wp_facts *, struct wp_error *), struct wp_error *err)
+static int write_content(struct site *site, const struct wp_facts *facts, const char *name, const struct wp_buffer *content,
+    struct wp_error *err)
 {
-    struct wp_buffer path = {0}, content = {0};
+    struct wp_buffer path = {0};
     wp_query_folder(&path, facts->release);
     wp_buffer_putc(&path, '/');
     wp_query_folder(&path, facts->aggregate);
     wp_buffer_printf(&path, "/%s", name);
-    int rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : make(&content, facts, err);
-    if (!rc)
-        rc = write_buffer(site, (const char *)path.data, &content, err);
+    int rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : write_buffer(site, (const char *)path.data, content, err);
     wp_buffer_fini(&path);
+    return rc;
+}
+
+static int write_beside(struct site *site, const struct wp_facts *facts, const char *name,
+    int (*make)(struct wp_buffer *, const struct wp_facts *, struct wp_error *), struct wp_error *err)
+{
+    struct wp_buffer content = {0};
+    int rc = make(&content, facts, err);
+    if (!rc)
+        rc = write_content(site, facts, name, &content, err);
     wp_buffer_fini(&content);
     return rc;
 }
@@ -105,19 +115,62 @@ static int write_functions(struct site *site, const struct wp_facts *facts, stru
     return rc;
 }
 
+static int write_exemplar(struct site *site, const struct wp_facts *facts, enum wp_page_kind page, unsigned number, struct wp_error *err)
+{
+    struct wp_display display;
+    wp_display_init(&display, &(struct wp_query){page, facts->release, facts->aggregate});
+    int rc = wp_page_exemplar(&display, facts, number, err);
+    if (!rc)
+        rc = write_display(site, &display, err);
+    wp_display_fini(&display);
+    return rc;
+}
+
+/* Two pages of each window, their data, and what the flame looks through for one that shows a frame. */
+static int write_exemplars(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+{
+    int rc = 0;
+    for (unsigned i = 1; i <= facts->exemplars.count && !rc; i++) {
+        char name[64];
+        struct wp_buffer content = {0};
+        snprintf(name, sizeof(name), "exemplar-%u-data.js", i);
+        rc = wp_view_data_window(&content, facts->exemplars.rows[i - 1].trace, err);
+        if (!rc)
+            rc = write_content(site, facts, name, &content, err);
+        if (!rc)
+            rc = write_exemplar(site, facts, WP_PAGE_EXEMPLAR, i, err);
+        if (!rc)
+            rc = write_exemplar(site, facts, WP_PAGE_EXEMPLAR_ROWS, i, err);
+        wp_buffer_fini(&content);
+    }
+    return !rc && facts->exemplars.count ? write_beside(site, facts, "exemplars-data.js", wp_exemplar_data, err) : rc;
+}
+
 static int write_pages(struct site *site, const struct wp_facts *facts, struct wp_error *err)
 {
     int rc = 0;
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
-        if (page != WP_PAGE_COMPARE && page != WP_PAGE_FUNCTION) /* two releases; below */
+        if (page != WP_PAGE_COMPARE && !wp_page_in_parts((enum wp_page_kind)page) && /* two releases; below */
+                (page != WP_PAGE_SOURCES || facts->source.file_count))
             rc = write_page(site, facts, (enum wp_page_kind)page, err);
-    return rc ? rc : write_functions(site, facts, err);
+    if (!rc)
+        rc = write_functions(site, facts, err);
+    return rc ? rc : write_exemplars(site, facts, err);
 }
 
-static int write_aggregate(struct site *site, struct wp_release_summary *release, const struct wp_facts *facts,
-    struct wp_error *err)
+static int write_part(void *context, const struct wp_display *display, struct wp_error *err)
 {
+    return write_display(context, display, err);
+}
+
+static int write_aggregate(struct site *site, struct wp_release_summary *release, const struct wp_snapshot *snapshot,
+    const struct wp_facts *facts, struct wp_error *err)
+{
+    struct wp_source_options source = site->options->source;
+    source.git = site->options->order.git;
     int rc = write_pages(site, facts, err);
+    if (!rc)
+        rc = wp_site_sources(facts, snapshot, &source, write_part, site, err);
     if (!rc)
         rc = write_beside(site, facts, "flame-data.js", wp_view_data_flame, err);
     if (!rc)
@@ -191,7 +244,7 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     if (!rc && baseline != SIZE_MAX)
         rc = compare_aggregate(site, &facts, baseline, err);
     if (!rc)
-        rc = write_aggregate(site, release, &facts, err);
+        rc = write_aggregate(site, release, snapshot, &facts, err);
     else if (rc == -ENOENT && !site->options->aggregate)
         rc = 0; /* nothing of it in the chosen time */
     wp_facts_fini(&facts);

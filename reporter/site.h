@@ -4,6 +4,7 @@
 /* Writes the whole site of a store, or the part of it that the options narrow it to. Never prints. */
 #include "reporter/compare.h"
 #include "reporter/release_order.h"
+#include "reporter/source_text.h"
 
 #include <stdbool.h>
 
@@ -15,6 +16,7 @@ struct wp_site_options {
     struct wp_selection selection;
     struct wp_order_options order;    /* how releases stand and what each is compared with */
     struct wp_compare_options compare;
+    struct wp_source_options source;  /* where the text of source files comes from */
     const char *parts;                /* folder of sites of one release each (site_parts.h); NULL: none */
     bool wait;                        /* for another writer of the same site; else -EBUSY */
 };

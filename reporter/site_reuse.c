@@ -36,6 +36,9 @@ uint64_t wp_site_reuse_key(const struct wp_site_options *options)
     const struct wp_compare_options *compare = &options->compare;
     hash = mix_text(mix_text(hash, options->release), options->aggregate);
     hash = mix_text(mix_text(hash, options->order.git), options->order.against);
+    for (size_t i = 0; i < options->source.map_count; i++)
+        hash = mix_text(hash, options->source.maps[i]);
+    hash = mix(hash, &options->source.no_disk, sizeof(options->source.no_disk));
     hash = mix_text(hash, options->selection.shard);
     hash = mix(hash, &options->selection.since_s, sizeof(options->selection.since_s));
     hash = mix(hash, &options->selection.until_s, sizeof(options->selection.until_s));

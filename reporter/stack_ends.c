@@ -11,7 +11,8 @@ static bool is_beginning(const char *name)
 {
     static const char *const names[] = {"_start", "_dl_start_user", "_dl_start", "__clone", "__clone3", "clone", "clone3", "__GI___clone3",
         "__GI___clone", "start_thread", "thread_start", "runtime.goexit", "runtime.goexit.abi0", "runtime.mstart", "runtime.mstart.abi0",
-        "runtime.rt0_go", "runtime.rt0_go.abi0", "_rt0_amd64_linux", "ret_from_fork", "ret_from_fork_asm"};
+        "runtime.mcall", "runtime.morestack", "runtime.morestack.abi0", "runtime.clone", "runtime.clone.abi0", "runtime.systemstack",
+        "runtime.systemstack.abi0", "runtime.rt0_go", "runtime.rt0_go.abi0", "_rt0_amd64_linux", "ret_from_fork", "ret_from_fork_asm"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (!strcmp(name, names[i]))
             return true;

@@ -183,38 +183,22 @@ static int expire_genealogy(struct wp_txn *txn, const struct needs *needs, const
     return 0;
 }
 
+static bool process_is_needed(void *context, const char *host, uint32_t pid, uint64_t start_ns)
+{
+    return is_needed(context, host, pid, start_ns);
+}
+
 static int expire_sources(struct wp_txn *txn, const struct needs *needs, const char *shard, struct wp_error *err)
 {
-    struct wp_buffer bytes = {0};
-    struct wp_key key = {.kind = WP_VALUE_SOURCE};
-    char host[256];
-    snprintf(key.shard, sizeof(key.shard), "%s", shard);
-    int rc = wp_txn_get_key(txn, &key, &bytes, NULL);
-    Wakepath__Store__Source *m = rc ? NULL : (Wakepath__Store__Source *)wp_message_unpack(
-        &wakepath__store__source__descriptor, bytes.data, bytes.size, "source", NULL);
-    wp_buffer_clear(&bytes);
-    if (!m) {
-        wp_buffer_fini(&bytes);
-        return 0;
-    }
-    size_t kept = 0, count = m->n_processes;
-    for (size_t i = 0; i < count; i++) {
-        Wakepath__Store__Source__Process *process = m->processes[i];
-        snprintf(host, sizeof(host), "%.*s", (int)(process->host.len < 255 ? process->host.len : 255),
-            (const char *)process->host.data);
-        if (is_needed(needs, host, process->pid, process->start_ns)) {
-            m->processes[i] = m->processes[kept];
-            m->processes[kept++] = process;
-        }
-    }
-    m->n_processes = kept;
-    rc = kept < count ? wp_message_pack(&m->base, &bytes, err) : 0;
-    m->n_processes = count;
-    if (!rc && kept < count)
-        rc = wp_txn_put_key(txn, &key, bytes.data, bytes.size, err);
-    wakepath__store__source__free_unpacked(m, NULL);
-    wp_buffer_fini(&bytes);
-    return rc;
+    char key[WP_KEY_ROOM], why[80];
+    size_t dropped;
+    int rc = wp_source_expire(txn, shard, process_is_needed, (void *)(uintptr_t)needs, &dropped, err);
+    if (rc || !dropped || !needs->rule->gone)
+        return rc;
+    snprintf(key, sizeof(key), "__state__/source.%s", shard);
+    snprintf(why, sizeof(why), "%zu processes that nothing refers to", dropped);
+    needs->rule->gone(needs->rule->context, key, 0, why);
+    return 0;
 }
 
 int wp_txn_expire_state(struct wp_txn *txn, const struct wp_retention *rule, struct wp_error *err)

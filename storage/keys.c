@@ -16,7 +16,8 @@
 
 static bool has_delta_form(enum wp_value_kind kind)
 {
-    return kind == WP_VALUE_REPORT || kind == WP_VALUE_GENEALOGY || kind == WP_VALUE_SOURCEMAP;
+    return kind == WP_VALUE_REPORT || kind == WP_VALUE_GENEALOGY || kind == WP_VALUE_SOURCEMAP ||
+           kind == WP_VALUE_SOURCE;
 }
 
 static void format_blob(const uint8_t digest[16], char text[WP_KEY_ROOM])

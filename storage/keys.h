@@ -21,7 +21,7 @@ struct wp_key {
     char shard[WP_ID_ROOM];     /* "" for a blob */
     uint64_t timebox_s;         /* reports, traces, metadata of a timebox */
     bool has_timebox;           /* metadata: of a timebox */
-    bool has_delta;             /* reports, genealogy, sourcemap */
+    bool has_delta;             /* reports, genealogy, sourcemap, source */
     uint64_t delta;
     uint8_t session[16];        /* processed */
     uint8_t digest[16];         /* blob */

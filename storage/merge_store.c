@@ -81,7 +81,7 @@ static int load(struct wp_txn *txn, struct wp_key key, struct wp_buffer *out, ch
     int rc = wp_key_format(&key, base, err);
     if (rc)
         return rc;
-    if (key.kind != WP_VALUE_GENEALOGY && key.kind != WP_VALUE_SOURCEMAP)
+    if (key.kind != WP_VALUE_GENEALOGY && key.kind != WP_VALUE_SOURCEMAP && key.kind != WP_VALUE_SOURCE)
         return wp_txn_get(txn, base, key.kind, out, err);
     snprintf(prefix, sizeof(prefix), "%s.~", base);
     rc = wp_txn_keys(txn, prefix, deltas, count, err);
@@ -95,7 +95,8 @@ static int load(struct wp_txn *txn, struct wp_key key, struct wp_buffer *out, ch
     for (size_t i = 0; !rc && i < *count; i++)
         rc = wp_txn_get(txn, (*deltas)[i], key.kind, &values[taken++], err);
     if (!rc)
-        rc = key.kind == WP_VALUE_GENEALOGY ? wp_genealogy_join(values, taken, out, err) : wp_sourcemap_join(values, taken, out, err);
+        rc = key.kind == WP_VALUE_GENEALOGY ? wp_genealogy_join(values, taken, out, err)
+             : key.kind == WP_VALUE_SOURCE ? wp_source_join(values, taken, out, err) : wp_sourcemap_join(values, taken, out, err);
     for (size_t i = 0; values && i < taken; i++)
         wp_buffer_fini(&values[i]);
     free(values);

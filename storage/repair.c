@@ -5,6 +5,7 @@
 #include "storage/columns.h"
 #include "storage/txn.h"
 #include "storage/verify.h"
+#include "storage/value_join.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -153,10 +154,14 @@ static int mend_source(struct wp_txn *txn, const struct wp_repair *repair, const
         counts[i] = m->processes[i]->n_digests;
         forgotten += forget_blobs(txn, m->processes[i]);
     }
+    struct wp_buffer canonical = {0}; /* without processes that have nothing left */
     if (!rc && forgotten)
         rc = wp_message_pack(&m->base, &bytes, err);
     if (!rc && forgotten)
-        rc = wp_txn_put(txn, key, WP_VALUE_SOURCE, bytes.data, bytes.size, err);
+        rc = wp_source_join(&bytes, 1, &canonical, err);
+    if (!rc && forgotten)
+        rc = wp_txn_put(txn, key, WP_VALUE_SOURCE, canonical.data, canonical.size, err);
+    wp_buffer_fini(&canonical);
     if (!rc && forgotten)
         tell(repair, key, false, "names no more what is not there", "");
     for (size_t i = 0; counts && i < m->n_processes; i++)

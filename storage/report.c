@@ -201,17 +201,22 @@ void wp_report_unexplained_add(struct wp_report *report, const struct wp_unexpla
     if (checked(report, row) == UINT32_MAX)
         return;
     if (is_new)
-        report->unexplained[report->unexplained_count++] = (struct wp_unexplained){add->node, add->reason, 0, 0};
-    report->unexplained[row].ns = wp_sum(report->unexplained[row].ns, add->ns);
-    report->unexplained[row].count = wp_sum(report->unexplained[row].count, add->count);
+        report->unexplained[report->unexplained_count++] = (struct wp_unexplained){.node = add->node, .reason = add->reason};
+    struct wp_unexplained *sum = &report->unexplained[row];
+    sum->ns = wp_sum(sum->ns, add->ns);
+    sum->count = wp_sum(sum->count, add->count);
+    if (add->longest_ns > sum->longest_ns || (add->longest_ns == sum->longest_ns && add->tid > sum->tid)) {
+        sum->longest_ns = add->longest_ns;
+        sum->tid = add->tid;
+    }
     report->largest_is_fresh = false;
 }
 
-void wp_report_unexplained(struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count)
+void wp_report_unexplained(struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid)
 {
     uint32_t text = wp_report_string(report, reason);
     if (text != UINT32_MAX)
-        wp_report_unexplained_add(report, &(struct wp_unexplained){node, text, ns, count});
+        wp_report_unexplained_add(report, &(struct wp_unexplained){node, text, ns, count, ns, tid});
 }
 
 /* The first span that ends at or after `ns`. */

@@ -74,6 +74,8 @@ struct wp_unexplained {
     uint32_t node;       /* the sleep's node */
     uint32_t reason;     /* string id */
     uint64_t ns, count;
+    uint64_t longest_ns; /* of them, the one that ... */
+    uint32_t tid;        /* ... this thread waited; 0 not known. Of equal ones the larger number, so that merging stays exact */
 };
 
 struct wp_span {
@@ -170,10 +172,13 @@ uint32_t wp_report_child(struct wp_report *report, uint32_t parent, uint32_t fra
 void wp_report_add(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count);
 /* One piece of which it is known when it was (realtime): wp_report_add, and its share in each bucket. */
 void wp_report_add_at(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t start_ns, uint64_t end_ns);
+/* `count` pieces, `ns` long together, that lie in the same bucket of the least width: that of `at_ns` (realtime). */
+void wp_report_add_within(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t at_ns, uint64_t ns,
+    uint64_t count);
 /* Index of the process row, made if new. */
 uint32_t wp_report_process(struct wp_report *report, const char *host, const char *comm, uint32_t pid, uint64_t start_ns);
 void wp_report_process_add(struct wp_report *report, uint32_t process, uint64_t total_ns, uint64_t running_ns);
-void wp_report_unexplained(struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count);
+void wp_report_unexplained(struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid);
 /* Activity of the process of interest; wall time is the length of the union of the spans. */
 void wp_report_activity(struct wp_report *report, uint64_t start_ns, uint64_t end_ns);
 void wp_report_host(struct wp_report *report, const char *host);

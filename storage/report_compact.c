@@ -131,5 +131,7 @@ int wp_txn_compact(struct wp_txn *txn, const char *shard, struct wp_error *err)
         rc = wp_genealogy_compact(txn, shard, err);
     if (!rc)
         rc = wp_sourcemap_compact(txn, shard, err);
+    if (!rc)
+        rc = wp_source_compact(txn, shard, err);
     return rc;
 }

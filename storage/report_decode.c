@@ -27,6 +27,10 @@ static int check_columns(const message_type *m, struct wp_error *err)
         rc = WP_LENGTHS("unexplained waits", err, m->n_unexplained_node, m->n_unexplained_reason, m->n_unexplained_ns,
             m->n_unexplained_count);
     if (!rc)
+        rc = WP_LENGTHS("threads of unexplained waits", err, m->n_unexplained_tid, m->n_unexplained_longest_ns);
+    if (!rc && m->n_unexplained_tid)
+        rc = WP_LENGTHS("threads of unexplained waits", err, m->n_unexplained_tid, m->n_unexplained_node);
+    if (!rc)
         rc = WP_LENGTHS("spans", err, m->n_span_gap_ns, m->n_span_length_ns);
     if (!rc)
         rc = WP_LENGTHS("events", err, m->n_event_kind, m->n_event_total, m->n_event_dropped);
@@ -195,7 +199,8 @@ static void take_rows(struct wp_report *report, const message_type *m)
     }
     for (size_t i = 0; i < m->n_unexplained_ns; i++)
         wp_report_unexplained_add(report, &(struct wp_unexplained){m->unexplained_node[i], m->unexplained_reason[i],
-            m->unexplained_ns[i], m->unexplained_count[i]});
+            m->unexplained_ns[i], m->unexplained_count[i], m->n_unexplained_tid ? m->unexplained_longest_ns[i] : 0,
+            m->n_unexplained_tid ? m->unexplained_tid[i] : 0});
     for (size_t i = 0; i < m->n_hosts; i++)
         wp_report_host_add(report, m->hosts[i]);
     for (size_t i = 0; i < m->n_event_kind; i++)

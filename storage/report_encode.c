@@ -134,12 +134,16 @@ static void put_unexplained(struct encoder *encoder)
     COLUMN(encoder, u32, unexplained_reason, count);
     COLUMN(encoder, u64, unexplained_ns, count);
     COLUMN(encoder, u64, unexplained_count, count);
+    COLUMN(encoder, u32, unexplained_tid, count);
+    COLUMN(encoder, u64, unexplained_longest_ns, count);
     for (uint32_t i = 0; !encoder->columns.has_failed && i < count; i++) {
         const struct wp_unexplained *row = &encoder->report->unexplained[encoder->order.unexplained[i]];
         message->unexplained_node[i] = encoder->order.node_rank[row->node];
         message->unexplained_reason[i] = encoder->order.string_rank[row->reason];
         message->unexplained_ns[i] = row->ns;
         message->unexplained_count[i] = row->count;
+        message->unexplained_tid[i] = row->tid;
+        message->unexplained_longest_ns[i] = row->longest_ns;
     }
 }
 

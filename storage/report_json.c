@@ -67,6 +67,8 @@ static void put_times(struct json_object *object, const struct wp_report *report
         wp_json_put_number(row, "ns", waits[i].ns);
         wp_json_put_number(row, "count", waits[i].count);
         wp_json_put_text(row, "reason", wp_report_text(report, waits[i].reason));
+        wp_json_put_number(row, "longest_ns", waits[i].longest_ns);
+        wp_json_put_number(row, "tid", waits[i].tid);
         put_stack(row, report, waits[i].node);
     }
 }

@@ -165,6 +165,14 @@ void wp_report_add_at(struct wp_report *report, uint32_t node, enum wp_category 
     }
 }
 
+void wp_report_add_within(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t at_ns, uint64_t ns,
+    uint64_t count)
+{
+    uint32_t cell = wp_report_cell_add(report, node, category, ns, count);
+    if (cell != WP_NO_CELL)
+        wp_report_sample_add(report, cell, at_ns >> WP_REPORT_BUCKET_SHIFT, WP_REPORT_BUCKET_SHIFT, ns);
+}
+
 const struct wp_cell_sample *wp_report_samples(const struct wp_report *report, uint32_t *count)
 {
     *count = report->sample_count;

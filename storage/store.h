@@ -122,6 +122,16 @@ struct wp_sourcemap_row {      /* "__state__/sourcemap.<shard>": (build id, offs
 int wp_txn_add_sourcemap(struct wp_txn *txn, const char *shard, const struct wp_sourcemap_row *rows, size_t count,
     struct wp_error *err);
 
+struct wp_source_row {         /* "__state__/source.<shard>": a process had that object, or that part of a JIT map */
+    const char *host, *name;   /* name: path, "[vdso]", "[jit]" */
+    uint64_t start_ns;         /* realtime, 0 unknown */
+    uint32_t pid;
+    uint8_t digest[16];        /* of its blob, which wp_txn_put_blob has put in the same release */
+};
+int wp_txn_add_sources(struct wp_txn *txn, const char *shard, const struct wp_source_row *rows, size_t count, struct wp_error *err);
+/* "__source__/<aa>/<bb>/<digest>", unless it is there already; its digest. */
+int wp_txn_put_blob(struct wp_txn *txn, const uint8_t *bytes, size_t size, uint8_t digest[16], struct wp_error *err);
+
 struct wp_clock_row {          /* "__state__/clock.<shard>": per host and span */
     uint8_t host[16];
     const char *hostname, *method; /* "anchor": the session's own realtime anchor */

@@ -33,13 +33,17 @@ int wp_txn_keys(struct wp_txn *txn, const char *prefix, char ***keys, size_t *co
 int wp_txn_put_key(struct wp_txn *txn, const struct wp_key *key, const uint8_t *bytes, size_t size, struct wp_error *err);
 int wp_txn_get_key(struct wp_txn *txn, const struct wp_key *key, struct wp_buffer *out, struct wp_error *err);
 
-/* The part "genealogy" or "sourcemap" of wp_txn_compact. */
+/* The part "genealogy", "sourcemap" or "source" of wp_txn_compact. */
 int wp_genealogy_compact(struct wp_txn *txn, const char *shard, struct wp_error *err);
 /* Drops the rows that are not needed, nor ancestors of one that is. */
 int wp_genealogy_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)(void *context,
     const struct wp_genealogy_row *row), void *context, size_t *dropped, struct wp_error *err);
 /* Whether two start times (0 unknown) may be of one process. */
 bool wp_genealogy_same_start(uint64_t a_ns, uint64_t b_ns);
+/* Drops the rows of processes that are not needed; how many processes. */
+int wp_source_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)(void *context, const char *host, uint32_t pid,
+    uint64_t start_ns), void *context, size_t *dropped, struct wp_error *err);
+int wp_source_compact(struct wp_txn *txn, const char *shard, struct wp_error *err);
 int wp_sourcemap_compact(struct wp_txn *txn, const char *shard, struct wp_error *err);
 
 #endif

@@ -76,24 +76,6 @@ static int check_blob(const struct wp_key *key, const struct wp_buffer *raw, str
                : 0;
 }
 
-int wp_source_check(const uint8_t *bytes, size_t size, struct wp_error *err)
-{
-    ProtobufCMessage *message = wp_message_unpack(&wakepath__store__source__descriptor, bytes, size, "source", err);
-    if (!message)
-        return -EBADMSG;
-    const Wakepath__Store__Source *m = (const Wakepath__Store__Source *)message;
-    int rc = 0;
-    for (size_t i = 0; !rc && i < m->n_processes; i++) {
-        const Wakepath__Store__Source__Process *process = m->processes[i];
-        rc = WP_LENGTHS("source", err, process->n_names, process->n_digests);
-        for (size_t j = 0; !rc && j < process->n_digests; j++)
-            if (process->digests[j].len != 16)
-                rc = wp_error_set(err, -EBADMSG, "source: a digest of %zu bytes", process->digests[j].len);
-    }
-    protobuf_c_message_free_unpacked(message, NULL);
-    return rc;
-}
-
 int wp_value_check(const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err)
 {
     switch (key->kind) {

@@ -69,30 +69,6 @@ static int rank_span(const void *left, const void *right)
     return compare_bytes(a->hostname, b->hostname);
 }
 
-static int name_source(const void *left, const void *right)
-{
-    const Wakepath__Store__Source__Process *a = left, *b = right;
-    int rc = compare_bytes(a->host, b->host);
-    if (rc)
-        return rc;
-    COMPARE(a->pid, b->pid);
-    COMPARE(a->start_ns, b->start_ns);
-    return 0;
-}
-
-/* A process learns of objects, it does not forget them. */
-static int rank_source(const void *left, const void *right)
-{
-    const Wakepath__Store__Source__Process *a = left, *b = right;
-    COMPARE(a->n_digests, b->n_digests);
-    for (size_t i = 0; i < a->n_digests; i++) {
-        int rc = compare_bytes(a->digests[i], b->digests[i]);
-        if (rc)
-            return rc;
-    }
-    return 0;
-}
-
 struct list {                  /* how a message holds its entries */
     const ProtobufCMessageDescriptor *type;
     int (*name)(const void *left, const void *right);
@@ -105,7 +81,6 @@ static const struct list *list_of(enum wp_value_kind kind)
         [WP_VALUE_METADATA] = {&wakepath__store__metadata__descriptor, name_metadata, rank_metadata},
         [WP_VALUE_LAST_SAMPLE] = {&wakepath__store__last_sample__descriptor, name_last, rank_last},
         [WP_VALUE_CLOCK] = {&wakepath__store__clock__descriptor, name_span, rank_span},
-        [WP_VALUE_SOURCE] = {&wakepath__store__source__descriptor, name_source, rank_source},
     };
     return (unsigned)kind < WP_VALUE_KINDS && lists[kind].type ? &lists[kind] : NULL;
 }
@@ -221,6 +196,8 @@ int wp_value_join(enum wp_value_kind kind, const struct wp_buffer *a, const stru
         return wp_sourcemap_join(both, 2, out, err);
     if (kind == WP_VALUE_EXEMPLARS)
         return join_exemplars(a, b, out, err);
+    if (kind == WP_VALUE_SOURCE)
+        return wp_source_join(both, 2, out, err);
     if (kind == WP_VALUE_PROCESSED)
         rc = join_processed(a, b, &greater, err);
     else

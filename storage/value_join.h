@@ -14,5 +14,6 @@ int wp_value_join(enum wp_value_kind kind, const struct wp_buffer *a, const stru
 /* Chunks of rows: a base and its deltas, of any number of stores. */
 int wp_genealogy_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err);
 int wp_sourcemap_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err);
+int wp_source_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err);
 
 #endif

@@ -36,7 +36,10 @@ struct packet {
 struct cpu_context {
     struct mark marks[LEVELS];
     struct packet packets[LEVELS];
+    __u64 places[2];  /* of number_of */
     __u32 in_irq, in_softirq; /* neither kind nests on a CPU */
+    __u32 running_tid, reserved; /* the task that this CPU was last seen going to ... */
+    __u64 switched_ns, clock_offset_ns; /* ... and when; our clock - the scheduler's */
 };
 
 struct {
@@ -61,9 +64,10 @@ static __always_inline __u32 level_now(const struct cpu_context *context)
  * Is this the stack of the current task? Interrupts that have no tracepoint (of the local timer, between processors) run
  * on a stack of their own, and what they wake is not the task's doing. The arguments of a program lie on the stack.
  */
-static __always_inline bool is_on_task_stack(void *ctx)
+static __always_inline bool is_on_task_stack(void *ctx, struct cpu_context *context)
 {
-    return address_of(&ctx) - (__u64)(unsigned long)BPF_CORE_READ(current_task(), stack) < THREAD_SIZE;
+    __u64 *places = context->places;
+    return number_of(&places[0], ctx) - number_of(&places[1], current_task()->stack) < THREAD_SIZE;
 }
 
 static __always_inline void set_mark(struct cpu_context *context, __u32 level, __u8 cause, __u64 a, __u64 d)
@@ -95,7 +99,7 @@ static __always_inline void fill_cause(void *ctx, struct wp_record *r, struct cp
         r->c = m->cause;
         r->a = m->a;
         r->d = m->d;
-    } else if (level == LEVEL_TASK && !is_on_task_stack(ctx)) {
+    } else if (level == LEVEL_TASK && !is_on_task_stack(ctx, context)) {
         r->c = CAUSE_UNKNOWN;
         r->flags = 1;
     }

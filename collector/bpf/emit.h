@@ -58,8 +58,11 @@ static __always_inline void count_drop(__u32 kind)
     d->last_ns[kind] = bpf_ktime_get_ns();
 }
 
+/* Asked by one run in eight: that is a helper's call too. */
 static __always_inline __u64 wake_flag(void)
 {
+    if (work_here()->runs & 7)
+        return BPF_RB_NO_WAKEUP;
     return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= wp_wake_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 
@@ -92,6 +95,13 @@ static __always_inline __u64 address_of(const void *pointer_to_pointer)
     return value;
 }
 
+/* The same where a map has a place for it: what is read from a map is a number, and no helper is called. */
+static __always_inline __u64 number_of(volatile __u64 *place, const void *pointer)
+{
+    *place = (__u64)(unsigned long)pointer;
+    return *place;
+}
+
 static __always_inline __u64 mix(__u64 h, __u64 word)
 {
     h = (h ^ word) * 0x9e3779b97f4a7c15ull;
@@ -122,6 +132,16 @@ static __always_inline void fill_head(struct wp_record *r, __u8 kind, struct tas
 static __always_inline void submit(void *record)
 {
     bpf_ringbuf_submit(record, wake_flag());
+}
+
+/* Sends a head without a tail, and no more of it than says something. False: there was no room (counted). */
+static __always_inline bool send_head(struct wp_record *r)
+{
+    bool is_short = !(r->a | r->b | r->kernel_ips | r->user_ips);
+    if (!bpf_ringbuf_output(&ring, r, is_short ? WP_RECORD_SHORT : sizeof(*r), wake_flag()))
+        return true;
+    count_drop(r->kind);
+    return false;
 }
 
 static __always_inline void fill_task(struct wp_record_task *out, struct task_struct *task)

@@ -44,6 +44,10 @@ typedef struct {
     void *vdso;
 } mm_context_t;
 
+struct load_weight { /* any type that begins with a word */
+    unsigned long weight;
+};
+
 struct maple_tree {
     void *ma_root;
 };
@@ -68,6 +72,10 @@ struct thread_info {
     unsigned int status;
 };
 
+struct sched_info {
+    unsigned long long last_arrival;
+};
+
 struct task_struct {
     struct thread_info thread_info;
     void *stack;
@@ -79,6 +87,7 @@ struct task_struct {
     char comm[16];
     __u64 start_time;
     __u32 self_exec_id;
+    struct sched_info sched_info;
     struct mm_struct *mm;
     struct nsproxy *nsproxy;
     struct css_set *cgroups;
@@ -295,7 +304,7 @@ struct bpf_iter__task {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
-    unsigned long di, si, orig_ax, ip, sp, bp;
+    unsigned long di, si, dx, r8, r10, orig_ax, ip, sp, bp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {

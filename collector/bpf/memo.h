@@ -12,8 +12,12 @@
 #define KERNEL_WINDOW 256u /* words of a stack that are looked at in one piece */
 #define KERNEL_WORDS 32u
 
+const volatile bool wp_casts = false; /* the kernel lets any address be read as a type of its own, without a helper (6.2) */
+extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
+
 struct memo {
     __u64 ip, sp, bp, exec_vm, epoch, key;
+    __u64 place;                 /* of number_of */
     __u64 kernel_at;             /* of the search: where the window begins */
     __u32 generation, exec_id;
     __u32 user_count, kernel_count;
@@ -48,9 +52,9 @@ static __always_inline struct memo *memo_of(struct task_struct *task, struct pt_
     return regs && wp_unwinds ? bpf_task_storage_get(&memos, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) : 0;
 }
 
-static __always_inline __u64 stack_top(struct task_struct *task)
+static __always_inline __u64 stack_top(struct memo *m, struct task_struct *task)
 {
-    return (__u64)(unsigned long)BPF_CORE_READ(task, stack) + THREAD_SIZE;
+    return number_of(&m->place, task->stack) + THREAD_SIZE;
 }
 
 /*
@@ -61,6 +65,16 @@ static __always_inline __u64 kernel_word(const struct memo *m, __u32 index, __u6
 {
     __u64 at = m->kernel[index & (KERNEL_WORDS - 1)].at;
     return index + 1 == m->kernel_count ? top - at : frame + at;
+}
+
+/* A word of the kernel's memory; 0 where there is none. */
+static __always_inline __u64 word_at(__u64 address)
+{
+    __u64 word = 0;
+    if (wp_casts)
+        return ((struct load_weight *)bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct load_weight)))->weight;
+    bpf_probe_read_kernel(&word, sizeof(word), (void *)address);
+    return word;
 }
 
 /* One copy of the user's stack is cheaper than a word at a time. */
@@ -95,16 +109,15 @@ static __always_inline bool is_far_same(struct memo *m)
 
 static __always_inline bool is_as_remembered(void *ctx, struct memo *m, struct task_struct *task, struct pt_regs *regs)
 {
-    if (!m->key || m->ip != BPF_CORE_READ(regs, ip) || m->sp != BPF_CORE_READ(regs, sp) || m->bp != BPF_CORE_READ(regs, bp) ||
-        m->exec_vm != BPF_CORE_READ(task, mm, exec_vm) || m->epoch != wp_stack_epoch ||
+    if (!m->key || m->ip != regs->ip || m->sp != regs->sp || m->bp != regs->bp ||
+        m->exec_vm != task->mm->exec_vm || m->epoch != wp_stack_epoch ||
         m->generation != wp_unwind_generation || m->exec_id != task->self_exec_id)
         return false;
-    __u64 frame = address_of(&ctx), top = stack_top(task);
+    __u64 frame = number_of(&m->place, ctx), top = stack_top(m, task);
     for (__u32 i = 0; i < KERNEL_WORDS; i++) {
-        __u64 now;
         if (i >= m->kernel_count)
             break;
-        if (bpf_probe_read_kernel(&now, sizeof(now), (void *)kernel_word(m, i, frame, top)) || now != m->kernel[i].value)
+        if (word_at(kernel_word(m, i, frame, top)) != m->kernel[i].value)
             return false;
     }
     return m->near_size ? is_near_same(m) : is_far_same(m);
@@ -176,13 +189,13 @@ static __always_inline void remember(void *ctx, struct memo *m, struct stack_rec
     m->key = 0;
     if (!w || w->word_count > WALK_WORDS)
         return;
-    m->kernel_at = address_of(&ctx);
-    if (!find_kernel_words(m, r, stack_top(task)))
+    m->kernel_at = number_of(&m->place, ctx);
+    if (!find_kernel_words(m, r, stack_top(m, task)))
         return;
-    m->ip = BPF_CORE_READ(regs, ip);
-    m->sp = BPF_CORE_READ(regs, sp);
-    m->bp = BPF_CORE_READ(regs, bp);
-    m->exec_vm = BPF_CORE_READ(task, mm, exec_vm);
+    m->ip = regs->ip;
+    m->sp = regs->sp;
+    m->bp = regs->bp;
+    m->exec_vm = task->mm->exec_vm;
     m->epoch = wp_stack_epoch;
     m->generation = wp_unwind_generation;
     m->exec_id = task->self_exec_id;

@@ -26,7 +26,8 @@ typedef uint64_t wp_u64;
                                    * filesystem's device. Tail: struct wp_record_path.
                                    * The stack_key of a block request is the key of the file that it is for, 0: not known */
 #define WP_RECORD_WAIT 35u        /* what a socket or a lock is that threads wait for: a = its key, pid. Tail: struct wp_record_wait.
-                                   * b of SWITCH and WAKING is the key of what is waited for or was ready (a file's, or such a one) */
+                                   * d of SWITCH is that number in its low two bytes and above them the key of what is waited for; the
+                                   * stack_key of WAKING is the key of what was ready (a file, or such a one) */
 #define WP_RECORD_KINDS 36u
 
 #define WP_RECORD_COMM 16
@@ -42,11 +43,15 @@ struct wp_record {
     wp_u32 tid, pid;    /* thread (FORK: parent, EXEC: after) */
     wp_u32 other_tid, other_pid;
     wp_u32 c;
-    wp_u64 a, b, d;     /* d: device, syscall number + 1, irq, vector, or socket key */
+    wp_u64 d;           /* device, syscall number + 1, irq, vector, or socket key */
     wp_u64 stack_key;   /* 0: no stack */
+    /* A record may end here: what follows is 0. Most do, for the ring's memory is what they cost. */
+    wp_u64 a, b;
     wp_u16 kernel_ips, user_ips; /* in the tail, innermost first; both 0 with a key: seen before */
     wp_u32 tail;        /* bytes behind the head */
 };
+
+#define WP_RECORD_SHORT 48u
 
 /* Tail of FORK (the child), EXEC, STATE, RENAME. */
 struct wp_record_task {
@@ -109,6 +114,7 @@ struct wp_work {
 
 _Static_assert(sizeof(struct wp_work) == 64, "a cache line");
 _Static_assert(sizeof(struct wp_record) == 72, "the head of a record");
+_Static_assert(__builtin_offsetof(struct wp_record, a) == WP_RECORD_SHORT, "the head of a short record");
 _Static_assert(sizeof(struct wp_record_task) == 40, "the tail of a task");
 _Static_assert(sizeof(struct wp_record_socket) == 44, "the tail of a socket");
 

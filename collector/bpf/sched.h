@@ -2,6 +2,7 @@
 #ifndef WP_COLLECTOR_BPF_SCHED_H
 #define WP_COLLECTOR_BPF_SCHED_H
 /* Threads: switches, wakings, births and deaths, and what exists at the start. */
+#include "call.h"
 #include "cause.h"
 #include "memo.h"
 #include "wait.h"
@@ -41,61 +42,21 @@ static __always_inline __u32 state_of(__u32 state)
     return state & 1 ? STATE_INTERRUPTIBLE : STATE_RUNNING;
 }
 
-struct call {
-    __u32 number;       /* + 1; 0: none */
-    bool is_deliberate; /* only sleeps */
-    bool is_yield;
-};
-
-/* As they were when the task last left user mode, by a call or an interrupt; NULL for kernel threads. */
-static __always_inline struct pt_regs *user_regs(struct task_struct *task)
-{
-    return task->flags & PF_KTHREAD ? 0 : (struct pt_regs *)bpf_task_pt_regs(task);
-}
-
-static __always_inline struct call call_of(struct task_struct *task)
-{
-    struct call call = {};
-    if (task->flags & PF_KTHREAD)
-        return call;
-    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-    if (!regs)
-        return call;
-#if defined(__TARGET_ARCH_x86)
-    long number = (long)BPF_CORE_READ(regs, orig_ax);
-    if (number < 0 || number > 2000 || task->thread_info.status & 2) /* TS_COMPAT: other numbers */
-        return call;
-    call.number = (__u32)number + 1;
-    if (number == 35 || number == 230) /* nanosleep, clock_nanosleep */
-        call.is_deliberate = true;
-    if (number == 23 || number == 270) /* select, pselect6 without files */
-        call.is_deliberate = !BPF_CORE_READ(regs, di);
-    if (number == 7 || number == 271) /* poll, ppoll without files */
-        call.is_deliberate = !BPF_CORE_READ(regs, si);
-    call.is_yield = number == 24;
-#elif defined(__TARGET_ARCH_arm64)
-    int number = BPF_CORE_READ(regs, syscallno);
-    if (number < 0 || number > 2000)
-        return call;
-    call.number = number + 1;
-    call.is_deliberate = number == 101 || number == 115; /* nanosleep, clock_nanosleep */
-    call.is_yield = number == 124;
-#endif
-    return call;
-}
-
 SEC("tp_btf/sched_switch")
 int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state)
 {
     struct cpu_context *context = cpu_context();
-    if (context)
-        clear_mark(context, LEVEL_TASK);
+    if (!context)
+        return 0;
+    clear_mark(context, LEVEL_TASK);
     if (is_between_windows())
         return 0;
     struct stack_record *r = stack_scratch(0);
     if (!r)
         return 0;
     fill_head(&r->head, KIND_SWITCH, prev);
+    if ((r->head.b = ran_unseen_ns(context, prev, next, r->head.time_ns)))
+        r->head.flags |= 8; /* WP_SWITCH_RAN */
     if (is_here(next)) {
         r->head.other_tid = next->pid;
         r->head.other_pid = next->tgid;
@@ -103,14 +64,17 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     if (wp_netns_inum && !r->head.tid && !r->head.other_tid && (prev->pid || next->pid))
         return 0; /* between threads of other hosts, or the idle task and them: all of it is idle time here */
     struct call call = {};
+    struct pt_regs *regs = user_regs(prev);
     if (prev->pid)
-        call = call_of(prev);
+        call = call_of(prev, regs);
     r->head.d = call.number;
     r->head.c = preempt ? STATE_RUNNING : state_of(prev_state);
     if (r->head.c == STATE_RUNNING && prev->pid && !call.is_yield)
         r->head.flags |= 1; /* WP_SWITCH_PREEMPTED */
     else if (call.is_deliberate)
         r->head.flags |= 2; /* WP_SWITCH_DELIBERATE */
+    if (r->head.c == STATE_INTERRUPTIBLE && (r->head.a = timeout_of(regs, call.number)))
+        r->head.flags |= 4; /* WP_SWITCH_TIMED */
     if (!r->head.tid || r->head.c == STATE_RUNNING || r->head.c == STATE_DEAD || !is_chosen(r->head.pid)) {
         send_with_stack(r);
         return 0;
@@ -120,14 +84,12 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         send_with_stack(r);
         return 0;
     }
-    struct pt_regs *regs = user_regs(prev);
     if (call.number)
-        r->head.b = wait_of(prev, regs, call.number - 1);
+        r->head.d |= wait_of(prev, regs, call.number - 1) << 16;
     struct memo *memo = memo_of(prev, regs);
     if (memo && regs && is_as_remembered(ctx, memo, prev, regs)) {
         r->head.stack_key = memo->key;
-        if (bpf_ringbuf_output(&ring, r, sizeof(r->head), wake_flag()))
-            count_drop(KIND_SWITCH);
+        send_head(&r->head);
         return 0;
     }
     if (!is_walk_wanted()) {
@@ -149,16 +111,13 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     struct cpu_context *context = cpu_context();
     if (!context || is_between_windows() || !is_here(woken))
         return 0;
-    __u64 ready = is_chosen(woken->tgid) ? ready_of(woken) : 0;
-    struct wp_record *r = RESERVE(struct wp_record, KIND_WAKING);
-    if (!r)
-        return 0;
-    fill_head(r, KIND_WAKING, current_task());
-    r->other_tid = woken->pid;
-    r->other_pid = woken->tgid;
-    fill_cause(ctx, r, context);
-    r->b = ready;
-    submit(r);
+    struct wp_record r;
+    fill_head(&r, KIND_WAKING, current_task());
+    r.other_tid = woken->pid;
+    r.other_pid = woken->tgid;
+    fill_cause(ctx, &r, context);
+    r.stack_key = is_chosen(woken->tgid) ? ready_of(woken) : 0;
+    send_head(&r);
     return 0;
 }
 
@@ -203,7 +162,7 @@ int WORK_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binpr
 {
     if (!is_here(task))
         return 0;
-    if (wp_unwinds && program->file)
+    if (wp_unwinds && program->file && is_chosen(task->tgid))
         file_number(program->file, task->tgid, 0); /* its rows may be known before it first sleeps */
     struct exec_record *r = RESERVE(struct exec_record, KIND_EXEC);
     if (!r)
@@ -269,7 +228,7 @@ int wp_tasks(struct bpf_iter__task *ctx)
         return 0;
     fill_head(&r->head, KIND_STATE, task);
     r->head.c = state_of(task->__state);
-    r->head.d = call_of(task).number;
+    r->head.d = call_of(task, user_regs(task)).number;
     r->head.cpu = 0;
     if (task->on_cpu) {
         r->head.c = STATE_RUNNING;

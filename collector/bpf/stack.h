@@ -74,7 +74,7 @@ static __always_inline bool send_with_stack(struct stack_record *r)
         r->head.stack_key = 0;
     if (!is_new) {
         r->head.kernel_ips = r->head.user_ips = 0;
-        count = 0;
+        return send_head(&r->head);
     }
     __u64 bytes = count * 8ull;
     r->head.tail = (__u32)bytes;
@@ -85,10 +85,8 @@ static __always_inline bool send_with_stack(struct stack_record *r)
         count_drop(r->head.kind);
         return false;
     }
-    if (is_new) {
-        __u8 one = 1;
-        bpf_map_update_elem(&seen, &key, &one, BPF_ANY);
-    }
+    __u8 one = 1;
+    bpf_map_update_elem(&seen, &key, &one, BPF_ANY);
     return true;
 }
 

@@ -28,9 +28,15 @@ static __always_inline bool is_new_name(__u64 key)
     return !bpf_map_lookup_elem(&named, &key) && !bpf_map_update_elem(&named, &key, &one, BPF_ANY);
 }
 
+/* A key has 48 bits: it stands beside a number of two bytes. */
+static __always_inline __u64 name_key(__u64 hash)
+{
+    return hash >> 16 | 1;
+}
+
 static __always_inline __u64 inode_key(struct inode *inode)
 {
-    return mix(mix(BPF_CORE_READ(inode, i_sb, s_dev), BPF_CORE_READ(inode, i_ino)), BPF_CORE_READ(inode, i_generation)) | 1;
+    return name_key(mix(mix(BPF_CORE_READ(inode, i_sb, s_dev), BPF_CORE_READ(inode, i_ino)), BPF_CORE_READ(inode, i_generation)));
 }
 
 static __always_inline struct dentry *dentry_of(struct inode *inode)

@@ -63,7 +63,7 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 1 << 17);
+    __uint(max_entries, 1 << 18); /* 128 MiB when all are in use */
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __type(key, struct wp_unwind_place);
     __type(value, struct wp_unwind_page);
@@ -187,7 +187,7 @@ struct walk {
     __u32 is_exact;   /* ip is an instruction, not the one behind a call */
     __u32 word_count; /* past WALK_WORDS: not all of them are there */
     __u64 highest, mixed; /* the last of their addresses; all of them or-ed, and odd when one lies below the stack */
-    __u64 floor;          /* sp at the start */
+    __u64 floor, di;      /* sp and di at the start */
     struct word words[WALK_WORDS]; /* all that was read: the same words lead to the same walk */
 };
 
@@ -238,6 +238,10 @@ static __always_inline bool find_row(struct area *area, __u64 address, struct wp
     __u64 offset = address - area->start + area->file_offset;
     struct wp_unwind_place place = {.object = area->object, .page = (__u32)(offset >> WP_UNWIND_PAGE_BITS)};
     struct wp_unwind_page *page = bpf_map_lookup_elem(&unwind_pages, &place);
+    if (page && page->count == WP_UNWIND_SPLIT) {
+        place.page = WP_UNWIND_FINE | (__u32)(offset >> WP_UNWIND_FINE_BITS);
+        page = bpf_map_lookup_elem(&unwind_pages, &place);
+    }
     if (!page)
         return false;
     __u32 at = offset & ((1u << WP_UNWIND_PAGE_BITS) - 1), position = 0; /* how many begin at or before it */
@@ -289,11 +293,28 @@ static __always_inline long step_signal(struct walk *w)
 static __always_inline long step_pointer(struct walk *w)
 {
     __u64 before = w->bp;
+    if (!before && !w->is_exact) { /* the psABI's mark of the outermost frame */
+        w->end = WP_UNWIND_COMPLETE;
+        return 1;
+    }
     if (before < w->sp || before & 7 || !read_word(w, before + 8, &w->ip) || !read_word(w, before, &w->bp)) {
         w->end = WP_UNWIND_NO_ROWS;
         return 1;
     }
     w->sp = before + 16;
+    w->is_exact = 0;
+    return 0;
+}
+
+static __always_inline long step_register(struct walk *w, __s64 offset)
+{
+    w->word_count = WALK_WORDS + 1; /* the register is not remembered, so neither is the stack */
+    if (!w->is_exact) {
+        w->end = WP_UNWIND_UNREADABLE;
+        return 1;
+    }
+    w->ip = w->di;
+    w->sp += offset;
     w->is_exact = 0;
     return 0;
 }
@@ -314,6 +335,7 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
         break;
     case WP_CFA_SIGNAL: return step_signal(w);
     case WP_CFA_END: w->end = WP_UNWIND_COMPLETE; return 1;
+    case WP_CFA_DI: return step_register(w, offset);
     default: return step_pointer(w); /* code that has no rule may still keep a frame pointer */
     }
     if (cfa <= w->sp || !read_word(w, cfa - 8, &w->ip)) { /* the stack grows down: callers are above */
@@ -343,7 +365,7 @@ static long step(__u32 index, void *argument)
     __u64 address = w->is_exact ? w->ip : w->ip - 1;
     struct area area;
     if (!area_of(space, address, context->which, &area)) {
-        w->end = index ? WP_UNWIND_NOT_CODE : WP_UNWIND_NO_ROWS;
+        w->end = WP_UNWIND_NOT_CODE;
         return 1;
     }
     __u32 place = index;
@@ -352,7 +374,7 @@ static long step(__u32 index, void *argument)
     w->count = index + 1;
     struct wp_unwind_row row;
     if (area.object == WP_UNWIND_UNKNOWN) { /* a frame pointer would be a guess, and its rows will soon be known */
-        w->end = WP_UNWIND_NO_ROWS;
+        w->end = WP_UNWIND_NOT_YET;
         return 1;
     }
     if (area.object && find_row(&area, address, &row))
@@ -368,12 +390,13 @@ static __always_inline __u32 unwind_user(struct task_struct *task, struct pt_reg
     struct walk_context context = {.walk = w, .space = space_of(task), .ips = ips, .which = which};
     if (!w || !context.space)
         return 0;
-    w->ip = BPF_CORE_READ(regs, ip);
-    w->sp = BPF_CORE_READ(regs, sp);
-    w->bp = BPF_CORE_READ(regs, bp);
+    w->ip = regs->ip;
+    w->sp = regs->sp;
+    w->bp = regs->bp;
     w->count = w->word_count = 0;
     w->highest = w->mixed = 0;
     w->floor = w->sp;
+    w->di = regs->di;
     w->is_exact = 1;
     w->end = WP_UNWIND_TOO_DEEP;
     bpf_loop(WP_RECORD_USER_DEPTH, step, &context, 0);

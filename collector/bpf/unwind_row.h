@@ -8,7 +8,12 @@
 #include "ring_record.h"
 
 #define WP_UNWIND_PAGE_BITS 10
-#define WP_UNWIND_ROWS 128u      /* room in a page; one less is used, pages with more are left out and counted */
+#define WP_UNWIND_ROWS 64u       /* room in a page; one less is used: with the kernel's own words it fits into 512 bytes */
+/* A page with more rows is split into four fine ones of their own numbers, and has this many rows itself. Starts are counted from
+ * the whole page all the same. Fine pages with more are left out and counted. */
+#define WP_UNWIND_SPLIT 0xffffu
+#define WP_UNWIND_FINE_BITS 8
+#define WP_UNWIND_FINE (1u << 31) /* in a page's number */
 #define WP_UNWIND_VDSO 1u        /* the object number of the vdso */
 #define WP_UNWIND_UNKNOWN (~0u)
 
@@ -20,7 +25,8 @@ enum wp_cfa {
     WP_CFA_BP_AT,   /* CFA = *(bp + offset): a realigned stack */
     WP_CFA_PLT,     /* the psABI's lazy binding stub */
     WP_CFA_SIGNAL,  /* the kernel's signal frame */
-    WP_CFA_END      /* no caller: _start, clone */
+    WP_CFA_END,     /* no caller: _start, clone */
+    WP_CFA_DI       /* the caller is in di and sp + offset its stack: glibc's vfork, which must leave nothing on the stack */
 };
 
 /* `bp`: bp of the caller is at CFA + bp * 8, or one of these. */
@@ -49,6 +55,7 @@ struct wp_unwind_file {
 
 enum wp_unwind_end {
     WP_UNWIND_COMPLETE,   /* the thread's first function was reached */
+    WP_UNWIND_NOT_YET,    /* code of a file that is not known yet */
     WP_UNWIND_NO_ROWS,    /* code without rows, and no frame pointer either */
     WP_UNWIND_NOT_CODE,   /* a return address that is in no code */
     WP_UNWIND_UNREADABLE, /* stack that is paged out or nonsense */

@@ -147,7 +147,7 @@ static __always_inline __u64 wait_key(const struct wp_record_wait *wait)
 #pragma unroll
     for (__u32 i = 0; i < sizeof(*wait) / 8; i++)
         key = mix(key, words[i]);
-    return key | 1;
+    return name_key(key);
 }
 
 /* Where a description is made: half of the bytes that a program may have on its stack are too many. */
@@ -206,7 +206,7 @@ static __always_inline __u64 path_key(struct known_file *k, struct file *file, s
     k->how = CHECK_NUMBER;
     if (magic == ANON_INODE_FS_MAGIC || magic == PIPEFS_MAGIC || magic == PID_FS_MAGIC) { /* one is like the other */
         k->how = CHECK_KIND;
-        key = mix(magic, (__u64)(unsigned long)BPF_CORE_READ(file, f_op)) | 1;
+        key = name_key(mix(magic, (__u64)(unsigned long)BPF_CORE_READ(file, f_op)));
     } else {
         key = inode_key(inode);
     }
@@ -265,7 +265,7 @@ static __noinline __u64 lock_key(struct waits *w, struct task_struct *task, __u6
     r->wait.end = BPF_CORE_READ(area, vm_end);
     r->wait.offset = BPF_CORE_READ(area, vm_pgoff) << 12;
     r->wait.inode = BPF_CORE_READ(file, f_inode, i_ino);
-    w->lock_key = mix(mix(wait_key(&r->wait), task->tgid), space) | 1;
+    w->lock_key = name_key(mix(mix(wait_key(&r->wait), task->tgid), space));
     tell_wait(r, task, w->lock_key);
     return w->lock_key;
 }

@@ -79,7 +79,7 @@ static void recovering(uint64_t seed)
             for (uint32_t from = 0; from < 2; from++)
                 if (!made_is_shown_twice(&c, from, t, 12 * SECOND))
                     assert_true(made_case_ask(&c, from, !from, t, false, &offset) &&
-                        offset.bound_ns < 2 * before + 20000);
+                        (double)offset.bound_ns < 2 * before + 20000);
     } else {
         assert_true(made_case_inquire(&c, 26 * SECOND, 31 * SECOND, false) < 2 * before + 20000);
     }

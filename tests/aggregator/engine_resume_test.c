@@ -120,7 +120,7 @@ static void play(struct place *place, const struct cut *cuts, uint64_t count, ui
         place->resumes += from > 1;
         seq = from;
     }
-    assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+    assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
     commit(place);
     assert_int_equal(place->acked, count);
     wp_engine_destroy(place->engine);

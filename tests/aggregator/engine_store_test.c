@@ -121,7 +121,7 @@ static uint64_t send_all(struct place *place, uint32_t peer, uint8_t number, uin
         if (seq % 3 == 0)
             commit(place);
     }
-    assert_int_equal(wp_engine_bye(place->engine, peer, NULL), 0);
+    assert_int_equal(wp_engine_bye(place->engine, peer, 0, NULL), 0);
     commit(place);
     return seq;
 }
@@ -183,7 +183,7 @@ static void an_ended_session_is_known(void **state)
         place->acked[1] = 0;
         assert_int_equal(say_hello(place, 1, 1), last + 1);
         assert_int_equal(send_cut(place, 1, 1, 0, 100, 1), 0); /* taken, without effect */
-        assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+        assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
         commit(place);
         assert_int_equal(place->acked[1], last);
         wp_engine_destroy(place->engine);
@@ -215,7 +215,7 @@ static void strangers_are_refused(void **state)
     struct place *place = *state;
     struct wp_error err = {0};
     assert_int_equal(send_cut(place, 1, 1, 0, 10, 1), -ENOTCONN);
-    assert_int_equal(wp_engine_bye(place->engine, 1, &err), -ENOTCONN);
+    assert_int_equal(wp_engine_bye(place->engine, 1, 0, &err), -ENOTCONN);
     say_hello(place, 1, 1);
     assert_int_equal(send_cut(place, 1, 9, 0, 10, 1), -EINVAL);
     assert_int_equal(send_cut(place, 1, 1, 10, 20, 2), -ESTALE);
@@ -240,7 +240,7 @@ static void ended_sessions_take_no_memory(void **state)
         assert_int_equal(say_hello(place, 10 + i, number), 1);
         assert_int_equal(send_cut(place, 10 + i, number, 0, place->trace.whole.event_count, 1), 0);
         alive = in_use() - before;
-        assert_int_equal(wp_engine_bye(place->engine, 10 + i, NULL), 0);
+        assert_int_equal(wp_engine_bye(place->engine, 10 + i, 0, NULL), 0);
         assert_int_equal(wp_engine_commit(place->engine, 0, 100, true, NULL), 0);
     }
     assert_int_equal(wp_engine_ended(place->engine), 30);
@@ -279,7 +279,7 @@ static void the_far_future_is_refused(void **state)
         wp_buffer_fini(&bytes);
     }
     assert_int_equal(send_cut(place, 1, 1, count / 2, count, 2), 0);
-    assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+    assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
     commit(place);
     struct wp_buffer bytes[2] = {{0}, {0}};
     for (unsigned i = 0; i < 2; i++) { /* then the same without any of that */
@@ -315,7 +315,7 @@ static void one_host_has_its_share(void **state)
     commit(place);
     assert_int_equal(wp_engine_ended(place->engine), 119 - 64);
     assert_int_equal(send_cut(place, 1, 1, count / 2, count, 3), 0);
-    assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+    assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
     wp_engine_step(place->engine, 10000000000); /* the silent ones are given up: they might have had to do with it */
     commit(place);
     assert_int_equal(wp_engine_ended(place->engine), 119 - 64 + 1);
@@ -340,7 +340,7 @@ static void one_id_is_one_session(void **state)
     stranger.host[0] = 77;
     assert_int_equal(wp_engine_hello(place->engine, 3, &stranger, &welcome, &err), -EACCES);
     assert_int_equal(send_cut(place, 1, 1, 200, count, 3), 0);
-    assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+    assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
     commit(place);
     assert_int_equal(wp_engine_ended(place->engine), 1);
     assert_int_equal(say_hello(place, 2, 1), 4);
@@ -450,7 +450,7 @@ static void time_is_filed_where_it_was(void **state)
         say_hello(place, 1, 1);
         assert_int_equal(send_cut(place, 1, 1, 0, count / 3, 1), 0);
         assert_int_equal(send_cut(place, 1, 1, count / 3, count, 2), 0);
-        assert_int_equal(wp_engine_bye(place->engine, 1, NULL), 0);
+        assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
         commit(place);
         wp_engine_destroy(place->engine);
         boxes(place, &seen);
@@ -466,6 +466,40 @@ static void time_is_filed_where_it_was(void **state)
     assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].size);
     wp_buffer_fini(&bytes[0]);
     wp_buffer_fini(&bytes[1]);
+}
+
+/* A batch was lost on the way, and Bye came: the session goes on from there, alone or in a line with others. */
+static void bye_does_not_skip_what_is_missing(void **state)
+{
+    struct place *place = *state;
+    uint32_t count = place->trace.whole.event_count;
+    struct wp_error err = {0};
+    for (unsigned hosts = 1; hosts <= 2; hosts++) {
+        uint32_t peer = 0;
+        wp_engine_destroy(place->engine);
+        assert_int_equal(wp_path_remove(place->root, NULL), 0);
+        place->options.expected_hosts = hosts;
+        open_engine(place);
+        say_hello(place, 1, 1);
+        if (hosts == 2) { /* the other one has nothing to say */
+            say_hello(place, 2, 2);
+            assert_int_equal(wp_engine_bye(place->engine, 2, 0, NULL), 0);
+        }
+        assert_int_equal(send_cut(place, 1, 1, 0, count / 3, 1), 0);
+        int rc = wp_engine_bye(place->engine, 1, 3, &err);
+        for (unsigned i = 0; hosts == 2 && !rc && i < 3; i++)
+            rc = wp_engine_next(place->engine, &peer, &err) < 0 ? -ESTALE : 0;
+        assert_int_equal(rc, -ESTALE);
+        assert_non_null(strstr(err.text, "2 is next"));
+        assert_int_equal(say_hello(place, 1, 1), 2);
+        send_cut(place, 1, 1, count / 3, 2 * (count / 3), 2);
+        send_cut(place, 1, 1, 2 * (count / 3), count, 3);
+        assert_int_equal(wp_engine_bye(place->engine, 1, 3, NULL), 0);
+        while (wp_engine_next(place->engine, &peer, NULL) > 0)
+            ;
+        commit(place);
+        assert_int_equal(say_hello(place, 1, 1), 4);
+    }
 }
 
 /* A session that goes on: its exemplar can be looked at, and its deltas do not pile up. */
@@ -504,6 +538,6 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(a_clone_is_refused), TEST(whatever_the_batches), TEST(an_ended_session_is_known),
         TEST(acks_are_said_once), TEST(strangers_are_refused), TEST(ended_sessions_take_no_memory),
         TEST(the_far_future_is_refused), TEST(one_host_has_its_share), TEST(one_id_is_one_session), TEST(time_is_filed_where_it_was),
-        TEST(a_live_session_is_kept_small)};
+        TEST(a_live_session_is_kept_small), TEST(bye_does_not_skip_what_is_missing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,7 +174,7 @@ static uint32_t wait_id(struct parser *p, const char *text)
     return string_id(p, name, strlen(name));
 }
 
-/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [on=...] [deliberate] */
+/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [on=...] [deliberate] [timeout=US] [ran=US] */
 static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
 {
     static const char states[] = "RSDTtXIP";
@@ -192,10 +192,16 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
         if (!strncmp(w[i], "stack=", 6))
             e->stack = stack_id(p, w[i] + 6);
         else if (!strncmp(w[i], "on=", 3))
-            e->b = wait_id(p, w[i] + 3);
+            e->wait = wait_id(p, w[i] + 3);
         else if (!strcmp(w[i], "deliberate"))
             e->flags |= WP_SWITCH_DELIBERATE;
-        else if (!(e->d = syscall_number(w[i])))
+        else if (!strncmp(w[i], "timeout=", 8)) {
+            e->flags |= WP_SWITCH_TIMED;
+            e->a = (uint64_t)(strtod(w[i] + 8, NULL) * 1000);
+        } else if (!strncmp(w[i], "ran=", 4)) {
+            e->flags |= WP_SWITCH_RAN;
+            e->b = (uint64_t)(strtod(w[i] + 4, NULL) * 1000);
+        } else if (!(e->d = syscall_number(w[i])))
             return fail(p, "no such system call", w[i]);
     }
     int rc = thread_word(p, w[2], &e->thread);
@@ -214,7 +220,7 @@ static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
     if (!rc)
         rc = thread_word(p, w[3], &e->other);
     if (!rc && n > 4 && !strncmp(w[n - 1], "on=", 3))
-        e->b = wait_id(p, w[--n] + 3);
+        e->wait = wait_id(p, w[--n] + 3);
     if (rc || n == 4)
         return rc;
     e->flags = WP_CONTEXT_SOFTIRQ;

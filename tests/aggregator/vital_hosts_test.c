@@ -59,7 +59,7 @@ static void greet(struct place *place, uint32_t number, const char *name)
 static void leave(struct place *place, uint32_t number)
 {
     struct wp_error err = {0};
-    assert_int_equal(wp_engine_bye(place->engine, number, &err), 0);
+    assert_int_equal(wp_engine_bye(place->engine, number, 0, &err), 0);
     assert_int_equal(wp_engine_commit(place->engine, 0, 1, true, &err), 0);
 }
 

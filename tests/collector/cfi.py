@@ -4,7 +4,7 @@
 import bisect, struct
 
 SP, BP, RA = 7, 6, 16
-NONE, AT_SP, AT_BP, AT_BP_DEREF, PLT, SIGNAL, END = range(7)  # enum wp_cfa
+NONE, AT_SP, AT_BP, AT_BP_DEREF, PLT, SIGNAL, END, DI = range(8)  # enum wp_cfa
 BP_SAME, BP_AT_BP = 0x7FFF, 0x7FFE
 PLT_OPS = bytes([0x77, 8, 0x80, 0, 0x3F, 0x1A, 0x3B, 0x2A, 0x33, 0x24, 0x22])
 
@@ -177,6 +177,8 @@ def cfa_value(cie, cfa, rules):
         return NONE
     if cfa[2] % 8 or not -32768 <= cfa[2] <= 32760:
         return NONE
+    if rules.get(cie.ra) == ("register", 5) and cfa[1] == SP:
+        return cfa[2] & 0xFFFF | DI
     return {SP: AT_SP, BP: AT_BP}[cfa[1]] | cfa[2] & 0xFFFF if cfa[1] in (SP, BP) else NONE
 
 

@@ -3,7 +3,7 @@
 """What the live source says of workloads whose truth is known: live_facts_test.py FACTS_DUMP FOLDER [NAME...].
 LEFT_OUT in the environment names programs that are done without, as on a kernel that does not have them. What is recorded ends
 when the workload has, and where it matters who sleeps when, that is asked of the kernel: a busy machine takes longer, no more."""
-import ctypes, json, mmap, os, select, signal, socket, subprocess, sys, threading, time, unittest
+import ctypes, json, mmap, os, select, signal, socket, struct, subprocess, sys, threading, time, unittest
 
 DUMP, FOLDER = sys.argv[1], sys.argv[2]
 TASK, TIMER, MESSAGE, BLOCK = 1, 2, 3, 4
@@ -125,6 +125,31 @@ class Facts(unittest.TestCase):
         outs = of(facts, "switch", tid=tids["waiter"], c=INTERRUPTIBLE, d=233)
         self.assertEqual([f.get("wait") for f in outs], [None])
         self.assertEqual([names.get(f.get("wait")) for f in wakings_of(facts, tids["waiter"], outs[0])], ["eventfd"])
+
+    def test_timeouts(self):
+        timespec = struct.pack("qq", 0, 30_000_000)
+        libc, word = ctypes.CDLL(None, use_errno=True), ctypes.c_int(0)
+        r, _w = os.pipe()
+        epoll, poll = select.epoll(), select.poll()
+        poll.register(r, select.POLLIN)
+        held = threading.Lock()
+        held.acquire()
+        calls = {"poll": (lambda: poll.poll(30), 7), "epoll_wait": (lambda: epoll.poll(0.03), 232), "select": (lambda: select.select([r], [], [], 0.03), 270),
+                 "nanosleep": (lambda: time.sleep(0.03), 230), "sigtimedwait": (lambda: signal.sigtimedwait([signal.SIGUSR2], 0.03), 128),
+                 "futex": (lambda: libc.syscall(202, ctypes.byref(word), 0, 0, timespec), 202),
+                 "futex until": (lambda: held.acquire(timeout=0.03), 202)}
+        for name, (call, number) in calls.items():
+            def work():
+                tid, begin = threading.get_native_id(), time.monotonic_ns()
+                call()
+                return tid, begin, time.monotonic_ns()
+            with self.subTest(name):
+                (tid, begin, end), facts = record(work)
+                outs = [f for f in of(facts, "switch", tid=tid) if begin <= f["t"] <= end and f["c"] == INTERRUPTIBLE and f["d"] == number + 1]
+                self.assertEqual([f["flags"] & 4 for f in outs[:1]], [4], outs)
+                until = outs[0]["t"] + outs[0]["a"]
+                self.assertLess(abs(until - begin - 30_000_000), outs[0]["t"] - begin + 1_000_000)
+                self.assertLessEqual(until, next(f["t"] for f in wakings_of(facts, tid, outs[0])) + outs[0]["t"] - begin)
 
     def test_pipe_wakes_by_its_writer(self):
         def work():

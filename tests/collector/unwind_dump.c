@@ -9,9 +9,13 @@
 
 static int print(void *context, uint32_t number, const struct wp_unwind_page *page)
 {
+    uint64_t begin = (uint64_t)(number & ~WP_UNWIND_FINE) << (number & WP_UNWIND_FINE ? WP_UNWIND_FINE_BITS : WP_UNWIND_PAGE_BITS);
     (void)context;
+    if (page->count == WP_UNWIND_SPLIT)
+        return 0;
+    begin = begin >> WP_UNWIND_PAGE_BITS << WP_UNWIND_PAGE_BITS;
     for (uint32_t i = 0; i < page->count; i++)
-        printf("%" PRIu64 " %u %d\n", ((uint64_t)number << WP_UNWIND_PAGE_BITS) + page->rows[i].start, page->rows[i].cfa, page->rows[i].bp);
+        printf("%" PRIu64 " %u %d\n", begin + page->rows[i].start, page->rows[i].cfa, page->rows[i].bp);
     return 0;
 }
 

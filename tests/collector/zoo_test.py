@@ -5,7 +5,7 @@ zoo_test.py FACTS_DUMP [TEST...]."""
 import collections, json, os, re, shutil, subprocess, sys, tempfile, time, unittest
 
 DUMP, HERE = os.path.abspath(sys.argv[1]), os.path.dirname(os.path.abspath(__file__))
-CLOCK_NANOSLEEP, EPOLL_WAIT, EPOLL_PWAIT = 230, 232, 281
+NANOSLEEP, CLOCK_NANOSLEEP, EPOLL_WAIT, EPOLL_PWAIT = 35, 230, 232, 281
 ASK = """
 import gdb
 for thread in gdb.selected_inferior().threads():
@@ -50,7 +50,7 @@ class Sleeps:
         if "ips" in fact:
             self.stacks[fact["stack_key"]] = tuple(fact["ips"])
         stack = self.stacks.get(fact["stack_key"])
-        if stack and fact["d"] - 1 in (CLOCK_NANOSLEEP, EPOLL_WAIT, EPOLL_PWAIT):
+        if stack and fact["d"] - 1 in (NANOSLEEP, CLOCK_NANOSLEEP, EPOLL_WAIT, EPOLL_PWAIT):
             self.last.setdefault((fact["pid"], fact["tid"]), collections.deque(maxlen=LAST)).append(stack)
 
     def are_enough(self):
@@ -86,7 +86,7 @@ def asked(pid, folder):
     for line in re.findall("^STACK (.*)$", text, re.M):
         addresses, _, names = line.partition(" NAMES ")
         tid, *addresses = addresses.split()
-        found[int(tid)] = [int(address, 16) for address in addresses], names
+        found[int(tid)] = [int(address, 16) for address in addresses if int(address, 16)], names  # Go's goexit has none above
     return found
 
 
@@ -123,7 +123,7 @@ class Zoo(unittest.TestCase):
         compared = 0
         for tid, (wanted, names) in theirs.items():
             stacks = mine.get(tid)
-            if not stacks:
+            if not stacks or (name == "go" and "main.rest" not in names):  # its runtime's threads sleep here and there
                 continue
             # gdb may have stopped it elsewhere in the loop of the same function: the callers are the same
             agree = sum(list(stack[2:]) == wanted[2:] for stack in stacks)
@@ -131,7 +131,7 @@ class Zoo(unittest.TestCase):
                                     "\n".join(f"mine {[hex(ip) for ip in stack]}" for stack in set(stacks)))
             self.assertGreater(len(wanted), 4, names)
             compared += 1
-        self.assertGreater(compared, 0, f"{name} {mine} {theirs}")
+        self.assertGreater(compared, 0, f"{name} {theirs}")
 
     def test_all(self):
         animals = {name: subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

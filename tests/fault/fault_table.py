@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fault_table.py BIN [--trials N] [--seed N] [--group NAME]... [--only WORDS]: puts faults into sessions of the real programs until each has
+"""fault_table.py BIN [--trials N] [--seed N] [--group NAME]... [--only WORDS] [--limit S]: puts faults into sessions of the real programs until each has
 struck N times, holds each session's merged report against that of an undisturbed twin, and prints the table of docs/delivery.md.
 Exit status 1: something differs. Run as root. N is 3 in CI; `--trials 200` is the long run."""
 import argparse, os, random, sys, time, traceback
@@ -24,17 +24,17 @@ def strike(captures, work, seed):
             return 1, "%s\n%s" % (why, rig.logs_of_all())
 
 
-def row(captures, name, work, trials, seed):
+def row(captures, name, work, trials, seed, limit_s):
     struck = sessions = differences = 0
     begin = time.monotonic()
-    while struck < trials and sessions < 4 * trials:
+    while struck < trials and sessions < 4 * trials and (not struck or time.monotonic() - begin < limit_s):
         sessions += 1
         count, wrong = strike(captures, work, "%s %d %d" % (name, seed, sessions))
         struck += count
         if wrong:
             differences += 1
             print("%s: seed %d, session %d: %s" % (name, seed, sessions, wrong), file=sys.stderr)
-    if struck < trials:
+    if struck < trials and time.monotonic() - begin < limit_s:
         differences += 1
         print("%s: struck only %d times in %d sessions" % (name, struck, sessions), file=sys.stderr)
     print("| %s | %d | %d | %d |" % (name, struck, sessions, differences), flush=True)
@@ -53,13 +53,14 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--long", action="store_true", help="those that take half a minute each, too")
     parser.add_argument("--group", action="append", choices=GROUPS)
+    parser.add_argument("--limit", type=float, default=float("inf"), help="seconds for each fault: its last session begins before")
     parser.add_argument("--only", default="", help="faults whose names hold these words")
     given = parser.parse_args()
     captures = Captures(given.binaries)
     try:
         captures.control()
         print("| fault | trials | sessions | differences |\n| --- | --- | --- | --- |")
-        wrong = sum(row(captures, name, work, given.trials, given.seed) for group in given.group or GROUPS
+        wrong = sum(row(captures, name, work, given.trials, given.seed, given.limit) for group in given.group or GROUPS
                     for name, work in faults_of(GROUPS[group], given.long) if given.only in name)
     finally:
         captures.close()

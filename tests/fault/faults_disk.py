@@ -4,6 +4,8 @@ import os, subprocess, time
 
 from twin import Difference, wait_for
 
+STRIKES = 4  # at most, in one session
+
 
 class Shim:
     """What fault_shim.c is told, of the files below `under`."""
@@ -36,34 +38,37 @@ def full_store(rig, chance):
     """The store's disk is full for a while; the aggregator waits for room."""
     rig.tmpfs(rig.store, "24M")
     rig.aggregator()
-    collector = rig.collector()
-    time.sleep(chance.uniform(0, 0.4))
-    rig.fill(rig.store + "/filler")
-    wait_for("the complaint", lambda: "disk is full" in rig.log(rig.daemon) or collector.poll() is not None)
-    was_going_on = collector.poll() is None
-    time.sleep(chance.uniform(0, 1))
-    os.unlink(rig.store + "/filler")
+    collector, done = rig.collector(), 0
+    for _ in range(STRIKES):
+        rig.moment(chance)
+        before = rig.log(rig.daemon).count("disk is full")
+        rig.fill(rig.store + "/filler")
+        wait_for("the complaint", lambda: rig.log(rig.daemon).count("disk is full") > before or collector.poll() is not None)
+        done += collector.poll() is None
+        time.sleep(chance.uniform(0, 0.3))
+        os.unlink(rig.store + "/filler")
     rig.ends(collector)
-    return int(was_going_on)
+    return done
 
 
 def full_resume(rig, chance):
     """There is no room for checkpoints: nothing is acknowledged, the collector keeps it."""
     rig.tmpfs(rig.store + ".resume", "4M")
     rig.aggregator()
-    collector = rig.collector()
-    time.sleep(chance.uniform(0, 0.3))
-    rig.fill(rig.store + ".resume/filler")
-    time.sleep(chance.uniform(0.2, 1))
-    was_going_on = collector.poll() is None
-    if chance.random() < 0.5:
-        rig.kill(rig.daemon)
-        os.unlink(rig.store + ".resume/filler")
-        rig.aggregator()
-    else:
-        os.unlink(rig.store + ".resume/filler")
+    collector, done = rig.collector(), 0
+    for _ in range(STRIKES):
+        rig.moment(chance)
+        rig.fill(rig.store + ".resume/filler")
+        time.sleep(chance.uniform(0.1, 0.4))
+        done += collector.poll() is None
+        if chance.random() < 0.5:
+            rig.kill(rig.daemon)
+            os.unlink(rig.store + ".resume/filler")
+            rig.aggregator()
+        else:
+            os.unlink(rig.store + ".resume/filler")
     rig.ends(collector)
-    return int(was_going_on)
+    return done
 
 
 def full_spool(rig, chance):
@@ -72,7 +77,7 @@ def full_spool(rig, chance):
     child = rig.collector("--spool-limit", "1G", spool=rig.spool)
     wait_for("the spool", lambda: rig.spooled() > 0)
     rig.fill(rig.spool + "/filler")
-    time.sleep(chance.uniform(0, 0.3))
+    rig.moment(chance, 0.3)
     rig.aggregator()
     rig.ends(child)
     says(rig, child, "wait in memory")
@@ -84,19 +89,21 @@ def failing_store(what, words):
     def fault(rig, chance):
         shim = Shim(rig, rig.store + "/")
         rig.aggregator(environment=shim.environment)
-        collector = rig.collector()
-        time.sleep(chance.uniform(0, 0.5))
-        if collector.poll() is None:
-            shim.order(what + " once")
-        wait_for("the fault", lambda: shim.has_struck() or collector.poll() is not None)
-        struck = int(shim.has_struck() and collector.poll() is None)
-        if struck:
+        collector, done = rig.collector(), 0
+        for _ in range(STRIKES):
+            rig.moment(chance)
+            if collector.poll() is None:
+                shim.order(what + " once")
+            wait_for("the fault", lambda: shim.has_struck() or collector.poll() is not None)
+            if collector.poll() is not None:
+                break
             rig.ends(rig.daemon, 1)
             says(rig, rig.daemon, *words)
-            rig.aggregator()
+            rig.aggregator(environment=shim.environment)
+            done += 1
         shim.relieve()
         rig.ends(collector)
-        return struck
+        return done
     return fault
 
 
@@ -105,18 +112,21 @@ def failing_resume(what):
     def fault(rig, chance):
         shim = Shim(rig, rig.store + ".resume/")
         rig.aggregator(environment=shim.environment)
-        collector = rig.collector()
-        time.sleep(chance.uniform(0, 0.3))
-        shim.order(what)
-        wait_for("the complaint", lambda: "cannot be kept" in rig.log(rig.daemon) or collector.poll() is not None)
-        was_going_on = collector.poll() is None
-        if was_going_on and chance.random() < 0.5:
-            rig.kill(rig.daemon)
+        collector, done = rig.collector(), 0
+        for _ in range(STRIKES):
+            rig.moment(chance)
+            before = rig.log(rig.daemon).count("cannot be kept")
+            shim.order(what)
+            wait_for("the complaint", lambda: rig.log(rig.daemon).count("cannot be kept") > before or collector.poll() is not None)
+            was_going_on = collector.poll() is None
+            if was_going_on and chance.random() < 0.5:
+                rig.kill(rig.daemon)
+                shim.relieve()
+                rig.aggregator(environment=shim.environment)
             shim.relieve()
-            rig.aggregator()
-        shim.relieve()
+            done += was_going_on
         rig.ends(collector)
-        return int(was_going_on)
+        return done
     return fault
 
 
@@ -126,16 +136,17 @@ def failing_spool(what):
         shim = Shim(rig, rig.spool + "/")
         child = rig.collector(spool=rig.spool, environment=shim.environment)
         wait_for("the spool", lambda: rig.spooled() > 0)
-        time.sleep(chance.uniform(0, 0.1))
+        rig.moment(chance, 0.02)
         shim.order(what)
         wait_for("the complaint", lambda: any(words in rig.log(child) for words in ("wait in memory", "goes on in memory"))
-                 or child.poll() is not None)
+                 or "no aggregator answers" in rig.log(child))
         rig.aggregator()
-        time.sleep(chance.uniform(0, 0.3))
+        rig.moment(chance, 0.3)
         shim.relieve()
-        rig.ends(child)
-        says(rig, child, "wait in memory", "goes on in memory")
-        return 1
+        if "stay in the spool" in rig.ends(child):  # it had written all before
+            rig.ends(rig.collector(spool=rig.spool))
+            return 0
+        return int(any(words in rig.log(child) for words in ("wait in memory", "goes on in memory")))
     return fault
 
 
@@ -150,7 +161,7 @@ def remount(rig, chance):
     rig.store = mount + "/store"
     rig.aggregator()
     collector = rig.collector()
-    time.sleep(chance.uniform(0, 0.5))
+    rig.moment(chance, 0.5)
     was_going_on = collector.poll() is None
     subprocess.run(["mount", "-o", "remount,abort", mount], check=True)
     if not was_going_on:

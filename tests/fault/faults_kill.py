@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of the programs, at random instants of a session."""
-import time
 
-KILLS = 4  # at most, in one session
+KILLS = 8  # at most, in one session
 
 
-def pause(chance, collector, most_s):
+def pause(rig, chance, collector, most=0.3):
     """True: the session was still going on after it."""
-    time.sleep(chance.uniform(0, most_s))
+    rig.moment(chance, most)
     return collector.poll() is None
 
 
@@ -16,7 +15,7 @@ def aggregator(rig, chance):
     rig.aggregator()
     collector, done = rig.collector(), 0
     for _ in range(KILLS):
-        if pause(chance, collector, 0.4):
+        if pause(rig, chance, collector):
             rig.kill(rig.daemon)
             rig.aggregator()
             done += 1
@@ -29,7 +28,7 @@ def collector(rig, chance):
     rig.aggregator()
     child, done = rig.collector(spool=rig.spool), 0
     for _ in range(KILLS):
-        if pause(chance, child, 0.4):
+        if pause(rig, chance, child):
             rig.kill(child)
             child = rig.collector(spool=rig.spool)
             done += 1
@@ -42,14 +41,14 @@ def both(rig, chance):
     rig.aggregator()
     child, done = rig.collector(spool=rig.spool), 0
     for _ in range(KILLS):
-        if not pause(chance, child, 0.4):
+        if not pause(rig, chance, child):
             break
         rig.kill(rig.daemon)
         rig.kill(child)
         if chance.random() < 0.5:
             rig.aggregator()
         child = rig.collector(spool=rig.spool)
-        time.sleep(chance.uniform(0, 0.2))
+        rig.moment(chance, 0.2)
         if rig.daemon.poll() is not None:
             rig.aggregator()
         done += 2

@@ -5,7 +5,7 @@ import os, socket, subprocess, time
 from proxy import Proxy, Spoil
 from twin import PATIENCE_S, wait_for
 
-STRIKES = 4  # at most, in one session
+STRIKES = 12  # at most, in one session
 OUTAGE_S = 10
 
 
@@ -103,7 +103,7 @@ def resets(rig, chance):
     done = 0
     try:
         for _ in range(STRIKES):
-            time.sleep(chance.uniform(0, 0.4))
+            rig.moment(chance)
             done += proxy.reset() if collector.poll() is None else 0
         rig.ends(collector)
     finally:
@@ -115,7 +115,7 @@ def outage(rig, chance):
     """Nobody gets through for ten seconds."""
     proxy, collector = behind_proxy(rig, Spoil(chance, 0, 0), spool=rig.spool)
     try:
-        time.sleep(chance.uniform(0, 0.5))
+        rig.moment(chance, 0.5)
         was_going_on = collector.poll() is None
         proxy.down()
         time.sleep(OUTAGE_S)
@@ -164,7 +164,7 @@ def partition(rig, chance):
         rig.aggregator("--insecure", bind="tcp://10.78.0.1:7399", before=spaces.within(spaces.here))
         collector = rig.collector("--insecure", connect="tcp://10.78.0.1:7399", spool=rig.spool, before=spaces.within(spaces.there))
         wait_for("batches in the spool", lambda: rig.spooled() > 0)
-        time.sleep(chance.uniform(0, 0.3))
+        rig.moment(chance, 0.3)
         was_going_on = collector.poll() is None
         spaces.cable(spaces.here, "down")
         time.sleep(chance.uniform(0.5, 3))
@@ -178,7 +178,7 @@ def partition(rig, chance):
 # What spoils CURVE's stream ends the connection for up to a minute, each time.
 LONG = [("bits of a CURVE stream flipped", spoilt(FlipBytes, 0.02, True)), ("pieces of a CURVE stream lost", spoilt(CutBytes, 0.02, True))]
 FAULTS = [("connections reset", resets), ("10 s outage", outage), ("partition between two namespaces", partition),
-          ("messages with a flipped bit", spoilt(Flip, 0.02)), ("messages cut short", spoilt(Cut, 0.02)),
-          ("messages that come twice", spoilt(Twice, 0.02)), ("messages out of order", spoilt(Swap, 0.02)),
-          ("messages lost", spoilt(Lose, 0.02)), ("bits of the stream flipped", spoilt(FlipBytes, 0.02)),
+          ("messages with a flipped bit", spoilt(Flip, 0.1)), ("messages cut short", spoilt(Cut, 0.1)),
+          ("messages that come twice", spoilt(Twice, 0.1)), ("messages out of order", spoilt(Swap, 0.1)),
+          ("messages lost", spoilt(Lose, 0.1)), ("bits of the stream flipped", spoilt(FlipBytes, 0.02)),
           ("pieces of the stream lost", spoilt(CutBytes, 0.02))]

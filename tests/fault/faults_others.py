@@ -7,13 +7,14 @@ from twin import PATIENCE_S, Difference, wait_for
 
 MEMORY_ROOT = ("/sys/fs/cgroup/memory", "/sys/fs/cgroup/unified", "/sys/fs/cgroup")
 STOP_S = 30
+STEPS = 10  # of the wall clock, in one session
 
 
 def two_aggregators(rig, chance):
     """A second one on the same shard is refused, and the first one goes on."""
     rig.aggregator()
     first, collector = rig.daemon, rig.collector()
-    time.sleep(chance.uniform(0, 0.5))
+    rig.moment(chance, 0.5)
     second = rig.aggregator(bind="ipc://%s/other" % rig.folder, is_awaited=False)
     rig.daemon = first
     log = rig.ends(second, 1)
@@ -63,7 +64,7 @@ def reader_stays(rig, chance):
     for reader in readers:
         wait_for("a reader", lambda log=reader: "reading" in rig.log(log))
     readers[1].send_signal(signal.SIGSTOP)
-    time.sleep(chance.uniform(0, 0.2))
+    rig.moment(chance, 0.2)
     rig.kill(readers[2])
     rig.ends(collector)
     readers[1].send_signal(signal.SIGCONT)
@@ -75,7 +76,7 @@ def stopped(who, seconds):
         """SIGSTOP, and SIGCONT after a while."""
         rig.aggregator()
         collector = rig.collector(spool=rig.spool)
-        time.sleep(chance.uniform(0, 0.5))
+        rig.moment(chance, 0.5)
         was_going_on = collector.poll() is None
         child = rig.daemon if who == "aggregator" else collector
         child.send_signal(signal.SIGSTOP)
@@ -141,8 +142,8 @@ def clock_steps(rig, chance):
     shim = Shim(rig, rig.folder)
     rig.aggregator(environment=shim.environment)
     collector, done = rig.collector(), 0
-    for _ in range(3):
-        time.sleep(chance.uniform(0, 0.3))
+    for _ in range(STEPS):
+        rig.moment(chance, 0.1)
         done += collector.poll() is None
         shim.order("real %d" % chance.choice((-3600, 3600)))
         if chance.random() < 0.3:
@@ -156,7 +157,7 @@ def time_namespace(rig, chance):
     """The aggregator goes on in a time namespace: its monotonic clock is another one."""
     rig.aggregator()
     collector = rig.collector()
-    time.sleep(chance.uniform(0, 0.5))
+    rig.moment(chance, 0.5)
     was_going_on = collector.poll() is None
     rig.kill(rig.daemon)
     rig.aggregator(before=["unshare", "--time", "--monotonic", str(chance.randrange(1, 10 ** 7)), "--boottime", "1000"])

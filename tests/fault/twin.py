@@ -31,16 +31,18 @@ def wait_for(what, is_so, limit_s=PATIENCE_S):
 class Captures:
     """One capture of a generated host and the twin's report, made once for all trials."""
 
-    def __init__(self, binaries, seconds=40):
-        self.binaries, self.seconds = binaries, seconds
+    def __init__(self, binaries, seconds=16):
+        self.binaries, self.seconds, self.took_s = os.path.abspath(binaries), seconds, 1
         self.folder = tempfile.mkdtemp(prefix="wakepath-fault-", dir="/var/tmp")
         self.capture = self.generate("whole", seconds)
         with Rig(self) as rig:
             rig.aggregator()
+            begin = time.monotonic()
             rig.ends(rig.collector())
+            self.took_s = time.monotonic() - begin
             self.report = rig.finish()
         events = json.loads(self.report[0])["head"]["events"]
-        if events < 200000:
+        if events < 100000:
             raise Difference("the capture is too small for what follows: %d events" % events)
 
     def generate(self, name, seconds):
@@ -126,6 +128,10 @@ class Rig:
     def collector(self, *options, connect=None, spool="none", **how):
         return self.start(self.program("wakepath-collector"), "--no-config", "--source", "capture:" + self.captures.capture, "--connect",
                           connect or self.endpoint, "--spool", spool, *options, **how)
+
+    def moment(self, chance, part=0.2):
+        """Waits for less than so much of what an undisturbed session takes here and now."""
+        time.sleep(chance.uniform(0, part * self.captures.took_s))
 
     def kill(self, child):
         child.kill()

@@ -66,7 +66,7 @@ static void make_event(const uint8_t *b, uint64_t *time, struct wp_event *e)
     if (wp_event_is_block(e))
         e->other %= 4; /* a string */
     if (wp_event_has_wait(e))
-        e->b %= 4;
+        e->wait = b[8] % 4;
     if (kind == WP_EVENT_RENAME)
         e->c %= 4;
 }

@@ -20,7 +20,7 @@ static void need(int is_so)
 
 static void try_report(const struct wp_buffer *raw)
 {
-    struct wp_report *report, *again;
+    struct wp_report *report, *again = NULL;
     struct wp_buffer first = {0}, second = {0};
     struct wp_error err = {0};
     if (!wp_report_decode(&report, raw->data, raw->size, &err)) {

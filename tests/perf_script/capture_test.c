@@ -7,11 +7,13 @@
 #include "proto/frame.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 /* cmocka wants the headers above */
 #include <cmocka.h>
@@ -297,11 +299,34 @@ static void a_full_disk(void **state)
     fclose(full);
 }
 
+/* What is no file is written to as it comes, and stays what it is: /dev/null above all. */
+static void a_pipe(void **state)
+{
+    struct made *made = *state;
+    struct wp_error err = {0};
+    struct stat status;
+    uint8_t got[4096];
+    assert_int_equal(mkfifo(made->path, 0600), 0);
+    int reader = open(made->path, O_RDONLY | O_NONBLOCK);
+    make_frame(&made->frames[0], 1, 3);
+    struct wp_capture_writer *writer = open_writer(made, &err);
+    assert_int_equal(wp_capture_writer_batch(writer, made->frames[0].data, made->frames[0].size, &err), 0);
+    struct wp_bye bye = {.last_seq = 1};
+    assert_int_equal(wp_capture_writer_finish(writer, &bye, &err), 0);
+    assert_true(read(reader, got, sizeof(got)) > (ssize_t)made->frames[0].size);
+    assert_int_equal(access(made->partial, F_OK), -1);
+    assert_true(!stat(made->path, &status) && S_ISFIFO(status.st_mode));
+    writer = open_writer(made, &err);
+    wp_capture_writer_abort(writer);
+    assert_true(!stat(made->path, &status) && S_ISFIFO(status.st_mode));
+    close(reader);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(there_and_back), TEST(cut_at_every_byte), TEST(every_byte_damaged),
-        TEST(whole_frames_in_the_wrong_place), TEST(no_such_file), TEST(given_up), TEST(a_full_disk)};
+        TEST(whole_frames_in_the_wrong_place), TEST(no_such_file), TEST(given_up), TEST(a_full_disk), TEST(a_pipe)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,30 @@ static void refusals(void **state)
     times[1] = 1;
     assert_int_equal(decode_message(&m, &err), -EINVAL);
 
+    /* A switch whose flags promise a time, and as many times as that. */
+    uint8_t kind = WP_EVENT_SWITCH, flags = WP_SWITCH_TIMED;
+    uint32_t one = 1;
+    m = empty_message();
+    events = (Wakepath__Wire__Events)WAKEPATH__WIRE__EVENTS__INIT;
+    m.events = &events;
+    events.kind = (ProtobufCBinaryData){1, &kind};
+    events.flags = (ProtobufCBinaryData){1, &flags};
+    times[0] = 5;
+    events.dt = events.switch_timeout = events.switch_ran = times;
+    events.n_dt = 1;
+    events.cpu = events.thread = events.other = events.stack = events.c = events.d = &one;
+    events.n_cpu = events.n_thread = events.n_other = events.n_stack = events.n_c = events.n_d = 1;
+    assert_int_equal(decode_message(&m, &err), 0); /* from before there was such a column */
+    events.n_switch_timeout = 1;
+    assert_int_equal(decode_message(&m, &err), 0);
+    events.n_switch_timeout = 2;
+    assert_int_equal(decode_message(&m, &err), -EINVAL);
+    events.n_switch_timeout = 1;
+    events.n_switch_ran = 1;
+    assert_int_equal(decode_message(&m, &err), -EINVAL);
+    flags |= WP_SWITCH_RAN;
+    assert_int_equal(decode_message(&m, &err), 0);
+
     m = empty_message();
     uint32_t frames[1] = {1};
     m.stack_parent = frames;

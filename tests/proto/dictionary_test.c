@@ -115,8 +115,8 @@ static void refusals(void **state)
     REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .d = 2});
     REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_WAKING, .c = WP_CAUSE_MESSAGE, .d = 2});
     REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_RENAME, .c = 2});
-    REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_SWITCH, .b = 2});
-    REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_WAKING, .b = UINT64_MAX});
+    REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_SWITCH, .wait = 2});
+    REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_WAKING, .wait = UINT32_MAX});
 }
 
 /* A peer that never stops naming things: refused at the limit, with all that it said before in place. */

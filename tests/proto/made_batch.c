@@ -159,12 +159,12 @@ static void make_event(struct made *made, struct wp_event *e, uint64_t time_ns)
     if (wp_event_is_block(e) && made->has_files)
         e->other = below(made, made->strings + 1);
     if (wp_event_has_wait(e) && made->has_waits)
-        e->b = below(made, made->strings + 1);
+        e->wait = below(made, made->strings + 1);
     if (columns & WP_COLUMN_STACK)
         e->stack = below(made, made->stacks + 1);
-    if (columns & WP_COLUMN_A)
+    if (columns & WP_COLUMN_A || (kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_TIMED))
         e->a = odd(made, UINT64_MAX);
-    if (columns & WP_COLUMN_B)
+    if (columns & WP_COLUMN_B || (kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_RAN))
         e->b = odd(made, UINT64_MAX);
     if (columns & WP_COLUMN_C)
         e->c = kind == WP_EVENT_RENAME ? below(made, made->strings + 1) : kind == WP_EVENT_WAKING ? below(made, WP_CAUSES)

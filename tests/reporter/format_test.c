@@ -33,8 +33,13 @@ static void build(struct wp_facts *facts, struct wp_report *report, struct wp_tr
 {
     struct wp_error err = {0};
     assert_non_null(report);
+    struct wp_exemplars set = {0};
     if (wp_facts_build(facts, "v1", "main", report, trace, &err))
         fail_msg("%s", err.text);
+    if (trace)
+        sample_exemplars(&set, trace);
+    wp_exemplar_facts_build(facts, &set);
+    wp_exemplars_fini(&set);
 }
 
 static void as_text(struct wp_buffer *out, const struct wp_facts *facts)
@@ -186,8 +191,21 @@ static void build_page(struct wp_display *display, const struct wp_facts *facts,
 {
     struct wp_calls calls;
     wp_display_init(display, &(struct wp_query){(enum wp_page_kind)page, "v1", "main"});
-    if (page != WP_PAGE_FUNCTION) {
+    if (page == WP_PAGE_SOURCE) { /* without a text, and with one that is hostile */
+        struct wp_source_text source = {.why_not = sample_hostile_names[0]};
+        struct wp_source_physical all[64] = {0};
+        const char *name = sample_hostile_names[display->pool.failed];
+        wp_source_physical_build(&all[0], &display->pool, &facts->source, 0, name, strlen(name));
+        assert_true(facts->source.file_count < 64);
+        assert_int_equal(wp_page_source(display, facts, &source, all, 1, NULL), 0);
+        return;
+    }
+    if (!wp_page_in_parts(page)) {
         assert_int_equal(wp_page_build(display, facts, NULL), 0);
+        return;
+    }
+    if (page != WP_PAGE_FUNCTION) {
+        assert_int_equal(wp_page_exemplar(display, facts, 1, NULL), 0);
         return;
     }
     assert_int_equal(wp_calls_build(&calls, facts, NULL), 0);

@@ -63,7 +63,7 @@ struct wp_report *sample_fleet_report(void)
             wp_report_add_at(report, node, work[i].category, at, at + ns - ns * (second % 7) / 20);
         }
         if (work[i].category == WP_UNACCOUNTED)
-            wp_report_unexplained(report, node, "no waking was recorded for it", SECONDS * work[i].us * 1000, SECONDS);
+            wp_report_unexplained(report, node, "no waking was recorded for it", SECONDS * work[i].us * 1000, SECONDS, 4000 + (uint32_t)i);
     }
     if (!report)
         return NULL;

@@ -41,13 +41,16 @@ struct wp_report *sample_hostile_report(void)
             wp_report_add(report, node, (enum wp_category)((i + s) % WP_CATEGORIES), 1000 + i * 8 + s, 1);
         }
         wp_report_process_add(report, wp_report_process(report, name, name, i, START), 5000 + i, 10);
-        wp_report_unexplained(report, node, name, 700 + i, 1);
+        wp_report_unexplained(report, node, name, 700 + i, 1, UINT32_MAX);
         wp_report_host(report, name);
         static char next[10240];
         wp_report_edge(report, name, name_at(i + 1, next, sizeof(next)), &(struct wp_report_edge){.messages = 3, .waited_ns = 100 + i,
             .transit_ns = 30, .bound_max_ns = UINT64_MAX});
         wp_report_events(report, name, 10, 1);
         wp_report_limit(report, name, 1, 1);
+        uint32_t site = wp_report_site(report, name, i % 3 ? i : UINT32_MAX, name);
+        wp_report_line_add(report, &(struct wp_report_line){site, i % WP_CATEGORIES, 9000 + i, 4000, 3000});
+        wp_report_call_add(report, &(struct wp_report_call){site, wp_report_string(report, name), WP_STYLE_USER, i % 2, 5000, 10});
         wp_report_transaction(report, name, 1790000000000000000u + i, 5000);
         wp_report_transaction_part(report, &(struct wp_transaction_part){name, name, name, i % WP_PARTS, wp_latency_bucket(5000), 5000});
     }

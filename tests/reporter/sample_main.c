@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reporter_sample KIND ROOT [RELEASE [AGGREGATE [TIMEBOX]]]: adds a made-up recording to a store. KIND: plain,
- * hostile, one (a single sample), large, fleet (four hosts with metadata), and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
+ * hostile, one (a single sample), large, fleet (four hosts with metadata), source (lines of source), and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
 #include "tests/reporter/sample.h"
 #include "tests/reporter/sample_fleet.h"
 #include "tests/reporter/sample_service.h"
+#include "tests/reporter/sample_source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,8 @@ int main(int argc, char **argv)
         trace = sample_trace();
     } else if (!strncmp(argv[1], "service", 7)) {
         report = make_service(argv[1] + 7);
+    } else if (!strcmp(argv[1], "source")) {
+        report = sample_source_report();
     } else if (!strcmp(argv[1], "hostile")) {
         report = sample_hostile_report();
         trace = sample_hostile_trace();

@@ -84,7 +84,7 @@ void made_add(struct wp_report *report, const struct made_fact *fact)
             (uint32_t)(fact->c % 9), fact->d % 3), fact->a, fact->b);
         break;
     case MADE_UNEXPLAINED:
-        wp_report_unexplained(report, node_of(report, fact), made_name((unsigned)(fact->d % 5)), fact->a, fact->b);
+        wp_report_unexplained(report, node_of(report, fact), made_name((unsigned)(fact->d % 5)), fact->a, fact->b, (uint32_t)(fact->c % 11));
         break;
     case MADE_ACTIVITY:
         wp_report_activity(report, 1000000 + fact->a, 1000000 + fact->a + fact->b * 7);

@@ -33,7 +33,7 @@ KEYS = (
     ("metadata", rf"(?:{AGGREGATE}|__state__)/metadata\.(?:~{NUMBER}\.)?{ID}"), ("shard", rf"__state__/shard\.{ID}"),
     ("processed", rf"__state__/processed\.{UUID}\.{ID}"), ("last_sample", rf"__state__/last_sample\.{ID}"),
     ("genealogy", rf"__state__/genealogy\.{ID}{DELTA}"), ("sourcemap", rf"__state__/sourcemap\.{ID}{DELTA}"),
-    ("source", rf"__state__/source\.{ID}"), ("clock", rf"__state__/clock\.{ID}"),
+    ("source", rf"__state__/source\.{ID}{DELTA}"), ("clock", rf"__state__/clock\.{ID}"),
     ("blob", r"__source__/([0-9a-f]{2})/([0-9a-f]{2})/\1\2[0-9a-f]{28}"),
 )
 
@@ -318,8 +318,10 @@ class Reader:
         processes = [{"host": text(strings[host]), "comm": text(strings[comm]), "pid": pid, "start_ns": start, "total_ns": total,
                       "running_ns": running} for host, comm, pid, start, total, running in
                      zip(*(body["process_" + name] for name in ("host", "comm", "pid", "start_ns", "total_ns", "running_ns")), strict=True)]
-        waits = [{"ns": ns, "count": count, "reason": text(strings[reason]), "stack": stacks[at]} for at, reason, ns, count in
-                 zip(*(body["unexplained_" + name] for name in ("node", "reason", "ns", "count")), strict=True)]
+        longest = zip(body["unexplained_tid"], body["unexplained_longest_ns"], strict=True)
+        waits = [{"ns": ns, "count": count, "reason": text(strings[reason]), "longest_ns": most, "tid": tid, "stack": stacks[at]}
+                 for at, reason, ns, count, (tid, most) in
+                 zip(*(body["unexplained_" + name] for name in ("node", "reason", "ns", "count")), longest, strict=True)]
         edges = [{"from": text(strings[sender]), "to": text(strings[waiter]), **dict(zip(EDGE, sums))} for sender, waiter, *sums in
                  zip(body["edge_from"], body["edge_to"], *(body["edge_" + name] for name in EDGE), strict=True)]
         assert all(edge["messages"] for edge in edges)

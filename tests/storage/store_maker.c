@@ -66,31 +66,13 @@ static int put_blob(struct maker *maker, struct wp_txn *txn, uint64_t seed, size
     return rc;
 }
 
-/* One process with one blob; the storage API has no writer of it yet. */
+/* One process with one blob. */
 static int put_source(struct maker *maker, struct wp_txn *txn, char **words)
 {
-    Wakepath__Store__Source message = WAKEPATH__STORE__SOURCE__INIT;
-    Wakepath__Store__Source__Process process = WAKEPATH__STORE__SOURCE__PROCESS__INIT, *processes[] = {&process};
-    uint8_t digest[16];
-    struct wp_buffer bytes = {0};
-    struct wp_key key = {.kind = WP_VALUE_SOURCE};
-    snprintf(key.shard, sizeof(key.shard), "%s", maker->shard);
-    int rc = put_blob(maker, txn, number(words[4]), number(words[5]), digest);
-    ProtobufCBinaryData name = {7, (uint8_t *)"jit.map"}, id = {16, digest};
-    process.host = (ProtobufCBinaryData){strlen(words[1]), (uint8_t *)words[1]};
-    process.pid = (uint32_t)number(words[2]);
-    process.start_ns = number(words[3]) * 1000000000;
-    process.n_names = process.n_digests = 1;
-    process.names = &name;
-    process.digests = &id;
-    message.processes = processes;
-    message.n_processes = 1;
-    if (!rc)
-        rc = wp_message_pack(&message.base, &bytes, &maker->err);
-    if (!rc)
-        rc = wp_txn_put_key(txn, &key, bytes.data, bytes.size, &maker->err);
-    wp_buffer_fini(&bytes);
-    return rc;
+    struct wp_source_row row = {.host = words[1], .name = "jit.map", .pid = (uint32_t)number(words[2]),
+        .start_ns = number(words[3]) * 1000000000};
+    int rc = put_blob(maker, txn, number(words[4]), number(words[5]), row.digest);
+    return rc ? rc : wp_txn_add_sources(txn, maker->shard, &row, 1, &maker->err);
 }
 
 static int put_session(struct maker *maker, struct wp_txn *txn, char **words)

@@ -21,7 +21,7 @@ def wrong(text, truth=None, unaccounted=0):
     truth = truth or TRUTH
     report = Report(text, "client", set(";".join(truth["chains"]).split(";")))
     misattributed, missing, _ = judge(truth, report, unaccounted)
-    return misattributed, missing, report.total
+    return misattributed + unaccounted, missing, report.total
 
 
 class Comparison(unittest.TestCase):

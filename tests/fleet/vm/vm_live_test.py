@@ -41,6 +41,7 @@ def make_image(kernel, folder):
     for program in ("sleep", "gzip", "md5sum", "head", "taskset", "setpriv"): # of their own, not a name of busybox
         image.program(shutil.which(program), "/bin/" + program)
     image.add(os.path.dirname(os.path.dirname(HERE_PATH)) + "/collector/live_facts_test.py", "/live_facts_test.py")
+    image.add(os.path.dirname(os.path.dirname(HERE_PATH)) + "/truth/unseen.py", "/unseen.py")
     image.python()
     image.write(folder + "/initrd")
     return folder + "/initrd"
@@ -102,6 +103,13 @@ class TwoKernels(unittest.TestCase):
         self.assertGreater(json.loads(said[-1])["events"], 10)
         if int(vm.run("cat /proc/sys/kernel/perf_event_paranoid")[0]) > 2:
             self.assertIn("cannot tell of samples", "\n".join(said))
+
+    def test_6_every_waking_is_seen(self):
+        said = self.vms["h2"].run("%s /unseen.py /bin/facts_dump %s" % (os.path.realpath(sys.executable), os.environ.get("WAKEPATH_SECONDS", "10")))
+        counts = json.loads(said[-1])
+        print("on this kernel: %s" % said[-1], file=sys.stderr)
+        self.assertGreater(counts["sleeps"], 500)
+        self.assertEqual((counts["waking not seen"], counts["broken chains"]), (0, 0))
 
     def aggregate(self):
         self.store = self.folder + "/store"

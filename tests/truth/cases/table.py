@@ -41,7 +41,7 @@ def main():
     print(f"  accounted {accounted:.2f} %{beside}; dropped events {report['events']['dropped']}, "
           f"uncertain {report['uncertain_ns'] / 1e6:.2f} ms")
     for wait in report["unexplained"]:
-        print(f"  unexplained: {wait['ns'] / 1e6:.2f} ms in {wait['stack']}: {wait['reason']}")
+        print(f"  unexplained: {wait['ns'] / 1e6:.2f} ms in {wait['stack']}: {wait['reason']} (thread {wait['tid']})")
     return 0 if accounted >= wanted and total else 1
 
 

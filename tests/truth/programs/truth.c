@@ -130,11 +130,12 @@ void truth_sleep(struct truth *truth, const char *chain, unsigned us)
     truth_since(truth, chain, TRUTH_SLEEP, mark);
 }
 
-void truth_disk(struct truth *truth, const char *chain, int fd)
+void truth_disk(struct truth *truth, const char *chain, int fd, unsigned kib)
 {
-    static const char block[65536];
+    static const char block[TRUTH_DISK_KIB * 1024];
+    size_t size = kib < TRUTH_DISK_KIB ? kib * 1024 : sizeof(block);
     struct truth_mark mark = truth_now();
-    if (pwrite(fd, block, sizeof(block), 0) != (ssize_t)sizeof(block) || fdatasync(fd))
+    if (pwrite(fd, block, size, 0) != (ssize_t)size || fdatasync(fd))
         truth_die("write to the disk");
     truth_since(truth, chain, TRUTH_DISK, mark);
 }

@@ -51,8 +51,9 @@ void truth_settle(void);
 /* Works for that much processor time. */
 void truth_busy(struct truth *truth, const char *chain, unsigned us);
 void truth_sleep(struct truth *truth, const char *chain, unsigned us);
-/* Writes a few blocks to the file and waits until the disk has them. */
-void truth_disk(struct truth *truth, const char *chain, int fd);
+#define TRUTH_DISK_KIB 256 /* at most */
+/* Writes so much to the file and waits until the disk has it. */
+void truth_disk(struct truth *truth, const char *chain, int fd, unsigned kib);
 int truth_file(const char *folder);
 
 void truth_name(const char *name);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * truth_process OUT tree|vfork|timer|poll|fsync|preempted|ptrace [FOLDER]: what a process waits for that is no message.
+ * truth_process OUT tree|vfork|timer|poll|fsync|preempted [FOLDER [CPU]]: what a process waits for that is no message.
  *   tree       children and grandchildren that work and sleep, and commands
  *   vfork      commands by vfork
  *   timer      sleeps, timers and waits that time out
  *   poll       while (!done) poll(5 ms)
- *   fsync      small synchronous writes
+ *   fsync      synchronous writes to the folder, on that CPU
  *   preempted  a neighbour on the same CPU
  */
 #include "truth.h"
@@ -125,9 +125,9 @@ static void poll_in_loop(struct truth *truth)
 static void write_much(struct truth *truth, const char *folder)
 {
     int fd = truth_file(folder);
-    for (unsigned i = 0; i < 500; i++) {
-        truth_disk(truth, TRUTH_BASE, fd);
-        truth_busy(truth, TRUTH_BASE, 300);
+    for (unsigned i = 0; i < 300; i++) { /* long against the microseconds that a switch takes, which its clock does not have */
+        truth_disk(truth, TRUTH_BASE, fd, TRUTH_DISK_KIB);
+        truth_busy(truth, TRUTH_BASE, 1000);
     }
 }
 
@@ -171,6 +171,8 @@ int main(int argc, char **argv)
     } else if (!strcmp(what, "poll")) {
         poll_in_loop(truth);
     } else if (!strcmp(what, "fsync") && argc > 3) {
+        if (argc > 4)
+            truth_pin((unsigned)atoi(argv[4]));
         write_much(truth, argv[3]);
     } else if (neighbour) {
         share_a_cpu(truth);

@@ -94,7 +94,7 @@ static void serve(const struct server *server, int next, int disk, struct reques
         if (!truth_get(next, request, SIZE))
             truth_die("the next hop went away");
     } else if (disk >= 0) {
-        truth_disk(plan->truth, server->chain, disk);
+        truth_disk(plan->truth, server->chain, disk, 64);
     }
     request->known.answered_ns = truth_now().wall_ns;
     request->served_ns = request->known.answered_ns - start;

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_PIECES_H
+#define WP_AGGREGATOR_PIECES_H
+/*
+ * The way of an explanation's pieces into an aggregate's report and exemplar. Most pieces are like one shortly before (the same
+ * pseudo-stack, the same processes, milliseconds later): such ones are added up, and the report is told of their sum. Sums and
+ * counts are exact, so it cannot tell the difference.
+ */
+#include "aggregator/explain.h"
+
+struct wp_aggregate;
+
+struct wp_process_row {
+    uint32_t row;            /* + 1 in this delta, 0: none */
+    uint32_t comm;           /* dictionary string id that it stands under */
+};
+
+struct wp_process_rows {     /* of one host */
+    struct wp_process_row *rows; /* by process, owned */
+    uint32_t room, generation;
+};
+
+struct wp_pieces {
+    uint32_t *report_nodes;          /* tree node -> report node, 0: not in this delta; owned */
+    uint32_t report_node_room;
+    struct wp_process_rows *processes; /* by host, owned */
+    uint32_t process_hosts;
+    struct wp_pieces_slot *slots;    /* what the report has yet to be told of; owned */
+};
+
+void wp_pieces_fini(struct wp_pieces *pieces);
+/* The explainer's `piece`, of an aggregate as context. */
+void wp_pieces_take(void *aggregate, const struct wp_piece *piece);
+/* Tells the report of all that was taken. */
+void wp_pieces_flush(struct wp_aggregate *aggregate);
+/* The report is empty now. */
+void wp_pieces_next_delta(struct wp_aggregate *aggregate);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/source_disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static const char *const endings[] = {"c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "c++", "h++", "inc", "inl", "ipp", "tcc",
+    "def", "m", "mm", "s", "S", "asm", "rs", "go", "zig", "d", "f", "f90", "f95", "f03", "f08", "for", "pas", "adb", "ads", "y", "yy",
+    "l", "ll", "py", "pyx", "pxd", "js", "mjs", "ts", "java", "kt", "scala", "swift", "hs", "ml", "mli", "v", "nim", "cu", "cuh", "gperf",
+    "re", "rl", "vala", "cr", "jl"};
+
+bool wp_source_is_named_so(const char *path)
+{
+    const char *base = strrchr(path, '/'), *dot = strrchr(base ? base : path, '.');
+    for (size_t i = 0; dot && i < sizeof(endings) / sizeof(*endings); i++)
+        if (!strcasecmp(dot + 1, endings[i]))
+            return true;
+    return false;
+}
+
+static int read_open(int fd, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
+{
+    struct stat st;
+    char bytes[65536];
+    ssize_t got;
+    if (fstat(fd, &st))
+        return wp_error_errno(err, -errno, "cannot read %s", path);
+    if (!S_ISREG(st.st_mode))
+        return wp_error_set(err, -EPERM, "%s is no file", path);
+    if ((uint64_t)st.st_size > limit)
+        return wp_error_set(err, -EFBIG, "it has more than %zu bytes", limit);
+    *changed_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+    while ((got = read(fd, bytes, sizeof(bytes))) != 0) {
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return wp_error_errno(err, -errno, "cannot read %s", path);
+        if (out->size + (size_t)got > limit)
+            return wp_error_set(err, -EFBIG, "it has more than %zu bytes", limit);
+        if (wp_buffer_append(out, bytes, (size_t)got))
+            return wp_error_set(err, -ENOMEM, "out of memory for %s", path);
+    }
+    return 0;
+}
+
+int wp_source_read_beneath(const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns,
+    struct wp_error *err)
+{
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return wp_error_errno(err, -errno, "cannot open %s", dir);
+    int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+    int rc = fd < 0 ? wp_error_errno(err, -errno, "cannot open %s in %s", path, dir)
+                    : read_open(fd, path, limit, out, changed_ns, err);
+    if (fd >= 0)
+        close(fd);
+    close(root);
+    return rc;
+}
+
+static bool is_own(const struct stat *st)
+{
+    const char *sudo = getenv("SUDO_UID");
+    return st->st_uid == geteuid() ? geteuid() != 0 : sudo && *sudo && strtoul(sudo, NULL, 10) == st->st_uid && st->st_uid;
+}
+
+/* Every folder on the way can be searched by everybody. */
+static bool is_in_public(const char *path)
+{
+    char above[PATH_MAX];
+    size_t size = strlen(path);
+    memcpy(above, path, size + 1);
+    for (char *slash; (slash = strrchr(above, '/')) && slash != above;) {
+        struct stat st;
+        *slash = 0;
+        if (stat(above, &st) || !(st.st_mode & S_IXOTH))
+            return false;
+    }
+    return true;
+}
+
+/* The path is resolved first: the file behind all links must itself be one that may be shown. */
+int wp_source_read_public(const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
+{
+    char real[PATH_MAX];
+    struct stat st;
+    if (*path != '/')
+        return wp_error_set(err, -EPERM, "its path is not a whole one");
+    if (!realpath(path, real))
+        return errno == ENOENT ? wp_error_set(err, -ENOENT, "it is not there") : wp_error_errno(err, -errno, "cannot open it");
+    if (!wp_source_is_named_so(path) || !wp_source_is_named_so(real))
+        return wp_error_set(err, -EPERM, "it is not named like source");
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_NO_SYMLINKS};
+    int fd = (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how)); /* what was looked at, whatever happens to the way */
+    if (fd < 0)
+        return wp_error_errno(err, -errno, "cannot open it");
+    int rc = 0;
+    if (fstat(fd, &st) || (!is_own(&st) && !((st.st_mode & S_IROTH) && is_in_public(real))))
+        rc = wp_error_set(err, -EPERM, "not everybody may read it; --source-map gives the folder on purpose");
+    if (!rc)
+        rc = read_open(fd, path, limit, out, changed_ns, err);
+    close(fd);
+    return rc;
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Overload of the real kind: more context switches than a small ring buffer takes, an aggregator that stands still, a spool that is too
+small. overload_test.py BIN. The kernel's own count of context switches (ctxt of /proc/stat), read before and after each end of the recording, says
+how many there were at least and at most: what the report has recorded and what it says was lost must together be in between."""
+import glob, json, os, signal, subprocess, sys, tempfile, threading, unittest
+
+BIN = os.path.abspath(sys.argv[1])
+PAIRS = 6
+SECONDS = 4
+LONG_S = 16
+PING = """
+import os, time
+a, b = os.pipe(), os.pipe()
+end = time.monotonic() + %d
+if os.fork():
+    while time.monotonic() < end:
+        for _ in range(200):
+            os.write(a[1], b"x"); os.read(b[0], 1)
+    os.close(a[1])
+else:
+    os.close(a[1])
+    while os.read(a[0], 1):
+        os.write(b[1], b"x")
+"""
+
+
+def switches():
+    with open("/proc/stat", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("ctxt "))
+
+
+class Overload(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory(prefix="wakepath-overload-")
+        self.addCleanup(holder.cleanup)
+        self.folder, self.children = holder.name, []
+
+    def tearDown(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+
+    def start(self, *words):
+        down, up = os.pipe()
+        with open(f"{self.folder}/log{len(self.children)}", "wb") as log:
+            child = subprocess.Popen([BIN + "/" + words[0], "--no-config", *words[1:], "--ready-fd", str(up)], pass_fds=[up], stderr=log, stdout=log)
+        self.children.append(child)
+        os.close(up)
+        ready = os.read(down, 6)
+        os.close(down)
+        self.assertTrue(ready, self.logs())
+        return child
+
+    def logs(self):
+        texts = []
+        for path in sorted(glob.glob(self.folder + "/log*")):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                texts.append(file.read()[-2000:])
+        return "\n---\n".join(texts)
+
+    def record(self, *options, disturb=None, seconds=SECONDS):
+        """(at least, at most) so many switches, and the report."""
+        aggregator = self.start("wakepath-aggregator", "--bind", f"ipc://{self.folder}/s", "--store", self.folder + "/store", "--release", "v",
+                                "--aggregate", "ping=comm=python3", "--exit-after-sessions", "1")
+        most = switches()
+        collector = self.start("wakepath-collector", "--connect", f"ipc://{self.folder}/s", "--overhead-limit", "none", "--frequency", "0", *options)
+        least = switches()
+        pings = [subprocess.Popen(["python3", "-c", PING % seconds]) for _ in range(PAIRS)]
+        if disturb:
+            disturb(aggregator)
+        for ping in pings:
+            ping.wait()
+        least = switches() - least
+        collector.send_signal(signal.SIGTERM)
+        self.assertEqual(collector.wait(180), 0, self.logs())
+        most = switches() - most
+        self.assertEqual(aggregator.wait(180), 0, self.logs())
+        cat = subprocess.run([BIN + "/wakepath-store", "cat", self.folder + "/store", "v:ping", "--json"], check=True, capture_output=True, text=True)
+        return least, most, json.loads(cat.stdout)
+
+    def check(self, least, most, report, is_lost=True):
+        events = {row["kind"]: row for row in report["events"]}
+        counted = events["switch"]["total"] + events["switch"]["dropped"]
+        lost = sum(row["dropped"] for row in report["events"])
+        print(json.dumps({"least": least, "counted": counted, "most": most, "lost": {kind: row["dropped"] for kind, row in events.items() if row["dropped"]},
+                          "uncertain_s": report["uncertain_ns"] / 1e9, "total_s": report["head"]["total_ns"] / 1e9}), flush=True)
+        self.assertLessEqual(counted, most)
+        self.assertGreaterEqual(counted, least)
+        if is_lost:
+            self.assertGreater(lost, 1000)
+            self.assertGreater(report["uncertain_ns"], 0)
+        self.assertEqual(report["head"]["dropped"], lost)
+        verify = subprocess.run([BIN + "/wakepath-store", "verify", self.folder + "/store"], capture_output=True, text=True, check=False)
+        self.assertEqual(verify.returncode, 0, verify.stdout)
+
+    def test_without_overload(self):
+        self.check(*self.record("--ring-size", str(1 << 26), "--spool", "none"), is_lost=False)
+
+    def test_small_ring(self):
+        self.check(*self.record("--ring-size", "65536", "--spool", "none"))
+
+    def test_aggregator_stands_still_and_the_spool_is_small(self):
+        def stand_still(aggregator):
+            aggregator.send_signal(signal.SIGSTOP)
+            timer = threading.Timer(LONG_S, aggregator.send_signal, [signal.SIGCONT])
+            timer.start()
+            self.addCleanup(timer.cancel)
+        self.check(*self.record("--spool", self.folder + "/spool", "--spool-limit", "1M", disturb=stand_still, seconds=LONG_S))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=["overload_test"], verbosity=2)

@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""versions_test.py BIN: the programs of this tree with peers of other wire versions. A peer here speaks ZMTP 3.0 (RFC 23) by itself and
+says what an older or newer build said: the frames of corpus_v1, written by version 1.0, and frames that are made here."""
+import ctypes, os, socket, struct, subprocess, sys, tempfile, unittest
+
+BIN = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
+CORPUS = os.path.dirname(os.path.abspath(__file__)) + "/corpus_v1"
+HELLO, WELCOME, BATCH, ACK, BYE, REFUSED = range(1, 7)
+HEAD = 32
+PATIENCE_S = 60
+XXHASH = ctypes.CDLL("libxxhash.so.0")
+XXHASH.XXH3_64bits.restype = ctypes.c_uint64
+XXHASH.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+
+
+def varint(value):
+    out = b""
+    while value >= 0x80:
+        out += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return out + bytes([value])
+
+
+def message(**fields):
+    """Of protobuf: f1=... are numbers or bytes."""
+    out = b""
+    for name, value in fields.items():
+        number = int(name[1:])
+        out += varint(number << 3) + varint(value) if isinstance(value, int) else varint(number << 3 | 2) + varint(len(value)) + value
+    return out
+
+
+def numbers(payload):
+    """{field: number} of a message's varints."""
+    found, at = {}, 0
+
+    def take():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (payload[at] & 0x7F) << shift
+            shift, at = shift + 7, at + 1
+            if payload[at - 1] < 0x80:
+                return value
+    while at < len(payload):
+        tag = take()
+        value = take()
+        if tag & 7 == 0:
+            found[tag >> 3] = value
+        else:
+            found[tag >> 3] = payload[at:at + value]
+            at += value
+    return found
+
+
+def frame(kind, payload, major=1):
+    return struct.pack("<4s4BIIQQ", b"WPF1", major, kind, 0, 0, len(payload), len(payload), XXHASH.XXH3_64bits(payload, len(payload)), 0) + payload
+
+
+def frames_of(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    found = []
+    while data:
+        size = HEAD + struct.unpack_from("<I", data, 12)[0]
+        found.append(data[:size])
+        data = data[size:]
+    return found
+
+
+class Peer:
+    """One connection, after the handshake (NULL mechanism)."""
+
+    def __init__(self, sock, kind, identity=b""):
+        self.sock, self.pending = sock, b""
+        sock.settimeout(PATIENCE_S)
+        sock.sendall(b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32))
+        self.exactly(64)
+        properties = b"\x0bSocket-Type" + struct.pack(">I", len(kind)) + kind
+        properties += b"\x08Identity" + struct.pack(">I", len(identity)) + identity
+        body = b"\x05READY" + properties
+        sock.sendall(bytes([4, len(body)]) + body)
+        self.part()
+
+    def exactly(self, size):
+        while len(self.pending) < size:
+            data = self.sock.recv(65536)
+            if not data:
+                raise EOFError
+            self.pending += data
+        data, self.pending = self.pending[:size], self.pending[size:]
+        return data
+
+    def part(self):
+        flags = self.exactly(1)[0]
+        size = struct.unpack(">Q", self.exactly(8))[0] if flags & 2 else self.exactly(1)[0]
+        return flags, self.exactly(size)
+
+    def receive(self):
+        """(kind, payload) of the next frame; commands of ZMTP are passed over."""
+        while True:
+            flags, body = self.part()
+            if not flags & 4:
+                return body[5], body[HEAD:]
+
+    def send(self, body):
+        self.sock.sendall((struct.pack(">BQ", 2, len(body)) if len(body) > 255 else bytes([0, len(body)])) + body)
+
+
+class Versions(unittest.TestCase):
+    def setUp(self):
+        self.holder = tempfile.TemporaryDirectory(prefix="wakepath-versions-")
+        self.folder, self.children, self.sockets = self.holder.name, [], []
+
+    def tearDown(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+            child.wait()
+            child.stderr.close()
+        for sock in self.sockets:
+            sock.close()
+        self.holder.cleanup()
+
+    def start(self, name, *words, **how):
+        child = subprocess.Popen([f"{BIN}/{name}", "--no-config", *words], stderr=subprocess.PIPE, text=True, **how)
+        self.children.append(child)
+        return child
+
+    def aggregator(self, store):
+        down, up = os.pipe()
+        child = self.start("wakepath-aggregator", "--bind", f"ipc://{self.folder}/a", "--store", store, "--release", "v1",
+                           "--auto-aggregates", "5", "--exit-after-sessions", "1", "--ready-fd", str(up), pass_fds=[up])
+        os.close(up)
+        self.assertTrue(os.read(down, 6))
+        os.close(down)
+        return child
+
+    def call(self, identity=b""):
+        sock = socket.socket(socket.AF_UNIX)
+        self.sockets.append(sock)
+        sock.connect(self.folder + "/a")
+        return Peer(sock, b"DEALER", identity)
+
+    def contents(self, store):
+        listed = subprocess.run([BIN + "/wakepath-store", "stat", store, "--json"], check=True, capture_output=True, text=True).stdout
+        names = sorted(word.split('"')[3] for word in listed.splitlines() if '"name":' in word)
+        self.assertTrue(names)
+        return {name: subprocess.run([BIN + "/wakepath-store", "cat", store, f"v1:{name}"], check=True, capture_output=True).stdout for name in names}
+
+    def ended(self, child, status):
+        text = child.communicate(timeout=PATIENCE_S)[1]
+        self.assertEqual(child.returncode, status, text)
+        return text
+
+    def test_collector_of_version_1_0(self):
+        """What it says, byte for byte, is understood; and means what it means when today's collector replays it."""
+        aggregator = self.aggregator(self.folder + "/old")
+        frames = frames_of(CORPUS + "/recorded.capture")
+        self.assertEqual([one[5] for one in (frames[0], frames[-1])], [HELLO, BYE])
+        old = numbers(frames[0][HEAD:]) if frames[0][6] == 0 else {}
+        peer = self.call(b"W" + old.get(4, b""))
+        peer.send(frames[0])
+        kind, payload = peer.receive()
+        self.assertEqual(kind, WELCOME)
+        welcome = numbers(payload)
+        self.assertEqual((welcome[1], welcome[3]), (1, 1))
+        for one in frames[1:]:
+            peer.send(one)
+        acked, last = 0, sum(one[5] == BATCH for one in frames)
+        while acked < last:
+            kind, payload = peer.receive()
+            self.assertNotEqual(kind, REFUSED, payload)
+            acked = max(acked, numbers(payload).get(1, 0)) if kind == ACK else acked
+        self.ended(aggregator, 0)
+        again = self.aggregator(self.folder + "/new")
+        collector = self.start("wakepath-collector", "--source", f"capture:{CORPUS}/recorded.capture", "--connect", f"ipc://{self.folder}/a")
+        self.ended(collector, 0)
+        self.ended(again, 0)
+        self.assertEqual(self.contents(self.folder + "/old"), self.contents(self.folder + "/new"))
+
+    def refused(self, hello):
+        self.aggregator(self.folder + "/store")
+        peer = self.call(b"W" + bytes(16))
+        peer.send(hello)
+        kind, payload = peer.receive()
+        self.assertEqual(kind, REFUSED)
+        said = numbers(payload)
+        self.assertEqual(said.get(2), 1, "for good")
+        return said[1].decode()
+
+    def test_collector_of_a_newer_major(self):
+        reason = self.refused(frame(HELLO, message(f1=2, f2=7, f3=bytes(16), f4=bytes(16), f5=b"h")))
+        self.assertIn("2.7", reason)
+        self.assertRegex(reason, r"\b1\.\d")
+
+    def test_frames_of_a_newer_major(self):
+        reason = self.refused(frame(HELLO, message(f1=2), major=2))
+        self.assertIn("version 2", reason)
+        self.assertIn("version 1", reason)
+
+    def collector(self):
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(self.folder + "/a")
+        listener.listen(4)
+        listener.settimeout(PATIENCE_S)
+        child = self.start("wakepath-collector", "--source", f"capture:{CORPUS}/recorded.capture", "--connect", f"ipc://{self.folder}/a",
+                           "--spool", "none")
+        self.sockets.append(listener.accept()[0])
+        listener.close()
+        peer = Peer(self.sockets[-1], b"ROUTER")
+        kind, payload = peer.receive()
+        self.assertEqual(kind, HELLO)
+        return child, peer
+
+    def test_aggregator_of_version_1_0(self):
+        """It says 1.0, no windows, and acknowledges without saying what it has taken in."""
+        child, peer = self.collector()
+        old = next(one for one in frames_of(CORPUS + "/answers.frames") if one[5] == WELCOME)
+        self.assertEqual(numbers(old[HEAD:]).get(2, 0), 0)
+        peer.send(frame(WELCOME, message(f1=1, f3=1, f4=4)))
+        got, kind = [], None
+        while kind != BYE:
+            kind, payload = peer.receive()
+            self.assertIn(kind, (BATCH, BYE))
+            got.append(kind)
+            if kind == BATCH:
+                peer.send(frame(ACK, message(f1=len(got))))
+        wanted = sum(one[5] == BATCH for one in frames_of(CORPUS + "/recorded.capture"))
+        self.assertEqual(got, [BATCH] * wanted + [BYE])
+        self.ended(child, 0)
+
+    def test_aggregator_of_a_newer_major(self):
+        child, peer = self.collector()
+        peer.send(frame(WELCOME, message(f1=2, f2=3, f3=1, f4=4)))
+        text = self.ended(child, 1)
+        self.assertIn("2.3", text)
+        self.assertRegex(text, r"\b1\.\d")
+
+    def test_frames_of_a_newer_aggregator(self):
+        """One may be damaged; the answer to the next Hello is not."""
+        child, peer = self.collector()
+        peer.send(frame(WELCOME, message(f1=2), major=2))
+        self.assertEqual(peer.receive()[0], HELLO)
+        peer.send(frame(WELCOME, message(f1=2), major=2))
+        text = self.ended(child, 1)
+        self.assertIn("wire version 2, this side speaks version 1", text)
+
+    def test_damage_is_not_another_version(self):
+        """A bit of the version flips on the way, in the midst of a session: it goes on."""
+        child, peer = self.collector()
+        peer.send(frame(WELCOME, message(f1=1, f3=1, f4=4)))
+        peer.send(frame(ACK, message(), major=3))
+        peer.send(frame(WELCOME, message(f1=1, f3=1, f4=4), major=9))
+        acked, kind = 0, None
+        while kind != BYE:
+            kind, payload = peer.receive()
+            if kind == BATCH:
+                acked += 1
+                peer.send(frame(ACK, message(f1=acked)))
+        self.ended(child, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=["versions_test"], verbosity=2)
