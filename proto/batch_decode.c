@@ -213,7 +213,8 @@ static int decode_threads(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
         const Wakepath__Wire__Thread *t = m->threads[i];
         struct wp_thread_entry *e = &b->threads[i];
         *e = (struct wp_thread_entry){.tid = t->tid, .pid = t->pid, .start_ns = t->start_ns, .comm = t->comm, .exe = t->exe,
-            .cgroup = t->cgroup, .parent = t->parent, .flags = t->flags, .release = t->release};
+            .cgroup = t->cgroup, .parent = t->parent, .flags = t->flags, .release = t->release,
+            .workload = t->workload};
         if (t->n_cmdline_matches > sizeof(e->cmdline_matches) / sizeof(e->cmdline_matches[0]))
             return bad(err, "a thread matches too many patterns");
         for (size_t j = 0; j < t->n_cmdline_matches; j++)

@@ -103,7 +103,7 @@ static int check_threads(const struct wp_batch *b, const struct totals *t, struc
     uint32_t strings = t->count[STRINGS];
     for (uint32_t i = 0; i < b->thread_count; i++) {
         const struct wp_thread_entry *e = &b->threads[i];
-        if (e->comm > strings || e->exe > strings || e->cgroup > strings || e->release > strings)
+        if (e->comm > strings || e->exe > strings || e->cgroup > strings || e->release > strings || e->workload > strings)
             return refuse(err, "thread", i, "names a string that does not exist");
         for (size_t j = 0; j < sizeof(e->cmdline_matches) / sizeof(e->cmdline_matches[0]); j++)
             if (e->cmdline_matches[j] > strings)

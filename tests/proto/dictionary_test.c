@@ -95,6 +95,7 @@ static void refusals(void **state)
     REFUSED(o.thread.comm = 2);
     REFUSED(o.thread.exe = UINT32_MAX);
     REFUSED(o.thread.cgroup = 2);
+    REFUSED(o.thread.workload = 2);
     REFUSED(o.thread.parent = 2);
     REFUSED(o.thread.parent = 1);
     REFUSED(o.thread.cmdline_matches[3] = 9);

@@ -84,7 +84,8 @@ static void make_names(struct made *made)
         struct wp_thread_entry *e = &b->threads[i];
         *e = (struct wp_thread_entry){.tid = (uint32_t)odd(made, UINT32_MAX), .pid = (uint32_t)odd(made, UINT32_MAX),
             .start_ns = odd(made, UINT64_MAX), .comm = below(made, made->strings + 1), .exe = below(made, made->strings + 1),
-            .cgroup = below(made, made->strings + 1), .parent = below(made, made->threads + i + 1), .flags = below(made, 16)};
+            .cgroup = below(made, made->strings + 1), .parent = below(made, made->threads + i + 1), .flags = below(made, 16),
+            .workload = below(made, made->strings + 1)};
         for (uint32_t j = below(made, 5); made->strings && j; j--)
             e->cmdline_matches[j - 1] = 1 + below(made, made->strings);
     }
