@@ -104,7 +104,7 @@ static int check_threads(const struct wp_batch *b, const struct totals *t, struc
     uint32_t strings = t->count[STRINGS];
     for (uint32_t i = 0; i < b->thread_count; i++) {
         const struct wp_thread_entry *e = &b->threads[i];
-        if (e->comm > strings || e->exe > strings || e->cgroup > strings || e->release > strings)
+        if (e->comm > strings || e->exe > strings || e->cgroup > strings || e->release > strings || e->workload > strings)
             return refuse(err, "thread", i, "names a string that does not exist");
         for (size_t j = 0; j < sizeof(e->cmdline_matches) / sizeof(e->cmdline_matches[0]); j++)
             if (e->cmdline_matches[j] > strings)
@@ -152,6 +152,8 @@ static int check_events(const struct wp_batch *b, const struct totals *t, struct
             return refuse(err, "event", i, "is of a thread that does not exist");
         if (wp_event_is_block(e) && e->other > t->count[STRINGS])
             return refuse(err, "event", i, "is for a file that does not exist");
+        if (wp_event_has_wait(e) && e->wait > t->count[STRINGS])
+            return refuse(err, "event", i, "waits for what does not exist");
         if (e->stack > stacks)
             return refuse(err, "event", i, "has a stack that does not exist");
         if (wp_event_has_socket(e) && e->d > sockets)

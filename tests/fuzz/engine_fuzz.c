@@ -65,6 +65,8 @@ static void make_event(const uint8_t *b, uint64_t *time, struct wp_event *e)
         e->d %= SOCKETS + 1;
     if (wp_event_is_block(e))
         e->other %= 4; /* a string */
+    if (wp_event_has_wait(e))
+        e->wait = b[8] % 4;
     if (kind == WP_EVENT_RENAME)
         e->c %= 4;
 }
