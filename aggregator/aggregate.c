@@ -2,7 +2,6 @@
 #include "aggregator/aggregate.h"
 
 #include "aggregator/detached.h"
-#include "aggregator/shards.h"
 #include "aggregator/timeline_window.h"
 
 #include <errno.h>

@@ -85,6 +85,7 @@ struct wp_explainer {
     uint32_t name_room, leaves;
     struct wp_layer layers[WP_DEPTH_LIMIT + 2];
     uint32_t depth, visited;
+    uint64_t cell_ns;                  /* of the grid, looked up last */
     uint32_t doubts;                   /* waits being explained in which the other host lost events */
     uint32_t owner, hops;              /* of questions to other shards: who asks, over how many of them */
     bool may_ask;                      /* questions are asked; else what has been answered is all there is */
