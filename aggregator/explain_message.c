@@ -340,7 +340,7 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
 void wp_explain_asked(struct wp_explainer *x, const struct wp_explain_asked *asked)
 {
     const struct wp_fleet_host *host = &x->fleet->hosts[asked->host];
-    struct wp_slice slice = {.wake_ns = asked->arrival_ns, .cause_a = asked->position, .syscall = asked->syscall & 0x7fffu};
+    struct wp_slice slice = {.wake_ns = asked->arrival_ns, .cause_a = asked->position, .syscall = asked->syscall & WP_SLICE_SYSCALL};
     struct wp_wait wait = {.slice = &slice, .start_ns = asked->start_ns, .bound_ns = asked->wait_bound_ns};
     struct far far = {.host = asked->host, .socket = asked->socket, .datagram = asked->datagram,
         .clock.bound_ns = asked->bound_ns,

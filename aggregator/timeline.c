@@ -188,7 +188,7 @@ static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread,
     if (!slice)
         return;
     slice->stack = event->stack;
-    slice->syscall = event->d & 0x7fff;
+    slice->syscall = event->d & WP_SLICE_SYSCALL;
     slice->wait = wp_timeline_set_wait(timeline, event->wait);
     slice->state = event->c & 7;
     if (event->flags & WP_SWITCH_PREEMPTED || event->c == WP_STATE_RUNNING)
@@ -408,7 +408,7 @@ static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
         return;
     slice->flags = WP_SLICE_FIRST;
     slice->state = event->c & 7;
-    slice->syscall = event->d & 0x7fff;
+    slice->syscall = event->d & WP_SLICE_SYSCALL;
     slice->stack = event->stack;
     if (event->flags & WP_STATE_ON_CPU) {
         slice->in_ns = start_ns;
@@ -553,13 +553,13 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
         slice->wake_ns = row->slice->wake_ns;
         slice->in_ns = row->slice->in_ns;
         slice->stack = row->slice->stack;
-        slice->syscall = row->slice->syscall & 0x7fff;
+        slice->syscall = row->slice->syscall & WP_SLICE_SYSCALL;
         slice->wait = wp_timeline_set_wait(timeline, row->slice->wait);
         slice->state = row->slice->state & 7;
         slice->cause = row->slice->cause & 7;
         slice->cause_a = row->slice->timeout_ns;
         slice->flags = (uint8_t)row->slice->flags;
-        slice->is_inferred = row->slice->is_inferred ? 1 : 0;
+        slice->is_inferred = row->slice->is_inferred;
     }
     return index;
 }

@@ -29,6 +29,8 @@ enum wp_slice_flag {
     WP_SLICE_IN_IRQ = 128,      /* the waking came in interrupt context */
 };
 
+#define WP_SLICE_SYSCALL 0x7fffu /* what fits of a call: the kernel has hundreds */
+
 /* A sleep and the run after it: [out, in) and [in, end). 0 stands for "not yet". */
 struct wp_slice {
     uint64_t out_ns, wake_ns, in_ns, end_ns;
@@ -39,11 +41,11 @@ struct wp_slice {
     uint32_t waker;             /* thread index current at the waking, 0 idle or none */
     uint32_t identity;          /* index: who it was in this run */
     uint16_t syscall : 15;      /* number + 1, 0 none */
-    uint16_t is_inferred : 1;   /* its waking was not seen: the cause is what else is known leaves (healing.h) */
+    bool has_late_sample : 1;   /* one came later than allowed after its run: it is nobody's */
     uint8_t state : 3;          /* enum wp_task_state at out */
     uint8_t cause : 3;          /* enum wp_cause */
     bool is_cut : 1;            /* its sleep or run went on when the recording paused: in_ns, end_ns are of then */
-    bool has_late_sample : 1;   /* one came later than allowed after its run: it is nobody's */
+    bool is_inferred : 1;       /* its waking was not seen: the cause is what else is known leaves (healing.h) */
     uint8_t flags;              /* enum wp_slice_flag */
     uint16_t taken;             /* by control paths of which aggregates (detached.h) */
     uint16_t wait;              /* what the call waited for or was ready: in the timeline's `waits`, 0 not known */
