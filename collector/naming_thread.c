@@ -3,6 +3,7 @@
 
 #include "collector/sandbox.h"
 #include "common/buffer.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -69,24 +70,17 @@ static void log_object(const struct wp_naming_thread *t, const struct opening *o
             (unsigned long long)(ns / 1000000));
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static void read_object(struct wp_naming_thread *t, struct opening *o)
 {
     struct wp_object_names **objects = realloc(t->objects, (t->object_count + 1) * sizeof(struct wp_object_names *));
     if (objects) {
-        uint64_t start = now_ns();
+        uint64_t start = wp_clock_ns();
         t->objects = objects;
         objects[t->object_count] = NULL;
         wp_object_names_create(&objects[t->object_count], &o->file, o->root_fd, DEBUG_BYTES - t->debug_bytes, NULL);
         if (objects[t->object_count])
             t->debug_bytes += wp_object_names_debug_bytes(objects[t->object_count]);
-        log_object(t, o, objects[t->object_count], now_ns() - start);
+        log_object(t, o, objects[t->object_count], wp_clock_ns() - start);
         t->object_count++;
     }
     wp_elf_file_close(&o->file);
