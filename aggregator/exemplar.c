@@ -323,7 +323,9 @@ static void add_slice(struct wp_exemplar *exemplar, const struct kept_slice *kep
     }
     if (end > origin) {
         uint64_t from = in > origin ? in : origin;
-        if (trace->run_count < exemplar->row_limit)
+        if (end == from)
+            ;
+        else if (trace->run_count < exemplar->row_limit)
             wp_trace_add_run(trace, &(struct wp_trace_run){kept->thread, comm_string(exemplar, kept->host, slice->identity),
                 from - origin, end - from});
         else
@@ -344,7 +346,7 @@ static void extend_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t 
     for (; ordinal < thread->slice_end; ordinal++) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         bool is_open = !slice->end_ns || slice->end_ns > until_ns;
-        if (is_open && (!exemplar->end_ns || !slice->in_ns || slice->in_ns >= until_ns))
+        if (is_open && (!exemplar->end_ns || !slice->in_ns || slice->in_ns > until_ns)) /* what begins at the end ended the window's sleep */
             break;
         uint64_t end_ns = is_open ? until_ns : slice->end_ns;
         if (end_ns <= row->until_ns)

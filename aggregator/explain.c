@@ -266,6 +266,10 @@ static void cover_run(struct wp_explainer *x, uint32_t parent, uint32_t index, c
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     uint64_t grid = x->options.chunk_ns, horizon = wp_explain_horizon(x);
+    if (slice->has_late_sample) {
+        x->limit_count[WP_LIMIT_LATE_SAMPLE]++;
+        x->limit_ns[WP_LIMIT_LATE_SAMPLE] += to - from;
+    }
     uint64_t run_end = slice->end_ns && slice->end_ns <= horizon ? slice->end_ns : horizon + 1;
     while (to > from) {
         uint64_t cell = cell_of(x, to - 1);
@@ -346,6 +350,20 @@ uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_threa
     for (uint32_t i = 0; i < JOIN_LIMIT && next_of_loop(x, thread, ordinal, &next); i++)
         ordinal = next;
     return ordinal;
+}
+
+bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
+{
+    const struct wp_slice *before = wp_thread_slice(thread, ordinal);
+    uint64_t next = ordinal + 1;
+    while (next < thread->slice_end && wp_thread_slice(thread, next)->flags & WP_SLICE_PREEMPTED)
+        next++;
+    if (!timed_out(before) || !before->in_ns || next >= thread->slice_end)
+        return false;
+    const struct wp_slice *after = wp_thread_slice(thread, next);
+    return after->out_ns <= wp_explain_horizon(x) && before->stack == after->stack && before->syscall == after->syscall &&
+        after->out_ns - before->in_ns >= x->options.join_ns && after->out_ns - before->in_ns < 3 * x->options.join_ns &&
+        !(after->flags & (WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
 }
 
 bool wp_explain_pending(const struct wp_explainer *x, uint32_t index, uint64_t ordinal)

@@ -60,7 +60,8 @@ struct wp_explain_names {
 };
 
 enum wp_limit { WP_LIMIT_DEPTH, WP_LIMIT_WIDTH, WP_LIMIT_HISTORY,
-    WP_LIMIT_SHARDS /* another shard did not answer */, WP_LIMITS };
+    WP_LIMIT_SHARDS /* another shard did not answer */, WP_LIMIT_JOIN /* a run that was little longer parted a loop of timeouts */,
+    WP_LIMIT_LATE_SAMPLE /* a sample came a little later than that after its run */, WP_LIMITS };
 
 struct wp_explainer {
     struct wp_fleet *fleet;            /* borrowed */

@@ -143,6 +143,7 @@ struct wp_display {
     struct wp_table nowhere;  /* stands in for a table that found no memory; it has no room */
     const char *tab_release, *tab_aggregate; /* whose views the tabs lead to; NULL: no tabs */
     bool tab_compare;         /* there is a page that compares them with an older release */
+    const char *data;         /* the file of the view's data; NULL: the one that all views of its kind share */
     const char *view;         /* scripts that the page needs beyond the common ones, NULL none */
 };
 

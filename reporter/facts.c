@@ -228,6 +228,21 @@ static int read_metadata(struct wp_facts *facts, const struct wp_snapshot *snaps
     return rc ? wp_error_set(err, rc, "%s", reason.text) : 0;
 }
 
+static int read_exemplars(struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_selection *selection,
+    struct wp_error *err)
+{
+    struct wp_exemplars set = {0};
+    struct wp_error reason = {0};
+    int rc = wp_snapshot_exemplars(snapshot, facts->aggregate, selection, &set, &reason);
+    if (rc == -EBADMSG)
+        rc = add_damage(facts, "exemplars", reason.text);
+    if (!rc || rc == -ENOENT)
+        wp_exemplar_facts_build(facts, &set);
+    wp_exemplars_fini(&set);
+    rc = rc == -ENOENT ? 0 : rc;
+    return rc || facts->pool.failed ? wp_error_set(err, rc ? rc : -ENOMEM, "%s", rc ? reason.text : "out of memory for exemplars") : 0;
+}
+
 int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_selection *selection, struct wp_error *err)
 {
@@ -248,6 +263,8 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
         rc = read_metadata(facts, snapshot, err);
     if (!rc)
         rc = wp_snapshot_recordings(snapshot, &facts->recordings, err);
+    if (!rc)
+        rc = read_exemplars(facts, snapshot, selection, err);
     for (size_t i = 0; i < snapshot->damage_count && !rc; i++)
         rc = add_damage(facts, snapshot->damage[i].key, snapshot->damage[i].reason);
     if (!rc && trace_rc && trace_rc != -ENOENT)
@@ -261,6 +278,7 @@ void wp_facts_fini(struct wp_facts *facts)
     wp_flame_fini(&facts->flame);
     wp_report_destroy(facts->report);
     wp_trace_destroy(facts->trace);
+    wp_exemplar_facts_fini(&facts->exemplars);
     wp_pool_fini(&facts->pool);
     memset(facts, 0, sizeof(*facts));
 }

@@ -5,6 +5,7 @@
  * All the facts that the pages of one aggregate may show, as plain structs: read from the store in one snapshot, then
  * only looked at. Texts belong to `pool` or to the report and live as long as the facts.
  */
+#include "reporter/exemplar_facts.h"
 #include "reporter/flame_tree.h"
 #include "reporter/metadata_facts.h"
 #include "reporter/query.h"
@@ -72,6 +73,7 @@ struct wp_facts {
     const char *release, *aggregate;
     struct wp_report *report;      /* owned */
     struct wp_trace *trace;        /* owned; NULL: none kept */
+    struct wp_exemplar_facts exemplars;
     struct wp_flame flame;
     const char **hosts;            /* sorted */
     struct wp_process_fact *processes;

@@ -119,7 +119,9 @@ static void put_scripts(struct writer *writer)
         for (size_t i = 0; groups[group] && groups[group][i]; i++)
             wp_buffer_printf(writer->out, "<script defer src=\"%sassets/%s\"></script>\n", root, groups[group][i]);
     /* The page stands before its data arrive: they come last. */
-    if (view)
+    if (view && writer->display->data)
+        wp_buffer_printf(writer->out, "<script defer src=\"%s\"></script>\n", writer->display->data);
+    else if (view)
         wp_buffer_printf(writer->out, "<script defer src=\"%s-data.js\"></script>\n",
             !is_flame ? "trace" : strcmp(view, "flame") ? "compare" : "flame");
     wp_buffer_printf(writer->out, "<script defer src=\"%sassets/page.js\"></script>\n", root);

@@ -42,6 +42,7 @@ static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_fac
     [WP_PAGE_FLAME] = wp_page_flame,
     [WP_PAGE_CHRONO] = wp_page_chrono,
     [WP_PAGE_RUNNING] = wp_page_running,
+    [WP_PAGE_EXEMPLARS] = wp_page_exemplars,
     [WP_PAGE_WAITS] = wp_page_waits,
     [WP_PAGE_TRANSACTIONS] = wp_page_transactions,
     [WP_PAGE_PROCESSES] = processes,

@@ -27,6 +27,9 @@ unsigned wp_page_source_parts(const struct wp_facts *facts);
 bool wp_page_source_has(const struct wp_facts *facts, unsigned part);
 /* To the line of a site (a place in facts->source.sites). */
 struct wp_link wp_page_source_link(struct wp_display *display, const struct wp_facts *facts, uint32_t site);
+/* One of facts->exemplars, from 1: WP_PAGE_EXEMPLAR or _ROWS, as display->query says. */
+int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, unsigned number, struct wp_error *err);
+struct wp_link wp_page_exemplar_link(const struct wp_facts *facts, unsigned number);
 /* Where the function at this place of facts->functions is shown: on such a page, or in the flame. */
 struct wp_link wp_page_function_link(struct wp_display *display, const struct wp_facts *facts, size_t function);
 /* The page of one release, and the first page of the site. */
@@ -57,6 +60,9 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_flame(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_exemplars(struct wp_display *display, const struct wp_facts *facts);
+/* The drawn view of a window, stacks over time or threads, and its table. */
+void wp_page_window(struct wp_display *display, const struct wp_facts *facts, const struct wp_trace *trace, bool is_stacks);
 /* A heading, the categories over time and the same as a table; nothing when all is one moment. */
 void wp_page_over_time(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_waits(struct wp_display *display, const struct wp_facts *facts);

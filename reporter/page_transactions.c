@@ -80,10 +80,24 @@ static void add_sentence(struct wp_display *display, const struct wp_service_fac
         wp_human_duration(pool, service->usual_mean_ns), service->count < FEW ? " So few requests prove little." : ""));
 }
 
+static void add_window_link(struct wp_display *display, const struct wp_facts *facts, unsigned number, const char *text)
+{
+    struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH, text);
+    if (item)
+        item->link = wp_page_exemplar_link(facts, number);
+}
+
 /* Where the window that was kept whole shows the slowest one, it is one click away. */
 static void add_exemplar(struct wp_display *display, const struct wp_facts *facts, const struct wp_service_fact *service)
 {
     const struct wp_trace *trace = facts->trace;
+    unsigned slowest = wp_exemplar_facts_find(facts, service->name, false), typical = wp_exemplar_facts_find(facts, service->name, true);
+    if (slowest)
+        add_window_link(display, facts, slowest, "Show the slowest one, event by event");
+    if (typical)
+        add_window_link(display, facts, typical, "Show a typical one, event by event");
+    if (slowest)
+        return;
     uint64_t start = service->slowest_start_ns, end = start + service->slowest_ns;
     if (!trace || start < trace->start_ns || end > trace->start_ns + trace->length_ns || !service->slowest_ns)
         return;

@@ -88,7 +88,7 @@ void wp_page_flame(struct wp_display *display, const struct wp_facts *facts)
     wp_display_add(display, WP_ITEM_END, NULL);
 }
 
-static bool add_window(struct wp_display *display, const struct wp_facts *facts)
+static bool has_window(struct wp_display *display, const struct wp_facts *facts)
 {
     const struct wp_trace *trace = facts->trace;
     struct wp_pool *pool = &display->pool;
@@ -101,10 +101,6 @@ static bool add_window(struct wp_display *display, const struct wp_facts *facts)
     const char *length = wp_human_duration(pool, trace->length_ns);
     display->subtitle = trace->start_ns ? wp_pool_printf(pool, "%s from %s", length, wp_human_time(pool, trace->start_ns))
                                         : length;
-    if (trace->omitted)
-        wp_display_add(display, WP_ITEM_NOTICE,
-            wp_pool_printf(pool, "%s pieces of this window did not fit and are not drawn.",
-                wp_human_count(pool, trace->omitted)));
     return true;
 }
 
@@ -148,12 +144,8 @@ void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts)
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "One window as it happened: time runs to the right, stacks grow upwards, one control path under the other, lines "
         "are wakings between paths.");
-    if (!add_window(display, facts))
-        return;
-    add_view(display, "chronology");
-    wp_display_add(display, WP_ITEM_DETAILS, "The control paths as a table");
-    add_paths(display, facts->trace);
-    wp_display_add(display, WP_ITEM_END, NULL);
+    if (has_window(display, facts))
+        wp_page_window(display, facts, facts->trace, true);
 }
 
 static void sum_threads(struct wp_table *table, const struct wp_trace *trace)
@@ -170,14 +162,13 @@ static void sum_threads(struct wp_table *table, const struct wp_trace *trace)
             table->fields[trace->sleeps[i].thread * 7 + 6].number += trace->sleeps[i].length_ns;
 }
 
-static void add_threads(struct wp_display *display, const struct wp_facts *facts)
+static void add_threads(struct wp_display *display, const struct wp_facts *facts, const struct wp_trace *trace)
 {
     static const struct wp_column columns[] = {
         {"Process", NULL, WP_COLUMN_NAME}, {"PID", NULL, WP_COLUMN_ID}, {"Thread", NULL, WP_COLUMN_ID},
         {"Host", NULL, WP_COLUMN_NAME}, {"Runs", NULL, WP_COLUMN_COUNT}, {"Running", NULL, WP_COLUMN_DURATION},
         {"Asleep", NULL, WP_COLUMN_DURATION},
     };
-    const struct wp_trace *trace = facts->trace;
     size_t room = trace->thread_count < TABLE_ROWS ? trace->thread_count : TABLE_ROWS;
     struct wp_table *table = wp_display_table(display, "threads", columns, 7, room);
     table->searchable = room > 10;
@@ -197,15 +188,26 @@ static void add_threads(struct wp_display *display, const struct wp_facts *facts
     sum_threads(table, trace);
 }
 
+void wp_page_window(struct wp_display *display, const struct wp_facts *facts, const struct wp_trace *trace, bool is_stacks)
+{
+    if (trace->omitted)
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(&display->pool, "%s pieces of this window did not fit and are not drawn.",
+                wp_human_count(&display->pool, trace->omitted)));
+    add_view(display, is_stacks ? "chronology" : "running");
+    wp_display_add(display, WP_ITEM_DETAILS, is_stacks ? "The control paths as a table" : "The threads as a table");
+    if (is_stacks)
+        add_paths(display, trace);
+    else
+        add_threads(display, facts, trace);
+    wp_display_add(display, WP_ITEM_END, NULL);
+}
+
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "Who ran when: every bar is a stretch on a CPU, every line is one thread setting another going. Click a process to "
         "open its flame.");
-    if (!add_window(display, facts))
-        return;
-    add_view(display, "running");
-    wp_display_add(display, WP_ITEM_DETAILS, "The threads as a table");
-    add_threads(display, facts);
-    wp_display_add(display, WP_ITEM_END, NULL);
+    if (has_window(display, facts))
+        wp_page_window(display, facts, facts->trace, false);
 }

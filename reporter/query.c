@@ -13,6 +13,9 @@ static const struct {
     [WP_PAGE_FLAME] = {"Flame", "flame.html"},
     [WP_PAGE_CHRONO] = {"Chronology", "chronology.html"},
     [WP_PAGE_RUNNING] = {"Running", "running.html"},
+    [WP_PAGE_EXEMPLARS] = {"Exemplars", "exemplars.html"},
+    [WP_PAGE_EXEMPLAR] = {"Exemplar", "exemplar"},
+    [WP_PAGE_EXEMPLAR_ROWS] = {"Exemplar by thread", "exemplar-rows"},
     [WP_PAGE_WAITS] = {"Waits", "waits.html"},
     [WP_PAGE_TRANSACTIONS] = {"Requests", "requests.html"},
     [WP_PAGE_PROCESSES] = {"Processes", "processes.html"},
@@ -42,12 +45,19 @@ void wp_query_folder(struct wp_buffer *out, const char *id)
 
 enum wp_page_kind wp_page_tab(enum wp_page_kind page)
 {
+    if (page == WP_PAGE_EXEMPLAR || page == WP_PAGE_EXEMPLAR_ROWS)
+        return WP_PAGE_EXEMPLARS;
     return page == WP_PAGE_FUNCTION || page == WP_PAGE_SOURCES || page == WP_PAGE_SOURCE ? WP_PAGE_FUNCTIONS : page;
+}
+
+bool wp_page_in_parts(enum wp_page_kind page)
+{
+    return wp_page_tab(page) != page && page != WP_PAGE_SOURCES;
 }
 
 void wp_query_path(struct wp_buffer *out, const struct wp_query *query)
 {
-    wp_query_path_part(out, query, query->page == WP_PAGE_FUNCTION || query->page == WP_PAGE_SOURCE);
+    wp_query_path_part(out, query, wp_page_in_parts(query->page));
 }
 
 void wp_query_path_part(struct wp_buffer *out, const struct wp_query *query, unsigned part)

@@ -14,6 +14,9 @@ enum wp_page_kind {
     WP_PAGE_FLAME,
     WP_PAGE_CHRONO,
     WP_PAGE_RUNNING,
+    WP_PAGE_EXEMPLARS,   /* single requests and waits, event by event */
+    WP_PAGE_EXEMPLAR,    /* one of them as stacks over time; a part each, no tab of its own */
+    WP_PAGE_EXEMPLAR_ROWS, /* and by thread */
     WP_PAGE_WAITS,       /* who waits for whom */
     WP_PAGE_TRANSACTIONS, /* how long requests took, and what the slow ones waited for */
     WP_PAGE_PROCESSES,
@@ -39,6 +42,8 @@ const char *wp_page_title(enum wp_page_kind page);
 void wp_query_folder(struct wp_buffer *out, const char *id);
 /* The tab that a page stands under: itself, or the one that leads to it. */
 enum wp_page_kind wp_page_tab(enum wp_page_kind page);
+/* Whether it is one of several parts, and has no page without a number. */
+bool wp_page_in_parts(enum wp_page_kind page);
 /* The page's file, from the root of the site: "v1/main/flame.html". */
 void wp_query_path(struct wp_buffer *out, const struct wp_query *query);
 /* Of a page in parts, from 1: "v1/main/functions-3.html"; part 0: as above. */

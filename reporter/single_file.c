@@ -38,10 +38,10 @@ static void section_name(char *name, size_t room, enum wp_page_kind page, const 
     wp_buffer_fini(&path);
 }
 
-/* The many parts about functions are of the site alone. */
+/* The many parts about functions and single windows are of the site alone. */
 static bool is_here(const struct writer *writer, int page)
 {
-    return (page != WP_PAGE_COMPARE || writer->compare) && page != WP_PAGE_FUNCTION && page != WP_PAGE_SOURCE &&
+    return (page != WP_PAGE_COMPARE || writer->compare) && !wp_page_in_parts((enum wp_page_kind)page) &&
         (page != WP_PAGE_SOURCES || writer->facts->source.file_count);
 }
 
@@ -70,6 +70,8 @@ static void put_address(struct writer *writer, const char *address, const char *
     wp_buffer_puts(writer->out, "#page=");
     if (file + name <= path_end && is_section(writer, file, name))
         wp_buffer_append(writer->out, file, name);
+    else if (!strncmp(file, "exemplar", 8))
+        wp_buffer_puts(writer->out, "exemplars");
     else if (!strncmp(file, "function", 8)) /* one of them stands in the table of all */
         wp_buffer_puts(writer->out, "functions");
     else if (!strncmp(file, "source-", 7))

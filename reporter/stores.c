@@ -349,6 +349,17 @@ int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate,
     return rc;
 }
 
+int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
+    struct wp_exemplars *set, struct wp_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < snapshot->stores->count && (!rc || rc == -EBADMSG); i++) {
+        int one_rc = snapshot->txns[i] ? wp_txn_read_exemplars(snapshot->txns[i], aggregate, selection, set, err) : 0;
+        rc = one_rc && one_rc != -ENOENT ? one_rc : rc;
+    }
+    return rc;
+}
+
 int wp_snapshot_recordings(const struct wp_snapshot *snapshot, uint64_t *count, struct wp_error *err)
 {
     struct names names = {0};

@@ -45,6 +45,9 @@ int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate
     struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err);
 int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err);
+/* Joined, as wp_txn_read_exemplars. */
+int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
+    struct wp_exemplars *set, struct wp_error *err);
 /* Recordings that went into the release: sessions, each counted once. */
 int wp_snapshot_recordings(const struct wp_snapshot *snapshot, uint64_t *count, struct wp_error *err);
 

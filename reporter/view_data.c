@@ -181,15 +181,10 @@ int wp_view_data_compare(struct wp_buffer *out, const struct wp_facts *facts, co
     return put_flame(out, "compare", facts, compare, err);
 }
 
-static const struct wp_trace *trace_of(const void *context)
-{
-    return ((const struct wp_facts *)context)->trace;
-}
-
 #define COLUMN(function, field)                                        \
     static uint64_t function(const void *context, uint32_t row)        \
     {                                                                  \
-        return trace_of(context)->field;                               \
+        return ((const struct wp_trace *)context)->field;              \
     }
 
 COLUMN(trace_parent, nodes[row].parent)
@@ -226,11 +221,11 @@ struct trace_column {
     uint64_t (*value)(const void *context, uint32_t row);
 };
 
-static void put_columns(struct wp_buffer *out, const struct wp_facts *facts, const struct trace_column *columns,
+static void put_columns(struct wp_buffer *out, const struct wp_trace *trace, const struct trace_column *columns,
     uint32_t count)
 {
     for (; columns->name; columns++)
-        put_column(out, columns->name, count, columns->value, facts);
+        put_column(out, columns->name, count, columns->value, trace);
 }
 
 static void put_names(struct wp_buffer *out, const struct wp_trace *trace)
@@ -250,7 +245,7 @@ static void put_names(struct wp_buffer *out, const struct wp_trace *trace)
     wp_buffer_puts(out, "],\n");
 }
 
-int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, struct wp_error *err)
 {
     static const struct trace_column nodes[] = {{"node_parent", trace_parent}, {"node_frame", trace_frame}, {NULL, NULL}};
     static const struct trace_column pieces[] = {{"piece_path", piece_path}, {"piece_node", piece_node},
@@ -264,17 +259,21 @@ int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, stru
     static const struct trace_column links[] = {{"link_kind", link_kind}, {"link_from", link_from}, {"link_to", link_to},
         {"link_start", link_start}, {"link_end", link_end}, {NULL, NULL}};
     static const struct trace_column paths[] = {{"path_thread", path_thread}, {"path_base", path_base}, {NULL, NULL}};
-    const struct wp_trace *trace = facts->trace;
     wp_buffer_printf(out, "wakepath.data(\"trace\",{\n\"length\":%" PRIu64 ",\n", trace->length_ns);
     put_categories(out);
     put_names(out, trace);
-    put_columns(out, facts, nodes, trace->node_count);
-    put_columns(out, facts, pieces, trace->piece_count);
-    put_columns(out, facts, threads, trace->thread_count);
-    put_columns(out, facts, runs, trace->run_count);
-    put_columns(out, facts, sleeps, trace->sleep_count);
-    put_columns(out, facts, links, trace->link_count);
-    put_columns(out, facts, paths, trace->path_count);
+    put_columns(out, trace, nodes, trace->node_count);
+    put_columns(out, trace, pieces, trace->piece_count);
+    put_columns(out, trace, threads, trace->thread_count);
+    put_columns(out, trace, runs, trace->run_count);
+    put_columns(out, trace, sleeps, trace->sleep_count);
+    put_columns(out, trace, links, trace->link_count);
+    put_columns(out, trace, paths, trace->path_count);
     wp_buffer_puts(out, "\"end\":0});\n");
     return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the trace's data") : 0;
+}
+
+int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+{
+    return wp_view_data_window(out, facts->trace, err);
 }

@@ -11,6 +11,7 @@
 #include "reporter/compare.h"
 
 int wp_view_data_flame(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
+int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, struct wp_error *err);
 /* facts->trace must be there. */
 int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
 

@@ -80,13 +80,28 @@ static bool is_rival(const struct wp_exemplar_window *a, const struct wp_exempla
     return !strcmp(a->service, b->service) && (is_wait(a) || octave(a) == octave(b));
 }
 
-/* The roles that the window has among those of the set; it may be one of them itself. */
-static unsigned roles_of(const struct wp_exemplars *set, const struct wp_exemplar_window *window)
+struct range {
+    uint32_t from, to;       /* rows of one service */
+};
+
+static struct range range_of(const struct wp_exemplars *set, const char *service)
+{
+    struct range range = {0, 0};
+    while (range.from < set->count && strcmp(set->rows[range.from].service, service) < 0)
+        range.from++;
+    range.to = range.from;
+    while (range.to < set->count && !strcmp(set->rows[range.to].service, service))
+        range.to++;
+    return range;
+}
+
+/* The roles that the window has among those of its service; it may be one of them itself. */
+static unsigned roles_of(const struct wp_exemplars *set, struct range range, const struct wp_exemplar_window *window)
 {
     uint32_t slower = 0, before = 0;
-    for (uint32_t i = 0; i < set->count; i++) {
+    for (uint32_t i = range.from; i < range.to; i++) {
         const struct wp_exemplar_window *row = &set->rows[i];
-        int order = strcmp(row->service, window->service) ? 0 : compare(row, window);
+        int order = compare(row, window);
         slower += order < 0;
         before += order && is_rival(row, window) && is_drawn_before(row, window);
     }
@@ -96,38 +111,58 @@ static unsigned roles_of(const struct wp_exemplars *set, const struct wp_exempla
 
 unsigned wp_exemplars_roles(const struct wp_exemplars *set, uint32_t row)
 {
-    return roles_of(set, &set->rows[row]);
+    return roles_of(set, range_of(set, set->rows[row].service), &set->rows[row]);
 }
 
-/* How many services of the set have lesser names than this one. */
-static uint32_t services_before(const struct wp_exemplars *set, const char *service)
+/* The first row of a service that is one too many. */
+static uint32_t limit_of(const struct wp_exemplars *set)
+{
+    uint32_t services = 0, i = 0;
+    for (; i < set->count; i++) {
+        services += !is_wait(&set->rows[i]) && (!i || strcmp(set->rows[i].service, set->rows[i - 1].service));
+        if (services > WP_EXEMPLARS_SERVICES)
+            break;
+    }
+    return i;
+}
+
+/* How many services the set has of lesser names than this one. */
+static uint32_t services_before(const struct wp_exemplars *set, uint32_t until)
 {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < set->count && strcmp(set->rows[i].service, service) < 0; i++)
+    for (uint32_t i = 0; i < until; i++)
         count += !is_wait(&set->rows[i]) && (!i || strcmp(set->rows[i].service, set->rows[i - 1].service));
     return count;
 }
 
 bool wp_exemplars_want(const struct wp_exemplars *set, const struct wp_exemplar_window *window)
 {
-    if (!is_wait(window) && services_before(set, window->service) >= WP_EXEMPLARS_SERVICES)
+    struct range range = range_of(set, window->service);
+    if (!is_wait(window) && services_before(set, range.from) >= WP_EXEMPLARS_SERVICES)
         return false;
-    for (uint32_t i = 0; i < set->count; i++)
+    for (uint32_t i = range.from; i < range.to; i++)
         if (!compare(&set->rows[i], window))
             return false;
-    return roles_of(set, window) != 0;
+    return roles_of(set, range, window) != 0;
+}
+
+static void drop_row(struct wp_exemplars *set, uint32_t row)
+{
+    free_row(&set->rows[row]);
+    set->count--;
+    memmove(&set->rows[row], &set->rows[row + 1], (set->count - row) * sizeof(*set->rows));
 }
 
 static void trim(struct wp_exemplars *set, const char *service)
 {
-    for (uint32_t i = set->count; i-- > 0;) {
-        struct wp_exemplar_window *row = &set->rows[i];
-        bool is_over = !is_wait(row) && services_before(set, row->service) >= WP_EXEMPLARS_SERVICES;
-        if (!is_over && (strcmp(row->service, service) || roles_of(set, row)))
-            continue;
-        free_row(row);
-        memmove(row, row + 1, (--set->count - i) * sizeof(*row));
-    }
+    for (uint32_t limit = limit_of(set); set->count > limit;)
+        drop_row(set, set->count - 1);
+    struct range range = range_of(set, service);
+    for (uint32_t i = range.to; i-- > range.from;) /* one that has no role takes none from another */
+        if (!roles_of(set, (struct range){range.from, range.to}, &set->rows[i])) {
+            drop_row(set, i);
+            range.to--;
+        }
 }
 
 /* The same window, explained twice: what is known, and of that the more. */

@@ -50,8 +50,11 @@
     this.gatherButton = this.differs ? document.createElement('button') : view.button(bar, 'Gather', 'Put together all that stands on this frame, wherever it occurs', function () {
       self.gatherSelected();
     });
-    this.one = this.differs ? this.gatherButton : view.button(bar, 'Show one', 'Where this happened, event by event', function () {
-      wakepath.showOne(self.model, self.zoom, Boolean(self.gathered), self.say);
+    this.one = this.differs ? [] : [false, true].map(function (isTypical) {
+      var hint = isTypical ? 'A typical window with this frame, event by event' : 'The window with most time on this frame, event by event';
+      return view.button(bar, isTypical ? 'Show typical' : 'Show slowest', hint, function () {
+        wakepath.showOne(self.model, self.zoom, Boolean(self.gathered), isTypical, self.say);
+      });
     });
     this.folds = this.differs ? null : new wakepath.FlameFolds(this, bar);
     view.button(bar, 'Main path', 'Follow the largest part until it has nine tenths at most', function () {
@@ -246,7 +249,10 @@
     var model = this.model, self = this, chain = [], total = model.total[this.zoom];
     for (var node = this.zoom; node; node = model.parent[node]) chain.unshift(node);
     this.back.disabled = !this.zoom && !this.gathered;
-    this.gatherButton.disabled = this.one.disabled = !this.zoom;
+    this.gatherButton.disabled = !this.zoom;
+    this.one.forEach(function (button) {
+      button.disabled = !self.zoom;
+    });
     this.trail.textContent = '';
     [0].concat(chain.length > 6 ? chain.slice(-6) : chain).forEach(function (step, place) {
       if (place) self.trail.appendChild(document.createTextNode(place === 1 && chain.length > 6 ? ' › … › ' : ' › '));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// "Show me one": the longest stretch in the window kept event by event that stands on a frame of the flame.
+// "Show me one": a window kept event by event in which time stands on a frame of the flame, the slowest or a typical one;
+// else the longest such stretch of the first window.
 (function () {
   'use strict';
   var wakepath = window.wakepath, view = wakepath.view;
@@ -33,18 +34,52 @@
     return best;
   }
 
+  // The window's time that stands on the wanted frames, and its longest piece there; null when there is none.
+  function standing(window, wanted, anywhere) {
+    var matched = match(window, wanted, anywhere), sum = 0, best = null;
+    window.times.forEach(function (time, node) {
+      if (!time || matched[node] !== wanted.length) return;
+      sum += time[0];
+      if (!best || time[2] > best[2]) best = time;
+    });
+    return sum ? {window: window, ns: sum, start: best[1], length: best[2]} : null;
+  }
+
+  // Slowest: the window with most time on the frame. Typical: of those that were drawn by lot (of all, when none of them
+  // has it) the one with the median of their times on it.
+  function choose(windows, wanted, anywhere, isTypical) {
+    var found = windows.map(function (window) {
+      return standing(window, wanted, anywhere);
+    }).filter(Boolean).sort(function (a, b) {
+      return b.ns - a.ns || a.window.number - b.window.number;
+    });
+    var drawn = found.filter(function (one) {
+      return one.window.typical;
+    });
+    if (!isTypical) return found[0];
+    if (drawn.length) found = drawn;
+    return found[found.length >> 1];
+  }
+
+  function show(file, start, length, whole) {
+    var margin = length * 0.5 + 1000;
+    wakepath.go(file, 'from=' + Math.max(0, Math.floor(start - margin)) + '&to=' + Math.min(whole, Math.ceil(start + length + margin)));
+  }
+
   // Calls say(text) when there is none.
-  wakepath.showOne = function (model, node, anywhere, say) {
+  wakepath.showOne = function (model, node, anywhere, isTypical, say) {
     var wanted = chain(model, node);
-    view.load('trace-data.js', 'trace', function (data) {
-      var best = data && wanted.length ? longest(data, wanted, anywhere) : -1;
-      if (best < 0) {
-        say(data ? 'No stretch of the window kept event by event stands on this.' : 'No window was kept event by event.');
+    view.load('exemplars-data.js', 'exemplars', function (exemplars) {
+      var one = exemplars && wanted.length ? choose(exemplars.windows, wanted, anywhere, isTypical) : null;
+      if (one) {
+        show('exemplar-' + one.window.number + '.html', one.start, one.length, one.window.length);
         return;
       }
-      var start = data.piece_start[best], length = data.piece_length[best], margin = length * 0.5 + 1000;
-      wakepath.go('chronology.html', 'from=' + Math.max(0, Math.floor(start - margin)) + '&to=' +
-        Math.min(data.length, Math.ceil(start + length + margin)));
+      view.load('trace-data.js', 'trace', function (data) {
+        var best = data && wanted.length ? longest(data, wanted, anywhere) : -1;
+        if (best >= 0) show('chronology.html', data.piece_start[best], data.piece_length[best], data.length);
+        else say(data || exemplars ? 'No window that was kept event by event has this frame.' : 'No window was kept event by event.');
+      });
     });
   };
 })();

@@ -100,12 +100,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (wp_host_session_take(session, &batch, &err))
         abort();
     wp_host_session_close(session);
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < session->aggregate_count; i++) { /* one is made when its first process comes up */
         wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
         check(session->aggregates[i]->report);
-        wp_selector_fini(&rules[i].selector);
     }
     wp_host_session_destroy(session);
+    wp_selector_fini(&rules[0].selector);
+    wp_selector_fini(&rules[1].selector);
     free(events);
     return 0;
 }

@@ -33,8 +33,13 @@ static void build(struct wp_facts *facts, struct wp_report *report, struct wp_tr
 {
     struct wp_error err = {0};
     assert_non_null(report);
+    struct wp_exemplars set = {0};
     if (wp_facts_build(facts, "v1", "main", report, trace, &err))
         fail_msg("%s", err.text);
+    if (trace)
+        sample_exemplars(&set, trace);
+    wp_exemplar_facts_build(facts, &set);
+    wp_exemplars_fini(&set);
 }
 
 static void as_text(struct wp_buffer *out, const struct wp_facts *facts)
@@ -195,8 +200,12 @@ static void build_page(struct wp_display *display, const struct wp_facts *facts,
         assert_int_equal(wp_page_source(display, facts, &source, all, 1, NULL), 0);
         return;
     }
-    if (page != WP_PAGE_FUNCTION) {
+    if (!wp_page_in_parts(page)) {
         assert_int_equal(wp_page_build(display, facts, NULL), 0);
+        return;
+    }
+    if (page != WP_PAGE_FUNCTION) {
+        assert_int_equal(wp_page_exemplar(display, facts, 1, NULL), 0);
         return;
     }
     assert_int_equal(wp_calls_build(&calls, facts, NULL), 0);

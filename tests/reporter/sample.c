@@ -241,6 +241,33 @@ struct wp_trace *sample_trace(void)
     return teller.trace;
 }
 
+/* The trace as exemplars: waits, and requests on a usual service and on one called as its first thread. */
+void sample_exemplars(struct wp_exemplars *set, const struct wp_trace *trace)
+{
+    struct wp_exemplar_window window = {.host = (char *)(uintptr_t)"h1", .tid = trace->threads[0].tid};
+    const char *comm = wp_intern_text(trace->strings, trace->threads[0].comm);
+    char name[WP_EXEMPLARS_NAME + 1];
+    snprintf(name, sizeof(name), "%s", comm);
+    const char *const services[] = {"", "tcp port 80", name};
+    wp_trace_encode(trace, &window.trace, NULL);
+    for (unsigned i = 0; i < 12 && window.trace.size <= WP_EXEMPLARS_BYTES; i++) {
+        window.service = (char *)(uintptr_t)services[i % 3];
+        window.start_ns = trace->start_ns + i;
+        window.length_ns = trace->length_ns >> i / 3;
+        wp_exemplars_add(set, &window);
+    }
+    wp_buffer_fini(&window.trace);
+}
+
+static int put_exemplars(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const struct wp_trace *trace, struct wp_error *err)
+{
+    struct wp_exemplars set = {0};
+    sample_exemplars(&set, trace);
+    int rc = set.count ? wp_txn_join_exemplars(txn, aggregate, timebox_s, "s1", &set, err) : 0;
+    wp_exemplars_fini(&set);
+    return rc;
+}
+
 int sample_put(const char *root, const char *release, const char *aggregate, uint64_t timebox_s, struct wp_report *report,
     struct wp_trace *trace, struct wp_error *err)
 {
@@ -256,6 +283,8 @@ int sample_put(const char *root, const char *release, const char *aggregate, uin
             rc = wp_txn_add_report(txn, aggregate, timebox_s, "s1", report, err);
         if (!rc && trace)
             rc = wp_txn_put_trace(txn, aggregate, timebox_s, "s1", trace, err);
+        if (!rc && trace)
+            rc = put_exemplars(txn, aggregate, timebox_s, trace, err);
         if (rc)
             wp_txn_abort(txn);
         else

@@ -21,6 +21,8 @@ struct wp_trace *sample_large_trace(unsigned pieces);
 /* The node of a stack written "[make];main@make;sleep:wait4;io:read vda". */
 uint32_t sample_node(struct wp_report *report, const char *stack);
 
+/* Windows that show what the trace shows; none of a large one. */
+void sample_exemplars(struct wp_exemplars *set, const struct wp_trace *trace);
 /* Adds report and trace (may be NULL) of an aggregate to a release of the store at `root`; takes both. */
 int sample_put(const char *root, const char *release, const char *aggregate, uint64_t timebox_s, struct wp_report *report,
     struct wp_trace *trace, struct wp_error *err);

@@ -13,7 +13,7 @@ import unittest
 from browser import Browser
 
 BIN, SAMPLE = sys.argv.pop(1), sys.argv.pop(1)
-PAGES = ["overview", "flame", "chronology", "running", "waits", "requests", "processes", "functions", "io", "hosts", "unexplained", "about"]
+PAGES = ["overview", "flame", "chronology", "running", "exemplars", "waits", "requests", "processes", "functions", "io", "hosts", "unexplained", "about"]
 
 
 class SingleFile(unittest.TestCase):
