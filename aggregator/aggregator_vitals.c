@@ -3,6 +3,7 @@
 
 #include "aggregator/shards.h"
 #include "aggregator/vital_hosts.h"
+#include "common/clock.h"
 #include "common/health.h"
 #include "common/metrics.h"
 #include "common/version.h"
@@ -259,18 +260,11 @@ static const char *judge(const struct wp_aggregator_vitals *v)
     return NULL;
 }
 
-static uint64_t clock_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 void wp_aggregator_vitals_tick(struct wp_aggregator_vitals *v, uint64_t now_ns, uint64_t real_now_ns)
 {
     if (!v || now_ns < v->next_ns)
         return;
-    uint64_t start_ns = clock_ns();
+    uint64_t start_ns = wp_clock_ns();
     if (now_ns >= v->store_next_ns) {
         look_at_store(v);
         v->store_next_ns = now_ns + STORE_NS;
@@ -278,6 +272,6 @@ void wp_aggregator_vitals_tick(struct wp_aggregator_vitals *v, uint64_t now_ns, 
     wp_vital_hosts_look(v->hosts, v->options.engine, now_ns, real_now_ns);
     put_all(v);
     wp_health_publish(v->health, &v->text, judge(v));
-    uint64_t rest_ns = (clock_ns() - start_ns) * SHARE;
+    uint64_t rest_ns = (wp_clock_ns() - start_ns) * SHARE;
     v->next_ns = now_ns + (rest_ns > LOOK_NS ? rest_ns : LOOK_NS);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/shard_net.h"
 
+#include "common/clock.h"
 #include "proto/shard_link.h"
 
 #include <errno.h>
@@ -46,10 +47,8 @@ static void renew(void *context, uint32_t link)
 
 static uint64_t clock_ns(void *context)
 {
-    struct timespec ts;
     (void)context;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+    return wp_clock_ns();
 }
 
 int wp_shard_net_open(struct wp_shard_net **out, const struct wp_shard_net_options *options, struct wp_error *err)

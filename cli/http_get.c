@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/http_get.h"
 
+#include "common/clock.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
@@ -12,13 +14,6 @@
 #include <unistd.h>
 
 #define ANSWER_BYTES ((size_t)16 << 20)
-
-static uint64_t now_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
 
 static int split(const char *address, char *host, size_t host_room, const char **port, struct wp_error *err)
 {
@@ -39,7 +34,7 @@ static int split(const char *address, char *host, size_t host_room, const char *
 static int await(int fd, short events, uint64_t deadline_ms)
 {
     for (;;) {
-        uint64_t now = now_ms();
+        uint64_t now = wp_clock_ms();
         struct pollfd one = {.fd = fd, .events = events};
         int rc = now < deadline_ms ? poll(&one, 1, (int)(deadline_ms - now)) : 0;
         if (rc > 0)
@@ -79,7 +74,7 @@ int wp_http_dial(const char *address, unsigned timeout_ms, struct wp_error *err)
     int unknown = getaddrinfo(*host ? host : "127.0.0.1", port, &hints, &all);
     if (unknown)
         return wp_error_set(err, -EHOSTUNREACH, "'%.100s': %s", address, gai_strerror(unknown));
-    uint64_t deadline_ms = now_ms() + timeout_ms;
+    uint64_t deadline_ms = wp_clock_ms() + timeout_ms;
     rc = -EHOSTUNREACH;
     for (const struct addrinfo *to = all; to && rc < 0; to = to->ai_next)
         rc = dial_one(to, deadline_ms);
@@ -132,7 +127,7 @@ int wp_http_get(
     if (fd < 0)
         return fd;
     snprintf(request, sizeof(request), "GET %s HTTP/1.0\r\nHost: %.200s\r\n\r\n", path, address);
-    int rc = exchange(fd, request, now_ms() + timeout_ms, &answer);
+    int rc = exchange(fd, request, wp_clock_ms() + timeout_ms, &answer);
     close(fd);
     if (!rc)
         rc = read_head(&answer, &start);

@@ -2,6 +2,7 @@
 #include "cli/release.h"
 
 #include "cli/program.h"
+#include "common/clock.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -17,13 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-static long long now_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (long long)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* In the child. The owner's own settings stay unread: they are in a home that is not ours. */
 static int become_owner(void)
@@ -54,7 +48,7 @@ static ssize_t read_until(int fd, char *text, size_t room, long long deadline_ms
     size_t size = 0;
     for (;;) {
         struct pollfd polled = {.fd = fd, .events = POLLIN};
-        long long left = deadline_ms - now_ms();
+        long long left = deadline_ms - (long long)wp_clock_ms();
         if (left <= 0 || (poll(&polled, 1, (int)left) <= 0 && errno != EINTR))
             return -1;
         ssize_t got = polled.revents ? read(fd, text + size, room - size) : -1;
@@ -74,7 +68,7 @@ static ssize_t describe(const char *git, char *text, size_t room, int timeout_ms
     if (pid == 0)
         git_main(git, out[1]);
     close(out[1]);
-    ssize_t size = pid < 0 ? -1 : read_until(out[0], text, room, now_ms() + timeout_ms);
+    ssize_t size = pid < 0 ? -1 : read_until(out[0], text, room, (long long)wp_clock_ms() + timeout_ms);
     close(out[0]);
     if (pid > 0) {
         if (size < 0)

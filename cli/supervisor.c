@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/supervisor.h"
 
+#include "common/clock.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
@@ -11,9 +13,7 @@
 
 uint64_t wp_supervisor_now(void)
 {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+    return wp_clock_ns();
 }
 
 int wp_supervisor_init(struct wp_supervisor *supervisor, struct wp_error *err)

@@ -3,6 +3,7 @@
 
 #include "collector/sandbox.h"
 #include "common/buffer.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -75,18 +76,11 @@ static void log_object(const struct wp_naming_thread *t, const struct opening *o
             (unsigned long long)(ns / 1000000));
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static void read_object(struct wp_naming_thread *t, struct opening *o)
 {
     struct known *objects = realloc(t->objects, (t->object_count + 1) * sizeof(*objects));
     if (objects) {
-        uint64_t start = now_ns();
+        uint64_t start = wp_clock_ns();
         t->objects = objects;
         struct known *known = &objects[t->object_count];
         const char *slash = strrchr(o->path, '/');
@@ -95,7 +89,7 @@ static void read_object(struct wp_naming_thread *t, struct opening *o)
         wp_object_names_create(&known->names, &o->file, o->root_fd, DEBUG_BYTES - t->debug_bytes, NULL);
         if (known->names)
             t->debug_bytes += wp_object_names_debug_bytes(known->names);
-        log_object(t, o, known->names, now_ns() - start);
+        log_object(t, o, known->names, wp_clock_ns() - start);
         t->object_count++;
     }
     wp_elf_file_close(&o->file);

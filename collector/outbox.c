@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/outbox.h"
 
+#include "common/clock.h"
 #include "proto/frame.h"
 
 #include <errno.h>
@@ -36,13 +37,6 @@ struct wp_outbox {
     struct wp_frame_reader *reader;
     struct wp_batch batch;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 static struct frame *frame_at(const struct wp_outbox *o, uint32_t index)
 {
@@ -99,7 +93,7 @@ static bool takes_spool(const struct wp_outbox *o)
 
 static void say_trouble(struct wp_outbox *o, const struct wp_error *why)
 {
-    if (wp_log_allowed(&o->trouble, now_ns(), SAY_NS))
+    if (wp_log_allowed(&o->trouble, wp_clock_ns(), SAY_NS))
         wp_log(o->logger, WP_LOG_WARN, "the spool cannot be written, batches wait in memory: %s waiting_batches=%u", why->text, o->count + 1);
 }
 
@@ -213,7 +207,7 @@ void wp_outbox_acknowledge(struct wp_outbox *o, uint64_t seq, const char *endpoi
     if (seq <= o->acked)
         return;
     o->acked = seq;
-    if (o->session && wp_spool_session_acknowledge(o->session, seq, endpoint, &why) && wp_log_allowed(&o->trouble, now_ns(), SAY_NS))
+    if (o->session && wp_spool_session_acknowledge(o->session, seq, endpoint, &why) && wp_log_allowed(&o->trouble, wp_clock_ns(), SAY_NS))
         wp_log(o->logger, WP_LOG_WARN, "what was acknowledged stays in the spool: %s", why.text);
     while (!takes_spool(o) && o->count && frame_at(o, 0)->seq <= seq)
         forget_first(o);
@@ -222,7 +216,7 @@ void wp_outbox_acknowledge(struct wp_outbox *o, uint64_t seq, const char *endpoi
 void wp_outbox_tend(struct wp_outbox *o)
 {
     struct wp_error why = {0};
-    uint64_t now = now_ns();
+    uint64_t now = wp_clock_ns();
     if (!o->session || now - o->tended_ns < TEND_NS)
         return;
     o->tended_ns = now;

@@ -3,6 +3,7 @@
 
 #include "collector/capture_writer.h"
 #include "collector/leftovers.h"
+#include "common/clock.h"
 #include "proto/frame.h"
 
 #include <errno.h>
@@ -136,17 +137,10 @@ int wp_outlet_batch(struct wp_outlet *o, const struct wp_batch *batch, struct wp
     return rc ? rc : wp_outlet_frame(o, batch, o->frame.data, o->frame.size, err);
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 /* What others left is taken along while somebody takes it. */
 static void finish_leftovers(struct wp_outlet *o)
 {
-    for (uint64_t end = now_ms() + LEFT_MS; !wp_leftovers_are_done(o->leftovers) && now_ms() < end;) {
+    for (uint64_t end = wp_clock_ms() + LEFT_MS; !wp_leftovers_are_done(o->leftovers) && wp_clock_ms() < end;) {
         wp_leftovers_pump(o->leftovers);
         usleep(1000);
     }

@@ -3,6 +3,7 @@
 
 #include "collector/capture_reader.h"
 #include "collector/outlet.h"
+#include "common/clock.h"
 #include "proto/batch.h"
 
 #include <errno.h>
@@ -17,23 +18,16 @@ struct replay {
     uint64_t first_mono_ns, started_ns; /* of the recording and of this run */
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 /* At the recorded pace a batch leaves when its anchor is as far from the first one's as it was then. */
 static int keep_pace(struct replay *r, const struct wp_batch *batch, struct wp_error *err)
 {
     int rc = 0;
     if (!r->first_mono_ns) {
         r->first_mono_ns = batch->anchor_mono_ns;
-        r->started_ns = now_ns();
+        r->started_ns = wp_clock_ns();
     }
     uint64_t due = r->started_ns + (batch->anchor_mono_ns - r->first_mono_ns);
-    for (uint64_t now = now_ns(); !rc && now < due && !*r->options->stop; now = now_ns()) {
+    for (uint64_t now = wp_clock_ns(); !rc && now < due && !*r->options->stop; now = wp_clock_ns()) {
         rc = wp_outlet_pump(r->outlet, due - now < 20000000 ? 1 : 20, err);
         usleep(due - now < 1000000 ? (useconds_t)((due - now) / 1000) : 1000);
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/sender.h"
 
+#include "common/clock.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -38,13 +40,6 @@ struct wp_sender {
     bool was_welcome;
 };
 
-static uint64_t now_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 static const char *endpoint(const struct wp_sender *s)
 {
     return s->endpoints->names[s->current];
@@ -52,7 +47,7 @@ static const char *endpoint(const struct wp_sender *s)
 
 static int open_client(struct wp_sender *s, struct wp_error *err)
 {
-    s->tried_ms = now_ms();
+    s->tried_ms = wp_clock_ms();
     s->told = 0;
     const struct wp_endpoints *all = s->endpoints;
     const char *server_key = all->server_key_count > 1 ? all->server_key_paths[s->current] : all->server_key_paths[0];
@@ -74,7 +69,7 @@ int wp_sender_open(struct wp_sender **sender, const struct wp_endpoints *endpoin
     s->logger = logger;
     s->outbox = outbox;
     s->next = 1;
-    s->heard_ms = now_ms();
+    s->heard_ms = wp_clock_ms();
     int rc = open_client(s, err);
     if (rc) {
         wp_sender_close(s);
@@ -117,7 +112,7 @@ struct wp_window wp_sender_window(struct wp_sender *s)
 
 uint64_t wp_sender_absent_ms(const struct wp_sender *s)
 {
-    return now_ms() - s->heard_ms;
+    return wp_clock_ms() - s->heard_ms;
 }
 
 const char *wp_sender_trouble(const struct wp_sender *s)
@@ -159,7 +154,7 @@ static void resume(struct wp_sender *s)
 /* Says now and then that nobody answers: what is collected waits meanwhile. */
 static void warn_of_absence(struct wp_sender *s)
 {
-    uint64_t now = now_ms();
+    uint64_t now = wp_clock_ms();
     if (now - s->heard_ms > ABSENT_MS && wp_log_allowed(&s->absence, now * 1000000, ABSENT_NS))
         wp_log(s->logger, WP_LOG_WARN, "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%llu reason=\"%s\"", endpoint(s),
             (unsigned long long)(now - s->heard_ms) / 1000, (unsigned long long)wp_outbox_waiting(s->outbox),
@@ -179,7 +174,7 @@ static uint64_t backoff_ms(const struct wp_sender *s)
     if (wait > BACKOFF_MOST)
         wait = BACKOFF_MOST;
     if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
-        random = (uint32_t)now_ms();
+        random = (uint32_t)wp_clock_ms();
     return wait / 2 + random % (wait / 2 + 1);
 }
 
@@ -191,7 +186,7 @@ static void leave(struct wp_sender *s, const char *why)
     s->failures++;
     s->current = (s->current + 1) % s->endpoints->count;
     uint64_t wait = backoff_ms(s);
-    s->retry_ms = now_ms() + wait;
+    s->retry_ms = wp_clock_ms() + wait;
     wp_log(s->logger, WP_LOG_WARN, "the aggregator is left for the next one: %s endpoint=%s next=%s wait_ms=%llu", why, from, endpoint(s),
         (unsigned long long)wait);
 }
@@ -201,7 +196,7 @@ static int have_client(struct wp_sender *s, int timeout_ms, struct wp_error *err
 {
     if (s->client)
         return 1;
-    uint64_t now = now_ms(), left = s->retry_ms > now ? s->retry_ms - now : 0;
+    uint64_t now = wp_clock_ms(), left = s->retry_ms > now ? s->retry_ms - now : 0;
     if (left) {
         poll(NULL, 0, left < (uint64_t)timeout_ms ? (int)left : timeout_ms);
         return 0;
@@ -222,12 +217,12 @@ static int refused(struct wp_sender *s, int rc, const struct wp_error *why)
 static void watch_presence(struct wp_sender *s)
 {
     if (wp_client_is_welcome(s->client)) {
-        s->heard_ms = s->tried_ms = now_ms();
+        s->heard_ms = s->tried_ms = wp_clock_ms();
         s->failures = s->refusals = 0;
         return;
     }
     warn_of_absence(s);
-    if (s->endpoints->count > 1 && now_ms() - s->tried_ms > ABSENT_MS)
+    if (s->endpoints->count > 1 && wp_clock_ms() - s->tried_ms > ABSENT_MS)
         leave(s, "it does not answer");
 }
 
@@ -291,7 +286,7 @@ static int give_up(struct wp_sender *s, const char *why, struct wp_error *err)
 
 int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t timeout_ms, struct wp_error *err)
 {
-    uint64_t start = now_ms(), heard = start, waited_for = UINT64_MAX;
+    uint64_t start = wp_clock_ms(), heard = start, waited_for = UINT64_MAX;
     for (;;) {
         int rc = wp_sender_end(s, bye, err);
         if (rc)
@@ -299,7 +294,7 @@ int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t tim
         rc = wp_sender_pump(s, 50, err);
         if (rc)
             return rc;
-        uint64_t now = now_ms(), patience = wp_outbox_waiting(s->outbox) && !wp_outbox_has_spool(s->outbox) ? GONE_MS : SAFE_GONE_MS;
+        uint64_t now = wp_clock_ms(), patience = wp_outbox_waiting(s->outbox) && !wp_outbox_has_spool(s->outbox) ? GONE_MS : SAFE_GONE_MS;
         patience += (uint64_t)(s->endpoints->count - 1) * (ABSENT_MS + BACKOFF_MS); /* each endpoint is given its turn */
         if (wp_sender_is_welcome(s))
             heard = now;

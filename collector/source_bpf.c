@@ -7,6 +7,7 @@
 #include "collector/sideband.h"
 #include "collector/unwinder.h"
 #include "common/buffer.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -35,13 +36,6 @@ struct source_bpf {
     const struct wp_logger *logger;
     bool is_stopping, is_full;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 static int on_record(void *context, void *bytes, size_t size)
 {
@@ -87,7 +81,7 @@ static int deliver_all(struct source_bpf *s, const struct wp_sink *sink, struct 
 /* Tells what the ring had no room for since the last look. */
 static int deliver_drops(struct source_bpf *s, const struct wp_sink *sink, struct wp_error *err)
 {
-    uint64_t now = now_ns();
+    uint64_t now = wp_clock_ns();
     int rc = wp_programs_drops(s->programs, s->drops);
     if (rc)
         return wp_error_errno(err, rc, "cannot read what was dropped");
@@ -122,7 +116,7 @@ static int poll_source(struct wp_source *source, int timeout_ms, const struct wp
     struct source_bpf *s = (struct source_bpf *)source;
     wait_for_records(s, timeout_ms);
     bool is_stopping = s->is_stopping;
-    uint64_t before = now_ns();
+    uint64_t before = wp_clock_ns();
     wp_buffer_clear(&s->records);
     s->is_full = false;
     int rc = ring_buffer__consume(s->ring);
@@ -179,7 +173,7 @@ static int pause_source(struct wp_source *source, bool is_paused, const struct w
     struct wp_fact fact = {.event = {.kind = WP_EVENT_WINDOW, .c = !is_paused}};
     if (is_paused)
         wp_programs_pause(s->programs, true);
-    fact.event.time_ns = now_ns();
+    fact.event.time_ns = wp_clock_ns();
     if (!is_paused)
         wp_programs_pause(s->programs, false);
     int rc = sink->fact(sink->context, &fact, err);
@@ -263,7 +257,7 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
     s->paths = wp_file_paths_create("/proc/self/mountinfo");
     if (!s->drops || !s->drops_before || !s->ring || !s->paths)
         return wp_error_set(err, -ENOMEM, "out of memory for the ring of events");
-    s->drops_read_ns = now_ns();
+    s->drops_read_ns = wp_clock_ns();
     if (s->unwinder)
         wp_unwinder_settle(s->unwinder, SETTLE_MS);
     rc = wp_programs_attach(s->programs, options->frequency_hz, err);

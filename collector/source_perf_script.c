@@ -3,6 +3,7 @@
 
 #include "collector/perf_script_facts.h"
 #include "collector/perf_script_input.h"
+#include "common/clock.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -164,13 +165,6 @@ static int refuse(const struct source_perf_script *s, struct wp_error *err)
 
 /* --- the source --- */
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 /* All whole lines that are in memory. */
 static int take_lines(struct source_perf_script *s, const struct wp_sink *sink, struct wp_error *err)
 {
@@ -207,11 +201,11 @@ static int finish(struct source_perf_script *s, const struct wp_sink *sink, stru
 static int poll_source(struct wp_source *source, int timeout_ms, const struct wp_sink *sink, struct wp_error *err)
 {
     struct source_perf_script *s = of(source);
-    uint64_t until = now_ms() + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0), now;
+    uint64_t until = wp_clock_ms() + (uint64_t)(timeout_ms > 0 ? timeout_ms : 0), now;
     int rc = s->has_ended ? 0 : 1;
     while (rc > 0) {
         bool is_stopping = atomic_load(&s->is_stopping);
-        now = now_ms();
+        now = wp_clock_ms();
         rc = wp_perf_input_read(&s->input, is_stopping || now >= until ? 0 : (int)(until - now), err);
         bool is_idle = rc == 0;
         if (rc >= 0)
@@ -223,7 +217,7 @@ static int poll_source(struct wp_source *source, int timeout_ms, const struct wp
         if (s->input.is_at_end || is_stopping)
             return finish(s, sink, err);
         rc = 1;
-        if (is_idle || now_ms() >= until)
+        if (is_idle || wp_clock_ms() >= until)
             break;
     }
     return rc;

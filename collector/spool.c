@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/spool.h"
 
+#include "common/clock.h"
 #include "common/path.h"
 
 #include <dirent.h>
@@ -36,13 +37,6 @@ struct wp_spool {
     struct wp_spool_session *current;       /* of them, NULL: none */
     struct wp_log_limit full;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 static uint64_t between(uint64_t value, uint64_t least, uint64_t most)
 {
@@ -280,7 +274,7 @@ static uint64_t lost_batches(const struct wp_spool *s)
 
 static void say_full(struct wp_spool *s, const char *why)
 {
-    if (wp_log_allowed(&s->full, now_ns(), FULL_NS))
+    if (wp_log_allowed(&s->full, wp_clock_ns(), FULL_NS))
         wp_log(s->logger, WP_LOG_WARN, "the spool is full (%s): the oldest batches go, counted as lost spool=%s bytes=%llu "
             "lost_batches=%llu", why, s->path, (unsigned long long)wp_spool_bytes(s), (unsigned long long)lost_batches(s));
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/health.h"
 
+#include "common/clock.h"
 #include "common/metrics.h"
 
 #include <arpa/inet.h>
@@ -31,13 +32,6 @@ struct wp_health {
     char trouble[512];
     uint64_t published_ns;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* --- where --- */
 
@@ -147,7 +141,7 @@ static enum MHD_Result answer_metrics(struct wp_health *health, struct MHD_Conne
     struct wp_buffer text = {0};
     pthread_mutex_lock(&health->lock);
     wp_buffer_append(&text, health->metrics, health->size);
-    double age_s = (double)(now_ns() - health->published_ns) / 1e9;
+    double age_s = (double)(wp_clock_ns() - health->published_ns) / 1e9;
     pthread_mutex_unlock(&health->lock);
     wp_metric_put(
         &text, "wakepath_snapshot_age_seconds", WP_GAUGE, "Since the daemon's loop published these figures.", age_s);
@@ -163,7 +157,7 @@ static enum MHD_Result answer_health(struct wp_health *health, struct MHD_Connec
 {
     char trouble[sizeof(health->trouble)];
     pthread_mutex_lock(&health->lock);
-    uint64_t age_ns = now_ns() - health->published_ns;
+    uint64_t age_ns = wp_clock_ns() - health->published_ns;
     bool is_stale = age_ns > STALE_NS, is_well = (health->is_well || is_of_life) && !is_stale;
     if (is_stale)
         snprintf(trouble, sizeof(trouble), "the daemon's loop has stood still for %llu s",
@@ -219,7 +213,7 @@ int wp_health_open(struct wp_health **out, const char *listen, const struct wp_l
         return wp_error_set(err, -ENOMEM, "out of memory");
     }
     pthread_mutex_init(&health->lock, NULL);
-    health->published_ns = now_ns();
+    health->published_ns = wp_clock_ns();
     strcpy(health->trouble, "starting");
     if (start(health, fd)) {
         close(fd);
@@ -255,7 +249,7 @@ void wp_health_publish(struct wp_health *health, const struct wp_buffer *metrics
     }
     health->is_well = !trouble;
     wp_metric_clean(trouble ? trouble : "", health->trouble, sizeof(health->trouble));
-    health->published_ns = now_ns();
+    health->published_ns = wp_clock_ns();
     pthread_mutex_unlock(&health->lock);
     free(old);
 }

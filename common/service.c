@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/service.h"
 
+#include "common/clock.h"
+
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,13 +12,6 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 /* An absolute path, or "@name" of the abstract namespace. */
 static int connect_to(const char *path)
@@ -75,7 +70,7 @@ static void reload(struct wp_service *service)
     char text[80];
     *service->reload = 0;
     /* Type=notify-reload (systemd 253) wants the time; older ones pass over it */
-    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)now_ns() / 1000);
+    snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)wp_clock_ns() / 1000);
     say(service, text);
     service->on_reload(service->context);
     say(service, "READY=1");
@@ -87,7 +82,7 @@ void wp_service_tick(struct wp_service *service)
         return;
     if (service->reload && *service->reload && service->on_reload)
         reload(service);
-    uint64_t now = service->watchdog_ns ? now_ns() : 0;
+    uint64_t now = service->watchdog_ns ? wp_clock_ns() : 0;
     if (now - service->alive_ns < service->watchdog_ns || !service->watchdog_ns)
         return;
     service->alive_ns = now;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/gate.h"
 
+#include "common/clock.h"
 #include "common/intmap.h"
 #include "common/rate.h"
 
@@ -44,13 +45,6 @@ struct verdict {
     char user[WP_KEY_TEXT];
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static struct wp_intkey hash_of(const void *bytes, size_t size, uint64_t seed)
 {
     XXH128_hash_t hash = XXH3_128bits_withSeed(bytes, size, seed);
@@ -62,7 +56,7 @@ static void log_refused(struct wp_gate *gate, const struct request *r, const cha
 {
     char key[WP_KEY_TEXT] = "-";
     struct wp_intkey hash = hash_of(r->parts[ZAP_ADDRESS], r->sizes[ZAP_ADDRESS], XXH3_64bits(reason, strlen(reason)));
-    if (wp_intmap_get(&gate->logged, hash, NULL) || !wp_log_allowed(&gate->limit, now_ns(), LOG_NS))
+    if (wp_intmap_get(&gate->logged, hash, NULL) || !wp_log_allowed(&gate->limit, wp_clock_ns(), LOG_NS))
         return;
     if (gate->logged.count >= KNOWN)
         wp_intmap_clear(&gate->logged);
@@ -85,7 +79,7 @@ static bool is_too_often(struct wp_gate *gate, const uint8_t *key)
             return true;
         gate->rates[index] = (struct wp_rate){0};
     }
-    return !wp_rate_allow(&gate->rates[index], now_ns(), HANDSHAKE_NS, HANDSHAKE_BURST);
+    return !wp_rate_allow(&gate->rates[index], wp_clock_ns(), HANDSHAKE_NS, HANDSHAKE_BURST);
 }
 
 static bool part_is(const struct request *r, int part, const char *text)
@@ -171,7 +165,7 @@ static void take_event(struct wp_gate *gate)
     else if (event != ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
         return;
     wp_refusals_add(gate->options.refusals, reason);
-    if (wp_log_allowed(&gate->limit, now_ns(), (uint64_t)1000000000))
+    if (wp_log_allowed(&gate->limit, wp_clock_ns(), (uint64_t)1000000000))
         wp_log(gate->options.logger, WP_LOG_WARN, "refused reason=\"%s\"", reason);
 }
 

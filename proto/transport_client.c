@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/clock.h"
 #include "proto/transport.h"
 
 #include "proto/endpoint.h"
@@ -41,13 +42,6 @@ struct wp_client {
     bool owes_hello;                 /* a connection is new, or had no room for it */
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static int zmq_failed(struct wp_error *err, const char *what)
 {
     int code = zmq_errno();
@@ -67,7 +61,7 @@ static int send_hello(struct wp_client *c, struct wp_error *err)
     int rc = send_bytes(c, c->hello.data, c->hello.size, err);
     c->owes_hello = rc == -EAGAIN;
     if (!rc)
-        c->hello_ns = now_ns();
+        c->hello_ns = wp_clock_ns();
     return rc == -EAGAIN ? 0 : rc;
 }
 
@@ -306,7 +300,7 @@ static int receive(struct wp_client *c, struct wp_error *err)
         zmq_msg_close(&message);
         return zmq_errno() == EAGAIN || zmq_errno() == EINTR ? 0 : zmq_failed(err, "cannot receive");
     }
-    c->heard_ns = now_ns();
+    c->heard_ns = wp_clock_ns();
     int rc = wp_frame_read(c->reader, zmq_msg_data(&message), zmq_msg_size(&message), &frame, &why);
     /* Of one that has been understood before it is a damaged frame, and so may a first one be: Hello is said again. */
     if (rc == -EPROTONOSUPPORT && !c->welcomes && c->strange_frames++)
@@ -327,15 +321,15 @@ static void take_event(struct wp_client *c, uint16_t event)
     switch (event) {
     case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
         c->is_connected = c->owes_hello = true;
-        c->heard_ns = now_ns();
+        c->heard_ns = wp_clock_ns();
         return;
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
         set_trouble(c, "the aggregator does not accept this collector's key: it is not on its list");
-        c->again_ns = now_ns() + AGAIN_NS;
+        c->again_ns = wp_clock_ns() + AGAIN_NS;
         break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
         set_trouble(c, "the aggregator does not speak as expected: CURVE at one end and plaintext at the other?");
-        c->again_ns = now_ns() + AGAIN_NS;
+        c->again_ns = wp_clock_ns() + AGAIN_NS;
         break;
     case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
         set_trouble(c, "the aggregator ends the connection during the handshake: does it have another key than --server-key says?");
@@ -376,7 +370,7 @@ static int connect_anew(struct wp_client *c, struct wp_error *err)
 
 static int say_what_is_due(struct wp_client *c, bool may_write, struct wp_error *err)
 {
-    uint64_t now = now_ns();
+    uint64_t now = wp_clock_ns();
     bool is_silent = c->is_welcome && c->sent > c->acked && now - c->heard_ns > SILENCE_NS && now - c->hello_ns > SILENCE_NS;
     bool is_unheard = !c->is_welcome && !c->owes_hello && now - c->hello_ns > HELLO_NS;
     bool is_due = (c->owes_hello && may_write) || is_unheard || is_silent;

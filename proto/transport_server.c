@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/clock.h"
 #include "proto/transport.h"
 
 #include "proto/endpoint.h"
@@ -41,13 +42,6 @@ struct wp_server {
     uint64_t looked_ns;           /* at the allowlist */
     struct wp_log_limit reloads, strangers;
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 static int zmq_failed(struct wp_error *err, const char *what)
 {
@@ -179,7 +173,7 @@ void wp_server_close(struct wp_server *s)
 static void look_at_allowlist(struct wp_server *s, bool is_forced)
 {
     struct wp_error why = {0};
-    uint64_t now = now_ns();
+    uint64_t now = wp_clock_ns();
     if (!s->allowlist || (!is_forced && now - s->looked_ns < RELOAD_NS))
         return;
     s->looked_ns = now;
@@ -259,7 +253,7 @@ int wp_server_acknowledge(struct wp_server *s, uint32_t peer, uint64_t seq, uint
 int wp_server_probe(struct wp_server *s, uint32_t peer)
 {
     Wakepath__Wire__TimeProbe m = WAKEPATH__WIRE__TIME_PROBE__INIT;
-    m.sent_ns = now_ns();
+    m.sent_ns = wp_clock_ns();
     wp_buffer_clear(&s->raw);
     if (wp_buffer_reserve(&s->raw, wakepath__wire__time_probe__get_packed_size(&m)))
         return -ENOMEM;
@@ -351,7 +345,7 @@ static bool speaks_for(struct wp_server *s, const uint8_t *host, const char **wh
 static void log_stranger(struct wp_server *s, const uint8_t host[16], const char *why)
 {
     char text[WP_HOST_TEXT];
-    if (!wp_log_allowed(&s->strangers, now_ns(), LOG_NS))
+    if (!wp_log_allowed(&s->strangers, wp_clock_ns(), LOG_NS))
         return;
     const char *address = zmq_msg_gets(&s->body, "Peer-Address"), *user = zmq_msg_gets(&s->body, "User-Id");
     wp_host_format(host, text);
@@ -364,7 +358,7 @@ static int admit(struct wp_server *s, struct wp_peer **peer)
 {
     const char *why;
     bool is_fatal;
-    uint64_t now = now_ns();
+    uint64_t now = wp_clock_ns();
     uint8_t identity[WP_IDENTITY_BYTES];
     size_t size = zmq_msg_size(&s->identity);
     wp_peer_identity(s->hello.session, identity);
@@ -406,7 +400,7 @@ static int take_hello(struct wp_server *s, const struct wp_frame *frame, struct 
 /* An answer to a probe of the last few seconds; an older one, or one of the future, says nothing. */
 static int take_time(const struct wp_frame *frame, struct wp_server_message *message, struct wp_error *err)
 {
-    uint64_t now = now_ns();
+    uint64_t now = wp_clock_ns();
     Wakepath__Wire__TimeReply *m = wakepath__wire__time_reply__unpack(NULL, frame->size, frame->payload);
     bool is_sane = m && m->probe_sent_ns <= now && now - m->probe_sent_ns < PROBE_NS && m->received_ns <= m->answered_ns &&
         m->answered_ns < UINT64_MAX / 4;
@@ -435,7 +429,7 @@ static int tell_time(struct wp_server *s, const struct wp_frame *frame, const st
     if (!probe)
         return refuse_last(s, "a probe that cannot be read", false);
     m.probe_sent_ns = probe->sent_ns;
-    m.received_ns = m.answered_ns = now_ns();
+    m.received_ns = m.answered_ns = wp_clock_ns();
     wakepath__wire__time_probe__free_unpacked(probe, NULL);
     wp_buffer_clear(&s->raw);
     if (wp_buffer_reserve(&s->raw, wakepath__wire__time_reply__get_packed_size(&m)))
@@ -484,7 +478,7 @@ static int take_frame(struct wp_server *s, const struct wp_frame *frame, struct 
         return refuse_last(s, reason, is_fatal);
     }
     *message = (struct wp_server_message){.peer = peer->number};
-    peer->heard_ns = now_ns();
+    peer->heard_ns = wp_clock_ns();
     if (frame->type == WP_FRAME_BATCH) {
         message->kind = WP_SERVER_BATCH;
         message->batch = frame->payload;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/git.h"
 
+#include "common/clock.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -18,13 +20,6 @@
 #define WORDS 24u
 #define LIMIT_MS 120000
 #define CANNOT_RUN 127
-
-static long long now_ms(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (long long)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* In the child. git refuses a repository of somebody else, and whose hooks and settings they are must not matter. */
 static int become_owner(const char *dir)
@@ -55,12 +50,12 @@ static void git_main(const char *dir, const char *const *words, int in, int out,
 
 static int read_all(int fd, size_t limit, struct wp_buffer *out, struct wp_error *err)
 {
-    long long deadline = now_ms() + LIMIT_MS;
+    long long deadline = (long long)wp_clock_ms() + LIMIT_MS;
     size_t before = out->size;
     char bytes[65536];
     for (;;) {
         struct pollfd polled = {.fd = fd, .events = POLLIN};
-        long long left = deadline - now_ms();
+        long long left = deadline - (long long)wp_clock_ms();
         if (left <= 0)
             return wp_error_set(err, -ETIMEDOUT, "git took more than %d s", LIMIT_MS / 1000);
         if (poll(&polled, 1, (int)left) <= 0)

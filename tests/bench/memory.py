@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """memory.py [--seconds N] [--aggregate NAME=SELECTOR]... BIN_DIR CAPTURE: replays a capture as fast as it is taken, with
 --seconds made longer on the way (bench_stretch), and prints the aggregator's memory as JSON: the resident set at 10, 50 and 100 %
-of the replay, the highest in each tenth of it, and the two halves' ratio (1 is flat)."""
+of the replay, the highest in each tenth of it, and the two halves' ratio (1 is flat). With --seconds also the bytes a live event:
+what the replay made the resident set grow by at most, for each event of the window that the aggregator keeps (its history of 10 s, an
+epoch, and the lateness allowed)."""
 import argparse
 import json
 import os
@@ -10,6 +12,8 @@ import subprocess
 import tempfile
 import threading
 import time
+
+WINDOW_S = 10 + 1 + 2  # --history, --epoch and --lateness as they are by default
 
 
 def resident_mb(pid):
@@ -53,7 +57,7 @@ def main():
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="wakepath-bench-", dir="/var/tmp") as folder:
         aggregator = start_aggregator(given, folder)
-        sizes, over = [], threading.Event()
+        sizes, over, empty = [], threading.Event(), resident_mb(aggregator.pid)
 
         def look():
             while not over.wait(0.1):
@@ -76,8 +80,11 @@ def main():
         raise SystemExit("memory: too short a replay to say anything")
     tenths = [round(max(sizes[len(sizes) * i // 10:len(sizes) * (i + 1) // 10]), 1) for i in range(10)]
     at = {f"at_{percent}_percent": round(sizes[(len(sizes) - 1) * percent // 100], 1) for percent in (10, 50, 100)}
+    live = stats["events"] / given.seconds * WINDOW_S if given.seconds else None
     print(json.dumps({"unit": "MB resident", "seconds_recorded": given.seconds, "events": stats["events"],
                       "events_per_s": round(stats["events"] / elapsed), "seconds": round(elapsed, 1), **at, "tenths": tenths,
+                      "empty": round(empty, 1), "live_events": live and round(live),
+                      "bytes_a_live_event": live and round((max(tenths) - empty) * 1e6 / live, 1),
                       "second_half_to_first": round(max(tenths[5:]) / max(tenths[1:5]), 3)}))
 
 
