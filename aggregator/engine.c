@@ -370,13 +370,6 @@ static void resolve_blocked(struct wp_engine *engine)
     }
 }
 
-/* How far the session has come since it began. */
-static uint64_t age_of(const struct wp_engine *engine, const struct wp_host_session *session)
-{
-    uint64_t known_ns = engine->fleet->hosts[session->home].known_ns, start_ns = session->hello.start_mono_ns;
-    return known_ns > start_ns ? known_ns - start_ns : 0;
-}
-
 /* Whose turn it is: the one least far of those that are replayed. One that is silent for long is not waited for. */
 static struct seat *next_seat(struct wp_engine *engine, uint64_t *age_ns)
 {
@@ -391,7 +384,7 @@ static struct seat *next_seat(struct wp_engine *engine, uint64_t *age_ns)
         }
         const struct wp_fleet_host *host = &engine->fleet->hosts[seat->session->home];
         bool is_silent = !seat->lineup.is_leaving && engine->fleet->now_ns > host->heard_ns + engine->fleet->give_up_ns;
-        uint64_t seat_ns = age_of(engine, seat->session);
+        uint64_t seat_ns = wp_host_session_age(seat->session);
         bool is_first = !next || seat_ns < *age_ns || (seat_ns == *age_ns && memcmp(seat->session->id, next->session->id, 16) < 0);
         if (!is_first || (is_silent && !seat->lineup.count))
             continue;
@@ -402,6 +395,14 @@ static struct seat *next_seat(struct wp_engine *engine, uint64_t *age_ns)
     if (has_turn && engine->fleet->shards && !wp_shards_may_go(engine->fleet->shards, *age_ns, engine->options.session.epoch_ns))
         return NULL;
     return has_turn && (next->is_live || engine->fleet->joined >= engine->fleet->expected) ? next : NULL;
+}
+
+static int finish_bye(struct wp_engine *engine, struct wp_host_session *session, uint64_t last_seq, struct wp_error *err)
+{
+    int rc = wp_host_session_has_all(session, last_seq, err);
+    if (!rc)
+        end_session(engine, session);
+    return rc;
 }
 
 int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *err)
@@ -419,9 +420,7 @@ int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *er
     if (!batch) {
         seat->lineup.is_leaving = false;
         *peer = seat->peer;
-        int left_rc = wp_host_session_has_all(seat->session, seat->lineup.last_seq, err);
-        if (!left_rc)
-            end_session(engine, seat->session);
+        int left_rc = finish_bye(engine, seat->session, seat->lineup.last_seq, err);
         return left_rc ? left_rc : 1;
     }
     int rc = take_batch(engine, seat, batch->bytes, batch->size, err);
@@ -475,14 +474,11 @@ int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, st
         return wp_error_set(err, -ENOTCONN, "Bye before Hello");
     if (!seat->session || seat->session->is_closing)
         return 0;
-    int rc = 0;
-    if (lines_up(engine, seat)) {
-        seat->lineup.is_leaving = true;
-        seat->lineup.last_seq = last_seq;
-    } else if (!(rc = wp_host_session_has_all(seat->session, last_seq, err))) {
-        end_session(engine, seat->session);
-    }
-    return rc;
+    if (!lines_up(engine, seat))
+        return finish_bye(engine, seat->session, last_seq, err);
+    seat->lineup.is_leaving = true;
+    seat->lineup.last_seq = last_seq;
+    return 0;
 }
 
 /* --- what is durable --- */

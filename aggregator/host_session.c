@@ -552,6 +552,12 @@ void wp_host_session_resolve(struct wp_host_session *session)
         session->is_ended = session->fleet->hosts[session->home].is_followed = true;
 }
 
+uint64_t wp_host_session_age(const struct wp_host_session *session)
+{
+    uint64_t known_ns = session->fleet->hosts[session->home].known_ns, start_ns = session->hello.start_mono_ns;
+    return known_ns > start_ns ? known_ns - start_ns : 0;
+}
+
 int wp_host_session_has_all(const struct wp_host_session *session, uint64_t last_seq, struct wp_error *err)
 {
     return session->next_seq > last_seq ? 0 : wp_error_set(err, -ESTALE, "Bye after batch %llu came where %llu is next",

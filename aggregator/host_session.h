@@ -161,6 +161,8 @@ void wp_host_session_take_late(struct wp_host_session *session, uint32_t identit
 /* The service is one that has an aggregate. */
 void wp_host_session_serve(struct wp_host_session *session, const char *service);
 
+/* How far it has come since it began, ns of the host. */
+uint64_t wp_host_session_age(const struct wp_host_session *session);
 /* 0 when it has all batches up to that one; else -ESTALE: one was lost on the way, and the session goes on from there. */
 int wp_host_session_has_all(const struct wp_host_session *session, uint64_t last_seq, struct wp_error *err);
 /* The highest batch whose effect is in what has been resolved. */

@@ -160,7 +160,7 @@ def remount(rig, chance):
     rig.mounted.append(mount)
     rig.store = mount + "/store"
     rig.aggregator()
-    collector = rig.collector()
+    collector = rig.collector(spool=rig.spool)
     rig.moment(chance, 0.5)
     was_going_on = collector.poll() is None
     subprocess.run(["mount", "-o", "remount,abort", mount], check=True)
@@ -183,7 +183,8 @@ def remount(rig, chance):
     if os.statvfs(mount).f_flag & os.ST_RDONLY:
         raise OSError("the file system came back read-only")
     rig.aggregator()
-    rig.ends(collector)
+    if was_going_on and "stay in the spool" in rig.ends(collector):  # that took long: the next one delivers
+        rig.ends(rig.collector(spool=rig.spool))
     return int(was_going_on)
 
 

@@ -116,7 +116,7 @@ class Rig:
         """Starts (again) the aggregator; it listens when this returns, or has ended."""
         down, up = os.pipe()
         self.daemon = self.start(self.program("wakepath-aggregator"), "--no-config", "--bind", bind or self.endpoint, "--store", self.store,
-                                 "--aggregate", "web=comm=web", "--aggregate", "db=comm=db", "--history", "1000", "--lateness", "300",
+                                 "--aggregate", "web=comm=web", "--aggregate", "db=comm=db", "--history", "5000", "--lateness", "300",
                                  "--epoch", "200", "--give-up", "60000", "--ready-fd", str(up), *options, pass_fds=[up], **how)
         os.close(up)
         ready = os.read(down, 6)
