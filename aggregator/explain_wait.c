@@ -273,6 +273,10 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
         wait.ordinal = last;
         wait.slice = end;
     }
+    if (last == ordinal && wp_explain_is_parted(x, thread, ordinal)) {
+        x->limit_count[WP_LIMIT_JOIN]++;
+        x->limit_ns[WP_LIMIT_JOIN] += to - from;
+    }
     bool is_doubtful = slice->is_inferred || wait.slice->is_inferred;
     x->doubts += is_doubtful;
     by_cause(x, &wait, from, to);

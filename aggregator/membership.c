@@ -158,6 +158,8 @@ static void forget_services(struct wp_host_session *session, uint32_t kept)
 
 void wp_membership_anew(struct wp_host_session *session)
 {
+    if (!session || session->is_ended)
+        return;
     const struct wp_host_session_options *options = session->options;
     struct wp_timeline *timeline = &session->timeline;
     uint32_t had = session->aggregate_count, limit = timeline->identity_count;

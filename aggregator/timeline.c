@@ -32,7 +32,7 @@ static bool grow(void **array, uint32_t *room, uint32_t index, size_t size)
 
 int wp_timeline_init(struct wp_timeline *timeline, struct wp_dictionary *dictionary)
 {
-    *timeline = (struct wp_timeline){.dictionary = dictionary, .thread_count = 1, .identity_count = 1, .process_count = 1};
+    *timeline = (struct wp_timeline){.dictionary = dictionary, .late_sample_ns = WP_LATE_SAMPLE_NS, .thread_count = 1, .identity_count = 1, .process_count = 1};
     if (!TRY_GROW(timeline, threads, thread_room, 0) || !TRY_GROW(timeline, identities, identity_room, 0) ||
         !TRY_GROW(timeline, processes, process_room, 0) || wp_blockops_init(&timeline->blockops) ||
         wp_messages_init(&timeline->messages, dictionary)) {
@@ -428,11 +428,20 @@ static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
     }
 }
 
+/* `last` is the sleep after its run, or, where it is dead, the run itself. */
+static void note_late_sample(struct wp_thread *thread, struct wp_slice *last)
+{
+    if (last->end_ns)
+        last->has_late_sample = true;
+    else if (thread->slice_end - thread->first_slice > 1)
+        wp_thread_slice(thread, thread->slice_end - 2)->has_late_sample = true;
+}
+
 static void on_sample(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t index = thread_of(timeline, event->thread);
     struct wp_thread *thread = &timeline->threads[index];
-    const struct wp_slice *slice = index ? wp_thread_last(thread) : NULL;
+    struct wp_slice *slice = index ? wp_thread_last(thread) : NULL;
     uint64_t time_ns = event->time_ns;
     if (!slice) {
         timeline->counts.lost_samples++;
@@ -440,8 +449,10 @@ static void on_sample(struct wp_timeline *timeline, const struct wp_event *event
     }
     if (!is_running(thread)) {
         uint64_t out = slice->end_ns ? slice->end_ns : slice->out_ns;
-        if (time_ns - out > WP_LATE_SAMPLE_NS || !out) {
+        if (time_ns - out > timeline->late_sample_ns || !out) {
             timeline->counts.lost_samples++;
+            if (time_ns - out <= 10 * timeline->late_sample_ns)
+                note_late_sample(thread, slice);
             return;
         }
         timeline->counts.late_samples++;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WP_LATE_SAMPLE_NS 20000u      /* a sample may come this long after its run ended (RSP paper, 5.2) */
+#define WP_LATE_SAMPLE_NS 20000u      /* a sample may come this long after its run ended (RSP paper, 5.2), if nothing else is set */
 #define WP_EARLY_WAKING_NS 100000u    /* a waking may be stamped this long before the switch-out that it ends */
 
 enum wp_slice_flag {
@@ -43,6 +43,7 @@ struct wp_slice {
     uint8_t cause;              /* enum wp_cause */
     uint8_t flags;              /* enum wp_slice_flag */
     bool is_cut : 1;            /* its sleep or run went on when the recording paused: in_ns, end_ns are of then */
+    bool has_late_sample : 1;   /* one came later than allowed after its run: it is nobody's */
     bool is_inferred : 1;       /* its waking was not seen: the cause is what else is known leaves (healing.h) */
     uint16_t taken;             /* by control paths of which aggregates (detached.h) */
 };
@@ -118,6 +119,7 @@ struct wp_timeline {
     uint32_t cpu_room;
     struct wp_blockops blockops;
     struct wp_messages messages;
+    uint64_t late_sample_ns;            /* a sample may come this long after its run ended */
     uint64_t start_ns, now_ns;          /* first and last event */
     uint64_t window_ns;                 /* when the recording last went on; 0: it never paused */
     uint64_t paused_ns;                 /* since when it pauses; 0: it does not */

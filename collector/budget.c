@@ -26,10 +26,26 @@ void wp_budget_change(struct wp_budget *b, double limit_percent)
     }
 }
 
-/* How long one level is looked at before it is judged. Windows: a whole period. */
-static uint64_t judging_ns(unsigned level)
+static uint64_t period_ns(const struct wp_budget *b)
 {
-    return level >= WP_BUDGET_WINDOWS ? WP_BUDGET_PERIOD_NS : level ? SECOND : SECOND / 4;
+    return (uint64_t)WP_BUDGET_PERIOD_NS << b->stretch;
+}
+
+/* How long one level is looked at before it is judged. Windows: a whole period. */
+static uint64_t judging_ns(const struct wp_budget *b)
+{
+    return b->level >= WP_BUDGET_WINDOWS ? period_ns(b) : b->level ? SECOND : SECOND / 4;
+}
+
+void wp_budget_stretch(struct wp_budget *b, uint64_t list_ns)
+{
+    unsigned stretch = b->level >= WP_BUDGET_WINDOWS ? b->stretch : 0;
+    if (b->limit_percent <= 0)
+        return;
+    double part = b->limit_percent / 100 * WP_BUDGET_LIST_PART;
+    while (stretch < WP_BUDGET_STRETCH && (double)list_ns > part * (double)((uint64_t)WP_BUDGET_PERIOD_NS << stretch))
+        stretch++;
+    b->stretch = stretch;
 }
 
 static unsigned less(const struct wp_budget *b)
@@ -80,21 +96,24 @@ bool wp_budget_look(struct wp_budget *b, uint64_t now_ns, uint64_t cost_ns)
         return false;
     }
     pay(b, now_ns, cost_ns);
-    uint64_t since = now_ns - b->judged_ns;
-    if (since < judging_ns(b->level))
+    uint64_t since = now_ns - b->judged_ns, whole = judging_ns(b);
+    double spent = cost_ns > b->judged_cost_ns ? (double)(cost_ns - b->judged_cost_ns) : 0;
+    /* A window that has cost twice what its whole period may is judged at once, as if the rest of it cost nothing. */
+    bool is_far_over = b->level >= WP_BUDGET_WINDOWS && b->limit_percent > 0 && spent > 2 * b->limit_percent / 100 * (double)whole;
+    if (since < whole && !is_far_over)
         return false;
-    b->share_percent = 100 * (double)(cost_ns > b->judged_cost_ns ? cost_ns - b->judged_cost_ns : 0) / (double)since;
+    b->share_percent = 100 * spent / (double)(since > whole ? since : whole);
     b->share_ns = now_ns;
     b->judged_ns = now_ns;
     b->judged_cost_ns = cost_ns;
     return b->limit_percent > 0 && judge(b, now_ns);
 }
 
-bool wp_budget_pauses(unsigned level, uint64_t real_ns)
+bool wp_budget_pauses(const struct wp_budget *b, uint64_t real_ns)
 {
-    if (level < WP_BUDGET_WINDOWS)
+    if (b->level < WP_BUDGET_WINDOWS)
         return false;
-    return real_ns % WP_BUDGET_PERIOD_NS >= WP_BUDGET_PERIOD_NS >> (level - WP_BUDGET_WINDOWS + 1);
+    return real_ns % period_ns(b) >= period_ns(b) >> (b->level - WP_BUDGET_WINDOWS + 1);
 }
 
 const char *wp_budget_name(unsigned level)

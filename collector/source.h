@@ -68,6 +68,7 @@ struct wp_source_counts {
     uint64_t lost_mappings;
     uint64_t program_runs, program_ns; /* of the BPF programs: counted; by the time of one run in sixty-one */
     uint64_t reading_ns;  /* CPU time of what is read once for each object */
+    uint64_t list_ns;     /* CPU time of the last list of all threads, in the kernel and here */
     uint64_t unwalked;    /* stacks left out because of wp_source_ops.thin */
 };
 

@@ -31,6 +31,7 @@ struct source_bpf {
     struct wp_buffer records;          /* as wp_ring_facts_keep leaves them */
     struct wp_record_drops *drops, *drops_before;
     uint64_t drops_read_ns, newest_ns, sideband_lost;
+    uint64_t list_ns;                  /* of the last list of all threads */
     const struct wp_logger *logger;
     bool is_stopping, is_full;
 };
@@ -155,6 +156,22 @@ static void stop_source(struct wp_source *source)
     s->is_stopping = true;
 }
 
+static uint64_t cpu_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Taking the records of the list costs about what making them does. */
+static int list_threads(struct source_bpf *s, struct wp_error *err)
+{
+    uint64_t before = cpu_ns();
+    int rc = wp_programs_snapshot(s->programs, err);
+    s->list_ns = 2 * (cpu_ns() - before);
+    return rc;
+}
+
 /* The mark of a beginning is older than all that the programs tell from then on, that of an end newer than all before. */
 static int pause_source(struct wp_source *source, bool is_paused, const struct wp_sink *sink, struct wp_error *err)
 {
@@ -166,7 +183,7 @@ static int pause_source(struct wp_source *source, bool is_paused, const struct w
     if (!is_paused)
         wp_programs_pause(s->programs, false);
     int rc = sink->fact(sink->context, &fact, err);
-    return rc || is_paused ? rc : wp_programs_snapshot(s->programs, err);
+    return rc || is_paused ? rc : list_threads(s, err);
 }
 
 static void say_unwound(const struct source_bpf *s)
@@ -211,6 +228,7 @@ static void count(const struct wp_source *source, struct wp_source_counts *count
         .lost_mappings = s->sideband_lost};
     wp_programs_run_time(s->programs, &counts->program_runs, &counts->program_ns);
     counts->unwalked = wp_programs_unwalked(s->programs);
+    counts->list_ns = s->list_ns;
     counts->reading_ns = s->unwinder ? wp_unwinder_cpu_ns(s->unwinder) : 0;
 }
 
@@ -249,7 +267,7 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
     if (s->unwinder)
         wp_unwinder_settle(s->unwinder, SETTLE_MS);
     rc = wp_programs_attach(s->programs, options->frequency_hz, err);
-    return rc ? rc : wp_programs_snapshot(s->programs, err);
+    return rc ? rc : list_threads(s, err);
 }
 
 void wp_source_bpf_want_cmdlines(struct wp_source *source, bool is_wanted)

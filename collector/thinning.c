@@ -57,7 +57,7 @@ static void tell_all(struct wp_thinning *t, uint64_t unwalked, uint64_t now_ns)
 static void apply(struct wp_thinning *t, uint64_t now_ns, uint64_t real_ns)
 {
     unsigned level = t->budget.level;
-    bool pauses = wp_budget_pauses(level, real_ns);
+    bool pauses = wp_budget_pauses(&t->budget, real_ns);
     if (pauses && !t->is_paused)
         t->paused_ns = now_ns;
     t->source->ops->thin(t->source,
@@ -78,6 +78,7 @@ void wp_thinning_tick(struct wp_thinning *t, uint64_t now_ns, uint64_t real_ns)
     if (now_ns - t->looked_ns >= LOOK_NS) {
         t->looked_ns = now_ns;
         measure(t, &counts);
+        wp_budget_stretch(&t->budget, counts.list_ns);
         wp_budget_look(&t->budget, now_ns, t->cost_ns);
         tell_all(t, counts.unwalked, now_ns);
     }

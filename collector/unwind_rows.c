@@ -17,10 +17,21 @@
 #define LOADS 64u
 #define TOPS 32u
 #define DEBUG_LIMIT ((uint64_t)512 << 20) /* of debug sections, unpacked */
-#define REG_DI 5
-#define REG_BP 6  /* System V ABI, AMD64, figure 3.36 */
-#define REG_SP 7
-#define REG_RA 16
+
+/* DWARF's numbers of registers: System V ABI, AMD64, figure 3.36; DWARF for the Arm 64-bit architecture, 4.1. */
+struct machine {
+    uint16_t elf;
+    unsigned bp, sp, ra, link; /* link: what else may hold the caller */
+    bool is_caller_behind_bp;  /* else it is below the CFA (collector/bpf/unwind_row.h) */
+};
+
+static const struct machine machines[] = {{EM_X86_64, 6, 7, 16, 5, false}, {EM_AARCH64, 29, 31, 30, 30, true}};
+
+#if defined(__aarch64__)
+#define OWN_MACHINE EM_AARCH64
+#else
+#define OWN_MACHINE EM_X86_64
+#endif
 
 struct row {
     uint64_t offset; /* in the file */
@@ -33,6 +44,7 @@ struct load {
 };
 
 struct wp_unwind_rows {
+    const struct machine *machine;
     struct row *rows;
     uint32_t count, room;
     uint64_t odd_rules;
@@ -97,49 +109,70 @@ static bool is_plt(const Dwarf_Op *ops, size_t count)
     return ops[0].number == 8 && ops[1].number == 0;
 }
 
-static uint16_t cfa_of(Dwarf_Frame *frame, bool is_signal)
+static int16_t bp_of(const struct machine *m, Dwarf_Frame *frame)
 {
     Dwarf_Op *ops, memory[3];
     size_t count;
     unsigned reg;
     int64_t offset;
+    if (dwarf_frame_register(frame, (int)m->bp, memory, &ops, &count) || !count)
+        return WP_BP_SAME;
+    if (ops[0].atom == DW_OP_call_frame_cfa) { /* put before every rule, also before those that do not use it */
+        if (count == 2 && is_register(&ops[1], &reg, &offset) && reg == m->bp && !offset)
+            return WP_BP_AT_BP;
+        int64_t at = count == 1 ? 0 : ops[1].atom == DW_OP_plus_uconst ? (int64_t)ops[1].number : 1;
+        return at % 8 || at / 8 < -30000 || at / 8 > 30000 ? WP_BP_SAME : (int16_t)(at / 8);
+    }
+    return WP_BP_SAME;
+}
+
+enum caller { CALLER_KEPT, CALLER_IN_LINK, CALLER_NONE, CALLER_ODD };
+
+static enum caller caller_of(const struct machine *m, Dwarf_Frame *frame)
+{
+    Dwarf_Op *ops, memory[3];
+    size_t count;
+    if (dwarf_frame_register(frame, (int)m->ra, memory, &ops, &count))
+        return CALLER_KEPT;
+    if (!count && ops == memory)
+        return CALLER_NONE; /* it is said to be undefined: the first function of a thread */
+    if (!count)
+        return m->is_caller_behind_bp ? CALLER_IN_LINK : CALLER_KEPT;
+    if (count == 1 && (ops[0].atom == DW_OP_reg0 + m->link || (ops[0].atom == DW_OP_regx && ops[0].number == m->link)))
+        return CALLER_IN_LINK;
+    if (!m->is_caller_behind_bp)
+        return CALLER_KEPT;
+    int64_t at = ops[0].atom != DW_OP_call_frame_cfa ? 1 : count == 1 ? 0 : ops[1].atom == DW_OP_plus_uconst ? (int64_t)ops[1].number : 1;
+    return at % 8 || at / 8 != bp_of(m, frame) + 1 ? CALLER_ODD : CALLER_KEPT;
+}
+
+static uint16_t cfa_of(const struct machine *m, Dwarf_Frame *frame, bool is_signal)
+{
+    Dwarf_Op *ops;
+    size_t count;
+    unsigned reg;
+    int64_t offset;
     if (is_signal)
         return WP_CFA_SIGNAL;
-    bool has_rule = !dwarf_frame_register(frame, REG_RA, memory, &ops, &count);
-    if (has_rule && !count && ops == memory)
-        return WP_CFA_END; /* the return address is said to be undefined */
-    bool is_in_di = has_rule && count == 1 && (ops[0].atom == DW_OP_reg5 || (ops[0].atom == DW_OP_regx && ops[0].number == REG_DI));
-    if (dwarf_frame_cfa(frame, &ops, &count) || !count)
+    enum caller caller = caller_of(m, frame);
+    if (caller == CALLER_NONE)
+        return WP_CFA_END;
+    if (caller == CALLER_ODD || dwarf_frame_cfa(frame, &ops, &count) || !count)
         return WP_CFA_NONE;
     if (is_plt(ops, count))
         return WP_CFA_PLT;
     if (!is_register(&ops[0], &reg, &offset) || offset % 8 || offset < INT16_MIN || offset > INT16_MAX - 7)
         return WP_CFA_NONE;
     uint16_t high = (uint16_t)(int16_t)offset;
-    if (count == 1 && reg == REG_SP)
-        return (uint16_t)(high | (is_in_di ? WP_CFA_DI : WP_CFA_SP));
-    if (count == 1 && reg == REG_BP)
+    if (count == 1 && reg == m->sp)
+        return (uint16_t)(high | (caller == CALLER_IN_LINK ? WP_CFA_DI : WP_CFA_SP));
+    if (caller == CALLER_IN_LINK)
+        return WP_CFA_NONE;
+    if (count == 1 && reg == m->bp)
         return (uint16_t)(high | WP_CFA_BP);
-    if (count == 2 && reg == REG_BP && ops[1].atom == DW_OP_deref)
+    if (count == 2 && reg == m->bp && ops[1].atom == DW_OP_deref)
         return (uint16_t)(high | WP_CFA_BP_AT);
     return WP_CFA_NONE;
-}
-
-static int16_t bp_of(Dwarf_Frame *frame)
-{
-    Dwarf_Op *ops, memory[3];
-    size_t count;
-    unsigned reg;
-    int64_t offset;
-    if (dwarf_frame_register(frame, REG_BP, memory, &ops, &count) || !count)
-        return WP_BP_SAME;
-    if (ops[0].atom == DW_OP_call_frame_cfa) { /* put before every rule, also before those that do not use it */
-        if (count == 2 && is_register(&ops[1], &reg, &offset) && reg == REG_BP && !offset)
-            return WP_BP_AT_BP;
-        int64_t at = count == 1 ? 0 : ops[1].atom == DW_OP_plus_uconst ? (int64_t)ops[1].number : 1;
-        return at % 8 || at / 8 < -30000 || at / 8 > 30000 ? WP_BP_SAME : (int16_t)(at / 8);
-    }
-    return WP_BP_SAME;
 }
 
 /* The rows of the function that begins at `start`, up to the next one. */
@@ -157,8 +190,8 @@ static int read_function(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t star
             free(frame);
             break;
         }
-        uint16_t cfa = cfa_of(frame, is_signal);
-        rc = add_row(r, at, cfa, bp_of(frame));
+        uint16_t cfa = cfa_of(r->machine, frame, is_signal);
+        rc = add_row(r, at, cfa, bp_of(r->machine, frame));
         r->odd_rules += cfa == WP_CFA_NONE;
         free(frame);
         at = to;
@@ -311,7 +344,7 @@ static int read_elf(struct wp_unwind_rows *r, Elf *elf)
     GElf_Ehdr header;
     size_t count = 0;
     int rc = -ENOEXEC;
-    if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64)
+    if (!elf || elf_kind(elf) != ELF_K_ELF || !gelf_getehdr(elf, &header) || header.e_machine != r->machine->elf)
         return rc;
     elf_getphdrnum(elf, &count);
     GElf_Phdr table = {0};
@@ -333,10 +366,13 @@ static int read_elf(struct wp_unwind_rows *r, Elf *elf)
     return rc == -ENOEXEC ? read_debug_frame(r, elf, &header) : rc;
 }
 
-static int read_rows(struct wp_unwind_rows **rows, Elf *elf, struct wp_error *err)
+static int read_rows(struct wp_unwind_rows **rows, Elf *elf, unsigned machine, struct wp_error *err)
 {
     struct wp_unwind_rows *r = calloc(1, sizeof(*r));
-    int rc = r ? read_elf(r, elf) : -ENOMEM;
+    for (size_t i = 0; r && i < sizeof(machines) / sizeof(machines[0]); i++)
+        if (machines[i].elf == machine)
+            r->machine = &machines[i];
+    int rc = !r ? -ENOMEM : r->machine ? read_elf(r, elf) : -ENOEXEC;
     elf_end(elf);
     if (rc) {
         wp_unwind_rows_destroy(r);
@@ -348,19 +384,24 @@ static int read_rows(struct wp_unwind_rows **rows, Elf *elf, struct wp_error *er
     return 0;
 }
 
-int wp_unwind_rows_read(struct wp_unwind_rows **rows, int fd, struct wp_error *err)
+int wp_unwind_rows_read_of(struct wp_unwind_rows **rows, int fd, unsigned machine, struct wp_error *err)
 {
     struct stat status;
     if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_size > FILE_LIMIT)
         return wp_error_set(err, -ENOEXEC, "no file that could hold code");
     elf_version(EV_CURRENT);
-    return read_rows(rows, elf_begin(fd, ELF_C_READ, NULL), err);
+    return read_rows(rows, elf_begin(fd, ELF_C_READ, NULL), machine, err);
+}
+
+int wp_unwind_rows_read(struct wp_unwind_rows **rows, int fd, struct wp_error *err)
+{
+    return wp_unwind_rows_read_of(rows, fd, OWN_MACHINE, err);
 }
 
 int wp_unwind_rows_parse(struct wp_unwind_rows **rows, const void *image, size_t size, struct wp_error *err)
 {
     elf_version(EV_CURRENT);
-    return read_rows(rows, elf_memory((char *)image, size), err);
+    return read_rows(rows, elf_memory((char *)image, size), OWN_MACHINE, err);
 }
 
 /* False: it is full. A row that says what the one before it says is left out. */

@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_UNWIND_ROWS_H
 #define WP_COLLECTOR_UNWIND_ROWS_H
 /*
- * An object's .eh_frame as the rows that the kernel side walks by (collector/bpf/unwind_row.h): for each place in its code
- * where the caller's frame and its bp are. Rules that a row cannot hold are left out and counted. x86-64.
+ * An object's .eh_frame, or .debug_frame, as the rows that the kernel side walks by (collector/bpf/unwind_row.h): for each place in its code
+ * where the caller's frame and its bp are. Rules that a row cannot hold are left out and counted.
  */
 #include "collector/bpf/unwind_row.h"
 #include "common/buffer.h"
@@ -15,8 +15,10 @@
 
 struct wp_unwind_rows;
 
-/* From an open file (it stays open). -ENOEXEC: no ELF file of this machine, or without .eh_frame. -E2BIG. */
+/* From an open file (it stays open). -ENOEXEC: no ELF file of this machine, or without either. -E2BIG. */
 int wp_unwind_rows_read(struct wp_unwind_rows **rows, int fd, struct wp_error *err);
+/* The same for a machine (EM_X86_64, EM_AARCH64) that this one need not be. */
+int wp_unwind_rows_read_of(struct wp_unwind_rows **rows, int fd, unsigned machine, struct wp_error *err);
 /* From an image in memory (the vdso). */
 int wp_unwind_rows_parse(struct wp_unwind_rows **rows, const void *image, size_t size, struct wp_error *err);
 void wp_unwind_rows_destroy(struct wp_unwind_rows *rows);

@@ -7,7 +7,8 @@
 
 #define ENTRIES_LIMIT (1u << 26)          /* of one kind in one session */
 #define BYTES_LIMIT ((size_t)1 << 30)     /* of all strings and entries of one session */
-#define BLOCK_BYTES ((size_t)256 << 10)
+#define BLOCK_BYTES ((size_t)256 << 10) /* the first one is small, and each twice the one before up to there */
+#define FIRST_BLOCK_BYTES ((size_t)4 << 10)
 #define DEVICES 4096u
 
 /* Strings live in blocks that never move. */
@@ -180,7 +181,8 @@ static char *make_text(struct wp_dictionary *d, const struct wp_bytes *bytes)
 {
     size_t size = (size_t)bytes->size + 1;
     if (!d->blocks || d->blocks->size - d->blocks->used < size) {
-        size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        size_t wanted = !d->blocks ? FIRST_BLOCK_BYTES : d->blocks->size < BLOCK_BYTES / 2 ? d->blocks->size * 2 : BLOCK_BYTES;
+        size_t room = size > wanted ? size : wanted;
         struct block *block = malloc(sizeof(*block) + room);
         if (!block)
             return NULL;

@@ -256,11 +256,23 @@ struct pt_regs {
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
+    unsigned long regs[31], sp, pc;
     int syscallno;
 };
 #endif
 
 #pragma clang attribute pop
+
+/* Of user mode: where it is, its frame pointer, and the register that a caller may be in (WP_CFA_DI). */
+#if defined(__TARGET_ARCH_x86)
+#define REGS_IP(regs) ((regs)->ip)
+#define REGS_BP(regs) ((regs)->bp)
+#define REGS_LINK(regs) ((regs)->di)
+#elif defined(__TARGET_ARCH_arm64)
+#define REGS_IP(regs) ((regs)->pc)
+#define REGS_BP(regs) ((regs)->regs[29])
+#define REGS_LINK(regs) ((regs)->regs[30])
+#endif
 
 /* include/net/tcp.h: the start of struct tcp_skb_cb, kept in sk_buff.cb while TCP handles the packet. */
 struct wp_tcp_cb {

@@ -109,7 +109,7 @@ static __always_inline bool is_far_same(struct memo *m)
 
 static __always_inline bool is_as_remembered(void *ctx, struct memo *m, struct task_struct *task, struct pt_regs *regs)
 {
-    if (!m->key || m->ip != regs->ip || m->sp != regs->sp || m->bp != regs->bp ||
+    if (!m->key || m->ip != REGS_IP(regs) || m->sp != regs->sp || m->bp != REGS_BP(regs) ||
         m->exec_vm != task->mm->exec_vm || m->epoch != wp_stack_epoch ||
         m->generation != wp_unwind_generation || m->exec_id != task->self_exec_id)
         return false;
@@ -192,9 +192,9 @@ static __always_inline void remember(void *ctx, struct memo *m, struct stack_rec
     m->kernel_at = number_of(&m->place, ctx);
     if (!find_kernel_words(m, r, stack_top(m, task)))
         return;
-    m->ip = regs->ip;
+    m->ip = REGS_IP(regs);
     m->sp = regs->sp;
-    m->bp = regs->bp;
+    m->bp = REGS_BP(regs);
     m->exec_vm = task->mm->exec_vm;
     m->epoch = wp_stack_epoch;
     m->generation = wp_unwind_generation;

@@ -278,11 +278,16 @@ static __always_inline bool read_word(struct walk *w, __u64 address, __u64 *word
     return true;
 }
 
-/* The frame around a signal handler: the kernel put all registers on the stack (struct rt_sigframe, x86-64). */
+/* The frame around a signal handler: the kernel put all registers on the stack (struct rt_sigframe). */
+#if defined(__TARGET_ARCH_x86)
+enum { SIGNAL_IP = 40 + 128, SIGNAL_BP = 40 + 80, SIGNAL_SP = 40 + 120 };
+#elif defined(__TARGET_ARCH_arm64)
+enum { SIGNAL_REGS = 128 + 176 + 8, SIGNAL_BP = SIGNAL_REGS + 29 * 8, SIGNAL_SP = SIGNAL_REGS + 31 * 8, SIGNAL_IP = SIGNAL_SP + 8 };
+#endif
 static __always_inline long step_signal(struct walk *w)
 {
-    __u64 at = w->sp + 40;
-    if (!read_word(w, at + 128, &w->ip) || !read_word(w, at + 80, &w->bp) || !read_word(w, at + 120, &w->sp)) {
+    __u64 at = w->sp;
+    if (!read_word(w, at + SIGNAL_IP, &w->ip) || !read_word(w, at + SIGNAL_BP, &w->bp) || !read_word(w, at + SIGNAL_SP, &w->sp)) {
         w->end = WP_UNWIND_UNREADABLE;
         return 1;
     }
@@ -338,7 +343,14 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
     case WP_CFA_DI: return step_register(w, offset);
     default: return step_pointer(w); /* code that has no rule may still keep a frame pointer */
     }
-    if (cfa <= w->sp || !read_word(w, cfa - 8, &w->ip)) { /* the stack grows down: callers are above */
+#if defined(__TARGET_ARCH_arm64) /* the caller is behind bp, wherever that is */
+    __u64 caller = cfa + (__s64)row.bp * 8 + 8;
+    bool has_caller = row.bp != WP_BP_SAME && row.bp != WP_BP_AT_BP;
+#else
+    __u64 caller = cfa - 8;
+    bool has_caller = true;
+#endif
+    if (!has_caller || cfa <= w->sp || !read_word(w, caller, &w->ip)) { /* the stack grows down: callers are above */
         w->end = WP_UNWIND_UNREADABLE;
         return 1;
     }
@@ -390,13 +402,13 @@ static __always_inline __u32 unwind_user(struct task_struct *task, struct pt_reg
     struct walk_context context = {.walk = w, .space = space_of(task), .ips = ips, .which = which};
     if (!w || !context.space)
         return 0;
-    w->ip = regs->ip;
+    w->ip = REGS_IP(regs);
     w->sp = regs->sp;
-    w->bp = regs->bp;
+    w->bp = REGS_BP(regs);
     w->count = w->word_count = 0;
     w->highest = w->mixed = 0;
     w->floor = w->sp;
-    w->di = regs->di;
+    w->di = REGS_LINK(regs);
     w->is_exact = 1;
     w->end = WP_UNWIND_TOO_DEEP;
     bpf_loop(WP_RECORD_USER_DEPTH, step, &context, 0);

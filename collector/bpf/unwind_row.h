@@ -2,8 +2,9 @@
 #ifndef WP_COLLECTOR_BPF_UNWIND_ROW_H
 #define WP_COLLECTOR_BPF_UNWIND_ROW_H
 /*
- * Where the caller's frame is, for the code of one object (x86-64): rows by offset in the file, gathered in pages of 1 KiB
- * of code. A page's first row begins at its start. Made by collector/unwind_rows.c, read by collector/bpf/unwind.h.
+ * Where the caller's frame is, for the code of one object: rows by offset in the file, gathered in pages of 1 KiB
+ * of code. x86-64 has the return address below the CFA; arm64 in the word behind the saved frame pointer (bp is x29), or, where none
+ * is saved, still in the link register. A page's first row begins at its start. Made by collector/unwind_rows.c, read by collector/bpf/unwind.h.
  */
 #include "ring_record.h"
 
@@ -26,7 +27,7 @@ enum wp_cfa {
     WP_CFA_PLT,     /* the psABI's lazy binding stub */
     WP_CFA_SIGNAL,  /* the kernel's signal frame */
     WP_CFA_END,     /* no caller: _start, clone */
-    WP_CFA_DI       /* the caller is in di and sp + offset its stack: glibc's vfork, which must leave nothing on the stack */
+    WP_CFA_DI       /* the caller is in di (arm64: x30) and sp + offset its stack: glibc's vfork; a leaf on arm64 */
 };
 
 /* `bp`: bp of the caller is at CFA + bp * 8, or one of these. */

@@ -394,7 +394,7 @@ static int parse_host(struct parser *p, char **w, int n)
     return rc;
 }
 
-/* option fit|history US, option depth|width N */
+/* option fit|join|late-sample|history US, option depth|width N */
 static int parse_option(struct parser *p, char **w, int n)
 {
     if (n != 3)
@@ -402,6 +402,10 @@ static int parse_option(struct parser *p, char **w, int n)
     double number = strtod(w[2], NULL);
     if (!strcmp(w[1], "fit"))
         p->scenario->fit_ns = (uint64_t)(number * 1000);
+    else if (!strcmp(w[1], "join"))
+        p->scenario->join_ns = (uint64_t)(number * 1000);
+    else if (!strcmp(w[1], "late-sample"))
+        p->scenario->late_sample_ns = (uint64_t)(number * 1000);
     else if (!strcmp(w[1], "history"))
         p->scenario->history_ns = (uint64_t)(number * 1000);
     else if (!strcmp(w[1], "depth"))

@@ -27,7 +27,7 @@ struct machine {
 static double percent_of(const struct machine *m, const struct load *load)
 {
     double percent = load->base;
-    if (!wp_budget_pauses(m->budget.level, m->now_ns))
+    if (!wp_budget_pauses(&m->budget, m->now_ns))
         percent += load->events;
     if (m->budget.level == WP_BUDGET_WHOLE)
         percent += load->stacks;
@@ -162,11 +162,65 @@ static void windows_are_as_long_as_they_say(void **state)
     for (unsigned level = 0; level < WP_BUDGET_LEVELS; level++) {
         uint64_t open = 0, step = WP_BUDGET_PERIOD_NS / 6400;
         for (uint64_t at = 0; at < WP_BUDGET_PERIOD_NS; at += step)
-            open += !wp_budget_pauses(level, 77 * WP_BUDGET_PERIOD_NS + at);
+            open += !wp_budget_pauses(&(struct wp_budget){.level = level}, 77 * WP_BUDGET_PERIOD_NS + at);
         assert_int_equal(open, level < WP_BUDGET_WINDOWS ? 6400 : 6400 >> (level - WP_BUDGET_WINDOWS + 1));
         assert_true(*wp_budget_name(level));
     }
     assert_string_equal(wp_budget_name(WP_BUDGET_LEVELS), "");
+}
+
+static void long_lists_are_rare(void **state)
+{
+    (void)state;
+    struct wp_budget b;
+    wp_budget_init(&b, 1);
+    wp_budget_stretch(&b, 1000000); /* 1 ms in 4 s */
+    assert_int_equal(b.stretch, 0);
+    wp_budget_stretch(&b, 39000000); /* an eighth of a percent of 32 s is 40 ms */
+    assert_int_equal(b.stretch, 3);
+    b.level = WP_BUDGET_WINDOWS;
+    wp_budget_stretch(&b, 1000000);
+    assert_int_equal(b.stretch, 3);
+    uint64_t open = 0, shared = 0, step = WP_BUDGET_PERIOD_NS / 100;
+    for (uint64_t at = 0; at < 8ull * WP_BUDGET_PERIOD_NS; at += step) {
+        bool is_open = !wp_budget_pauses(&b, 800 * (uint64_t)WP_BUDGET_PERIOD_NS + at);
+        open += is_open;
+        shared += is_open && !wp_budget_pauses(&(struct wp_budget){.level = b.level}, 800 * (uint64_t)WP_BUDGET_PERIOD_NS + at);
+    }
+    assert_int_equal(open, 400);
+    assert_int_equal(shared, 200); /* with a host of short periods: half of the four whole ones */
+    wp_budget_stretch(&b, UINT64_MAX / 2);
+    assert_int_equal(b.stretch, WP_BUDGET_STRETCH);
+    wp_budget_init(&b, 0);
+    wp_budget_stretch(&b, UINT64_MAX / 2);
+    assert_int_equal(b.stretch, 0);
+}
+
+/* Very many threads: a list at each beginning, and a storm that grows while windows are long already. */
+static void a_storm_among_many_threads(void **state)
+{
+    (void)state;
+    const uint64_t list_ns = 60000000;
+    struct machine m = begin(1);
+    struct load load = {0.1, 2, 6};
+    bool was_paused = false;
+    uint64_t began_ns = m.now_ns;
+    for (int second = 0; second < 3600; second++) {
+        load.events = second < 1800 ? 6 : 40;
+        for (uint64_t end = m.now_ns + SECOND; m.now_ns < end; m.now_ns += STEP) {
+            bool is_paused = wp_budget_pauses(&m.budget, m.now_ns);
+            m.cost_ns += percent_of(&m, &load) / 100 * STEP + (was_paused && !is_paused ? (double)list_ns : 0);
+            was_paused = is_paused;
+            wp_budget_stretch(&m.budget, list_ns);
+            wp_budget_look(&m.budget, m.now_ns, (uint64_t)m.cost_ns);
+        }
+    }
+    double seconds = (double)(m.now_ns - began_ns) / SECOND;
+    assert_int_equal(m.budget.stretch, 4);
+    assert_true(m.budget.level > WP_BUDGET_WINDOWS);
+    /* the limit, what was saved up, and one far judgement of a period's double */
+    assert_true(m.cost_ns / SECOND < 0.01 * (seconds + 30) + 0.01 * 3 * 64 + 2);
+    assert_true(m.cost_ns / SECOND > 0.01 * seconds / 4); /* nor does it give up */
 }
 
 int main(void)
@@ -174,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(little_is_free), cmocka_unit_test(a_burst_is_free),
         cmocka_unit_test(stacks_go_first), cmocka_unit_test(never_more), cmocka_unit_test(a_storm_passes),
         cmocka_unit_test(no_pendulum), cmocka_unit_test(none_means_none), cmocka_unit_test(changes_at_once),
-        cmocka_unit_test(windows_are_as_long_as_they_say)};
+        cmocka_unit_test(windows_are_as_long_as_they_say),
+        cmocka_unit_test(long_lists_are_rare), cmocka_unit_test(a_storm_among_many_threads)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,11 @@
  * room are "crowded N". */
 #include "collector/unwind_rows.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static int print(void *context, uint32_t number, const struct wp_unwind_page *page)
 {
@@ -24,9 +26,10 @@ int main(int argc, char **argv)
     struct wp_unwind_rows *rows;
     struct wp_unwind_stats stats;
     struct wp_error err = {0};
-    int fd = argc == 2 ? open(argv[1], O_RDONLY) : -1;
-    if (fd < 0 || wp_unwind_rows_read(&rows, fd, &err)) {
-        fprintf(stderr, "unwind_dump: %s\n", fd < 0 ? "usage: unwind_dump FILE" : err.text);
+    unsigned machine = argc == 3 ? (unsigned)atoi(argv[2]) : EM_X86_64;
+    int fd = argc >= 2 ? open(argv[1], O_RDONLY) : -1;
+    if (fd < 0 || wp_unwind_rows_read_of(&rows, fd, machine, &err)) {
+        fprintf(stderr, "unwind_dump: %s\n", fd < 0 ? "usage: unwind_dump FILE [ELF-MACHINE]" : err.text);
         return 1;
     }
     wp_unwind_rows_pages(rows, print, NULL, &stats);
