@@ -12,6 +12,7 @@
 #define RANGES_LIMIT (4u << 20)
 #define NESTING 32u                        /* of namespaces and classes around a function, and of blocks in it */
 #define VISITS 200000u                     /* entries looked at for one address */
+#define PATH_BYTES 1024u                   /* a longer one stays as the debug info has it */
 #define CPU_LIMIT_NS ((uint64_t)10000000000) /* that one object may cost; then it has no lines any more */
 
 struct range {
@@ -36,6 +37,7 @@ struct wp_debug_lines {
     struct ranges places; /* -> index of the unit */
     struct unit *units;
     uint32_t unit_count, unit_room;
+    char paths[WP_INLINE_LEVELS][PATH_BYTES]; /* of the last answer */
 };
 
 void wp_debug_lines_close(struct wp_debug_lines *l)
@@ -226,6 +228,41 @@ static bool descend(Dwarf_Die *parent, uint64_t address, unsigned *visits, Dwarf
     return false;
 }
 
+/* Appends the steps of `path` to the `size` bytes in `out`, "." and ".." resolved; PATH_BYTES: does not fit. */
+static size_t add_steps(char out[PATH_BYTES], size_t size, const char *path)
+{
+    while (size < PATH_BYTES && *path) {
+        path += strspn(path, "/");
+        size_t step = strcspn(path, "/");
+        if (step == 2 && path[0] == '.' && path[1] == '.') {
+            while (size && out[--size] != '/')
+                ;
+        } else if (step && !(step == 1 && *path == '.')) {
+            if (size + 1 + step >= PATH_BYTES)
+                return PATH_BYTES;
+            out[size++] = '/';
+            memcpy(out + size, path, step);
+            size += step;
+        }
+        path += step;
+    }
+    return size;
+}
+
+/* A compiler that was given a path from where it stood wrote it down so, and beside it where that was. */
+static const char *whole_path(char room[PATH_BYTES], Dwarf_Die *unit, const char *file)
+{
+    Dwarf_Attribute attribute;
+    const char *folder = !file || *file == '/' || !dwarf_attr(unit, DW_AT_comp_dir, &attribute) ? NULL : dwarf_formstring(&attribute);
+    if (!folder || *folder != '/')
+        return file;
+    size_t size = add_steps(room, add_steps(room, 0, folder), file);
+    if (size >= PATH_BYTES)
+        return file;
+    room[size] = 0;
+    return room;
+}
+
 /* Where `inlined` was called from belongs to the level around it. */
 static void fill_call(struct wp_debug_level *outer, Dwarf_Die *unit, Dwarf_Die *inlined)
 {
@@ -278,6 +315,8 @@ static unsigned find(struct wp_debug_lines *l, uint64_t address, struct wp_debug
         }
     }
     fill_line(&levels[count - 1], &unit_die, address);
+    for (unsigned i = 0; i < count; i++)
+        levels[i].file = whole_path(l->paths[i], &unit_die, levels[i].file);
     return count;
 }
 

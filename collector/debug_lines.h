@@ -11,10 +11,10 @@ struct wp_debug_lines;
 
 #define WP_INLINE_LEVELS 16u
 
-/* One function at a place. Texts are borrowed from the debug info. */
+/* One function at a place. Texts are borrowed from the debug info, and until the next answer. */
 struct wp_debug_level {
     const char *function;   /* as it is linked (mangled) when that is known, NULL: unknown */
-    const char *file;       /* NULL: unknown */
+    const char *file;       /* whole, when the debug info says what folder it is from; NULL: unknown */
     uint32_t line;          /* in `file`; 0: unknown. Of all but the last level: where the next one's function was inlined */
 };
 
