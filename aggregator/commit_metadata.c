@@ -91,13 +91,17 @@ static void put_row(struct facts *facts, const struct wp_fleet *fleet, const str
     const char *to = fleet->hosts[row->to].hostname, *from = is_known ? fleet->hosts[row->from].hostname : "";
     put_network(facts, to, from, is_known ? "messages" : "unpaired", row->messages);
     put_network(facts, to, from, is_known ? "bytes" : "unpaired_bytes", row->bytes);
+    if (row->resent || row->resent_bytes) {
+        put_network(facts, to, from, is_known ? "retransmits" : "unpaired_retransmits", row->resent);
+        put_network(facts, to, from, is_known ? "retransmit_bytes" : "unpaired_retransmit_bytes", row->resent_bytes);
+    }
     if (!is_known) {
         put_network(facts, to, from, "ambiguous", row->ambiguous);
         put_network(facts, to, from, "ambiguous_bytes", row->ambiguous_bytes);
     }
 }
 
-/* What was received by the hosts of these sessions. */
+/* What was received by the hosts of these sessions; and sent again by them, which the other end may not live to see. */
 static int put_traffic(struct facts *facts, struct wp_host_session *const *sessions, size_t session_count)
 {
     const struct wp_fleet *fleet = sessions[0]->fleet;
@@ -109,7 +113,7 @@ static int put_traffic(struct facts *facts, struct wp_host_session *const *sessi
         are_written[sessions[i]->home] = true;
     const struct wp_traffic *rows = wp_connections_traffic(fleet->connections, &count);
     for (uint32_t i = 0; i < count; i++)
-        if (rows[i].to < fleet->count && are_written[rows[i].to])
+        if (rows[i].to < fleet->count && (are_written[rows[i].to] || (rows[i].from < fleet->count && are_written[rows[i].from])))
             put_row(facts, fleet, &rows[i]);
     free(are_written);
     return 0;

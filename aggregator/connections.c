@@ -43,9 +43,7 @@ struct wp_connections {
     struct wp_datagrams datagrams;
     struct host { uint32_t clock, group; } *hosts; /* owned; group: parent in the union-find forest */
     uint32_t host_count;
-    struct wp_traffic *traffic; /* owned */
-    struct wp_intmap traffic_index;
-    uint32_t traffic_count, traffic_room;
+    struct wp_traffics traffic;
     struct wp_traffic_totals totals;
     struct wp_crossings crossings;
     wp_connections_watcher *watcher;
@@ -71,10 +69,9 @@ void wp_connections_destroy(struct wp_connections *connections)
     wp_crossings_fini(&connections->crossings);
     wp_intmap_fini(&connections->index);
     wp_datagrams_fini(&connections->datagrams);
-    wp_intmap_fini(&connections->traffic_index);
+    wp_traffics_fini(&connections->traffic);
     free(connections->ends);
     free(connections->hosts);
-    free(connections->traffic);
     free(connections);
 }
 
@@ -194,36 +191,10 @@ static void unchain(struct wp_connections *connections, struct wp_intkey key, ui
 
 /* --- what was read --- */
 
-static struct wp_intkey traffic_key(uint32_t to, uint32_t from)
-{
-    return (struct wp_intkey){(uint64_t)to << 32 | from, 0};
-}
-
-static struct wp_traffic *traffic_row(struct wp_connections *connections, uint32_t to, uint32_t from)
-{
-    struct wp_intkey key = traffic_key(to, from);
-    uint32_t row;
-    if (wp_intmap_get(&connections->traffic_index, key, &row))
-        return &connections->traffic[row];
-    row = connections->traffic_count;
-    if (row == connections->traffic_room) {
-        uint32_t room = row ? row * 2 : 16;
-        struct wp_traffic *traffic = realloc(connections->traffic, room * sizeof(*traffic));
-        if (!traffic)
-            return NULL;
-        connections->traffic = traffic;
-        connections->traffic_room = room;
-    }
-    if (wp_intmap_put(&connections->traffic_index, key, row))
-        return NULL;
-    connections->traffic[connections->traffic_count++] = (struct wp_traffic){.to = to, .from = from};
-    return &connections->traffic[row];
-}
-
 static void count_read(struct wp_connections *connections, struct end *end, uint32_t bytes)
 {
     uint32_t from = end->peer ? connections->ends[end->peer].host : NOBODY;
-    struct wp_traffic *traffic = end->is_loopback || from == end->host ? NULL : traffic_row(connections, end->host, from);
+    struct wp_traffic *traffic = end->is_loopback || from == end->host ? NULL : wp_traffics_row(&connections->traffic, end->host, from);
     if (!traffic)
         return;
     ++*(end->peer ? &connections->totals.matched : end->is_ambiguous ? &connections->totals.ambiguous : &connections->totals.unmatched);
@@ -241,18 +212,30 @@ static void count_read(struct wp_connections *connections, struct end *end, uint
     end->alone_ambiguous_bytes += bytes;
 }
 
+/* The network lost it, or was too slow: of the one who waits for it at the other end. */
+static void count_resent(struct wp_connections *connections, const struct end *end, uint32_t bytes)
+{
+    uint32_t to = end->peer ? connections->ends[end->peer].host : NOBODY;
+    struct wp_traffic *traffic = end->is_loopback || to == end->host ? NULL
+        : to == NOBODY ? wp_traffics_row(&connections->traffic, end->host, NOBODY) : wp_traffics_row(&connections->traffic, to, end->host);
+    if (!traffic)
+        return;
+    traffic->resent++;
+    traffic->resent_bytes += bytes;
+}
+
 /* The other end is known now: what was read before that came from there. */
 static void count_again(struct wp_connections *connections, struct end *end)
 {
     uint32_t from = connections->ends[end->peer].host;
-    struct wp_traffic *nobody = end->alone ? traffic_row(connections, end->host, NOBODY) : NULL;
+    struct wp_traffic *nobody = end->alone ? wp_traffics_row(&connections->traffic, end->host, NOBODY) : NULL;
     if (nobody) {
         nobody->messages -= end->alone;
         nobody->bytes -= end->alone_bytes;
         nobody->ambiguous -= end->alone_ambiguous;
         nobody->ambiguous_bytes -= end->alone_ambiguous_bytes;
     }
-    struct wp_traffic *traffic = nobody && from != end->host ? traffic_row(connections, end->host, from) : NULL;
+    struct wp_traffic *traffic = nobody && from != end->host ? wp_traffics_row(&connections->traffic, end->host, from) : NULL;
     if (traffic) {
         traffic->messages += end->alone;
         traffic->bytes += end->alone_bytes;
@@ -434,28 +417,12 @@ void wp_connections_remove(struct wp_connections *connections, uint32_t host, ui
     connections->free = index;
 }
 
-/* Its number will be another one's. */
-static void forget_traffic(struct wp_connections *connections, uint32_t host)
-{
-    struct wp_traffic *rows = connections->traffic;
-    for (uint32_t i = 0; i < connections->traffic_count;) {
-        if (rows[i].to != host && rows[i].from != host) {
-            i++;
-            continue;
-        }
-        wp_intmap_remove(&connections->traffic_index, traffic_key(rows[i].to, rows[i].from));
-        rows[i] = rows[--connections->traffic_count];
-        if (i < connections->traffic_count)
-            wp_intmap_put(&connections->traffic_index, traffic_key(rows[i].to, rows[i].from), i); /* replaces */
-    }
-}
-
 void wp_connections_remove_host(struct wp_connections *connections, uint32_t host)
 {
     for (uint32_t i = 1; i < connections->count; i++)
         if (connections->ends[i].host == host)
             wp_connections_remove(connections, host, connections->ends[i].socket);
-    forget_traffic(connections, host);
+    wp_traffics_forget(&connections->traffic, host);
     regroup(connections);
 }
 
@@ -482,6 +449,10 @@ void wp_connections_event(struct wp_connections *connections, uint32_t host, con
     struct end *end = end_of(connections, host, event->d);
     if (!end)
         return;
+    if (event->kind == WP_EVENT_SOCK_RETRANSMIT) { /* says nothing of when its bytes are where */
+        count_resent(connections, end, event->c);
+        return;
+    }
     uint32_t index = (uint32_t)(end - connections->ends);
     switch (event->kind) {
     case WP_EVENT_SOCK_SEND:
@@ -563,8 +534,8 @@ uint64_t wp_connections_sequence(const struct wp_connections *connections, uint3
 
 const struct wp_traffic *wp_connections_traffic(const struct wp_connections *connections, uint32_t *count)
 {
-    *count = connections->traffic_count;
-    return connections->traffic;
+    *count = connections->traffic.count;
+    return connections->traffic.rows;
 }
 
 const struct wp_traffic_totals *wp_connections_totals(const struct wp_connections *connections)

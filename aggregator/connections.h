@@ -10,6 +10,7 @@
  * Hosts are dense numbers, sockets their session's dictionary ids. Not thread safe.
  */
 #include "aggregator/clocks.h"
+#include "aggregator/traffic.h"
 #include "proto/dictionary.h"
 
 #include <stdbool.h>
@@ -57,13 +58,6 @@ enum wp_pairing wp_connections_peer(const struct wp_connections *connections, ui
 uint64_t wp_connections_sequence(const struct wp_connections *connections, uint32_t host, uint32_t socket);
 /* True when what happens on one can matter to the other: a chain of pairs, or of datagrams lately, connects them. */
 bool wp_connections_talk(struct wp_connections *connections, uint32_t one, uint32_t other);
-
-/* What was received on one host from another (UINT32_MAX: from nobody known), loopback left out. */
-struct wp_traffic {
-    uint32_t to, from;
-    uint64_t messages, bytes;           /* reads of paired sockets, or of unpaired ones where `from` is UINT32_MAX */
-    uint64_t ambiguous, ambiguous_bytes; /* of those, unpaired because two fitted */
-};
 
 /* Rows in no order; valid until the next call that changes something. A host that was removed is in none. */
 const struct wp_traffic *wp_connections_traffic(const struct wp_connections *connections, uint32_t *count);

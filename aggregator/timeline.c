@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline.h"
 
+#include "aggregator/connections.h"
 #include "aggregator/healing.h"
 #include "aggregator/timeline_window.h"
 
@@ -510,10 +511,14 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
         wp_messages_event(&timeline->messages, event, thread_of(timeline, event->thread));
         wp_unseen_read(timeline, thread_of(timeline, event->thread), event);
         break;
+    case WP_EVENT_SOCK_RETRANSMIT: /* nothing waits on it here: it is counted */
+        if (timeline->messages.connections)
+            wp_connections_event(timeline->messages.connections, timeline->messages.host, event);
+        break;
     case WP_EVENT_EXIT: /* else the last switch ends it */
         timeline->threads[thread_of(timeline, event->thread)].is_dead |= timeline->paused_ns != 0;
         break;
-    default: /* RETRANSMIT: nothing waits on it here */
+    default:
         break;
     }
 }

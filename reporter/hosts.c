@@ -189,6 +189,10 @@ static void take_traffic(struct building *building, const struct wp_metadata_fac
         return;
     struct wp_host_fact *mine = &hosts->rows[to - hosts->rows];
     if (!from) {
+        if (!strcmp(what, ".unpaired_retransmits"))
+            mine->resent += number;
+        if (strstr(what, "retransmit"))
+            return;
         *(!strcmp(what, ".unpaired") ? &mine->unpaired : !strcmp(what, ".unpaired_bytes") ? &mine->unpaired_bytes
             : &mine->ambiguous) += !strcmp(what, ".ambiguous_bytes") ? 0 : number;
         return;
@@ -201,6 +205,8 @@ static void take_traffic(struct building *building, const struct wp_metadata_fac
         pair->received += number;
     else if (!strcmp(what, ".bytes"))
         pair->bytes += number;
+    else if (!strcmp(what, ".retransmits"))
+        pair->resent += number;
 }
 
 static int by_ends(const void *left, const void *right)

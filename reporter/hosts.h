@@ -15,13 +15,14 @@ struct wp_host_fact {
     uint64_t waited_ns, waited_for_ns; /* here for others, by others for this one */
     uint64_t events, dropped, healed;
     uint64_t clock_messages, contradictions;
-    uint64_t unpaired, unpaired_bytes, ambiguous;
+    uint64_t unpaired, unpaired_bytes, ambiguous, resent; /* resent: by it, to hosts that nobody records */
 };
 
 /* From `from` to `to` (places in the hosts): waits there that its messages ended, and all that was received. */
 struct wp_host_pair {
     uint32_t from, to;
     const struct wp_edge_fact *edge; /* NULL: nobody waited */
+    uint64_t resent;                 /* segments that `from` sent again */
     uint64_t received, bytes;        /* of streams whose both ends are known, waited for or not */
 };
 

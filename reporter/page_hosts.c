@@ -66,6 +66,9 @@ static void put_cell(struct wp_display *display, struct wp_field *field, const s
             wp_human_duration(pool, edge->transit_ns), bound_text(display, edge));
     else if (pair->received)
         field->note = wp_pool_printf(pool, "%s messages, no wait", wp_human_count(pool, pair->received));
+    if (pair->resent)
+        field->note = wp_pool_printf(pool, "%s%s%s sent again", field->note ? field->note : "", field->note ? ", " : "",
+            wp_human_count(pool, pair->resent));
 }
 
 static void add_matrix(struct wp_display *display, const struct wp_hosts *hosts)
@@ -108,9 +111,10 @@ static void add_pairs(struct wp_display *display, const struct wp_hosts *hosts)
         {"Clock bound", "The two clocks are known to plus or minus so much, at worst", WP_COLUMN_VALUE},
         {"Received", "Messages from there, waited for or not, of the whole release", WP_COLUMN_COUNT},
         {"Bytes", "In them", WP_COLUMN_VALUE},
+        {"Sent again", "TCP segments that the other host retransmitted on these connections", WP_COLUMN_COUNT},
     };
     size_t room = hosts->pair_count < TABLE_ROWS ? hosts->pair_count : TABLE_ROWS;
-    struct wp_table *table = wp_display_table(display, "edges", columns, hosts->has_traffic ? 9 : 7, room);
+    struct wp_table *table = wp_display_table(display, "edges", columns, hosts->has_traffic ? 10 : 7, room);
     table->empty = "Nothing waited for a recorded process on another host.";
     table->searchable = room > 10;
     for (size_t i = 0; i < hosts->pair_count; i++) {
@@ -130,6 +134,7 @@ static void add_pairs(struct wp_display *display, const struct wp_hosts *hosts)
         if (hosts->has_traffic) {
             row[7].number = pair->received;
             put_value(&row[8], wp_human_bytes(&display->pool, pair->bytes), pair->bytes);
+            row[9].number = pair->resent;
         }
     }
 }
@@ -221,8 +226,9 @@ void wp_page_host_clocks(struct wp_display *display, const struct wp_hosts *host
         {"Unpaired", "Messages received from sockets that nobody records", WP_COLUMN_COUNT},
         {"Bytes", "In them", WP_COLUMN_VALUE},
         {"Ambiguous", "Messages whose sender fits several sockets", WP_COLUMN_COUNT},
+        {"Sent again", "TCP segments that it retransmitted to hosts that nobody records", WP_COLUMN_COUNT},
     };
-    struct wp_table *table = wp_display_table(display, "clocks", columns, 7,
+    struct wp_table *table = wp_display_table(display, "clocks", columns, 8,
         hosts->count < TABLE_ROWS ? hosts->count : TABLE_ROWS);
     for (size_t i = 0; i < hosts->count; i++) {
         const struct wp_host_fact *host = &hosts->rows[i];
@@ -236,6 +242,7 @@ void wp_page_host_clocks(struct wp_display *display, const struct wp_hosts *host
         row[4].number = host->unpaired;
         put_value(&row[5], wp_human_bytes(&display->pool, host->unpaired_bytes), host->unpaired_bytes);
         row[6].number = host->ambiguous;
+        row[7].number = host->resent;
     }
 }
 

@@ -52,7 +52,7 @@
     });
     this.one = this.differs ? [] : [false, true].map(function (isTypical) {
       var hint = isTypical ? 'A typical window with this frame, event by event' : 'The window with most time on this frame, event by event';
-      return view.button(bar, isTypical ? 'Show typical' : 'Show slowest', hint, function () {
+      return view.button(bar, isTypical ? 'Typical' : 'Slowest', hint, function () {
         wakepath.showOne(self.model, self.zoom, Boolean(self.gathered), isTypical, self.say);
       });
     });

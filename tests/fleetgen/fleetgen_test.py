@@ -119,6 +119,9 @@ class FleetgenTest(unittest.TestCase):
         wrong += sum(row["messages"] for pair, row in report["network"].items() if pair[0] and pair not in there)
         self.assertGreaterEqual(matched, recall * read)
         self.assertLessEqual(wrong, 0.0001 * matched)
+        told = [row.get("retransmits", 0) + row.get("unpaired_retransmits", 0) for row in report["network"].values()]
+        self.assertLessEqual(sum(told), fleet.truth["retransmits"])
+        self.assertGreaterEqual(sum(told), 0.8 * fleet.truth["retransmits"])  # of a host that has left nobody tells any more
 
     def check_edges(self, fleet, report):
         """Who answered is an edge, with a bound."""

@@ -99,7 +99,7 @@ static int describe_host(struct wp_txn *txn, const char *aggregate, const char *
         {"machine", "x86_64"}, {"cpus", "16"}, {"boot", "e3b0c442-98fc-4c14-9afb-f4c8996fb924"}, {"source", "bpf"},
         {"version", "0.1.0"}, {"label.rack", "r7"}, {"healed", "3"}, {"clock.messages", "98311"}, {"clock.contradictions", "0"},
         {"clock.state", "usable"}};
-    static const char *const received[][2] = {{"messages", "51200"}, {"bytes", "73400320"}};
+    static const char *const received[][2] = {{"messages", "51200"}, {"bytes", "73400320"}, {"retransmits", "17"}, {"retransmit_bytes", "24616"}};
     static const char *const elsewhere[][2] = {{"unpaired", "904"}, {"unpaired_bytes", "1190211"}, {"ambiguous", "2"}};
     char key[600];
     int rc = 0;
@@ -107,7 +107,7 @@ static int describe_host(struct wp_txn *txn, const char *aggregate, const char *
         snprintf(key, sizeof(key), "host.%.200s.%s", host, said[i][0]);
         rc = put(txn, NULL, err, host[0] == '<' ? host : said[i][1], key);
     }
-    for (size_t i = 0; i < 2 && !rc; i++) {
+    for (size_t i = 0; i < 4 && !rc; i++) {
         snprintf(key, sizeof(key), "network.%.200s.%.200s.%s", host, next, received[i][0]);
         rc = put(txn, NULL, err, received[i][1], key);
     }
