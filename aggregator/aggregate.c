@@ -2,7 +2,6 @@
 #include "aggregator/aggregate.h"
 
 #include "aggregator/detached.h"
-#include "aggregator/shards.h"
 #include "aggregator/timeline_window.h"
 
 #include <errno.h>
@@ -15,7 +14,7 @@
 #define EXEMPLARS 8u /* sessions that keep one for an aggregate; only one is stored in the end, and each takes megabytes */
 #define ASKED_LIMIT 65536u
 
-static const char *const limit_names[WP_LIMITS] = {"depth", "width", "history", "shards"};
+static const char *const limit_names[WP_LIMITS] = {"depth", "width", "history", "shards", "join", "late sample"};
 
 static void take_crossed(void *context, const struct wp_crossed *crossed)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define RING 262144u /* operations remembered, once there were so many */
-#define RING_START 256u
+#define RING_START 32u
 #define BACK 4096u    /* of one thread that are looked at */
 
 int wp_blockops_init(struct wp_blockops *blockops)

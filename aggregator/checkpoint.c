@@ -5,6 +5,7 @@
 #include "common/path.h"
 #include "proto/frame.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,6 +27,17 @@ struct wp_checkpoints {
     struct wp_buffer raw, frame;
 };
 
+/* What one that was killed, or whose disk failed, was about to write. The shard is ours alone. */
+static void sweep(const char *folder)
+{
+    DIR *entries = opendir(folder);
+    for (struct dirent *entry; entries && (entry = readdir(entries));)
+        if (strstr(entry->d_name, ".tmp."))
+            unlinkat(dirfd(entries), entry->d_name, 0);
+    if (entries)
+        closedir(entries);
+}
+
 int wp_checkpoints_open(struct wp_checkpoints **out, const char *folder, const char *shard, const struct wp_logger *logger,
     struct wp_error *err)
 {
@@ -37,7 +49,15 @@ int wp_checkpoints_open(struct wp_checkpoints **out, const char *folder, const c
     c->logger = logger;
     c->writer = wp_frame_writer_create(1);
     c->reader = wp_frame_reader_create();
+    char above[4096];
+    snprintf(above, sizeof(above), "%s/..", folder);
     int rc = c->writer && c->reader ? wp_path_make(c->folder, err) : wp_error_set(err, -ENOMEM, "out of memory");
+    if (!rc)
+        sweep(c->folder);
+    if (!rc)
+        rc = wp_folder_sync(folder, err);
+    if (!rc)
+        rc = wp_folder_sync(above, err);
     if (rc) {
         wp_checkpoints_close(c);
         return rc;
@@ -264,7 +284,9 @@ static int write_message(struct wp_checkpoints *c, const struct wp_host_session 
     c->raw.size = wakepath__resume__checkpoint__pack(m, c->raw.data);
     int rc = wp_frame_write(c->writer, WP_FRAME_CHECKPOINT, c->raw.data, c->raw.size, &c->frame, err);
     path_of(c, session->id, "checkpoint", path, sizeof(path));
-    return rc ? rc : wp_file_write_atomic(path, c->frame.data, c->frame.size, err);
+    if (!rc)
+        rc = wp_file_write_atomic(path, c->frame.data, c->frame.size, err);
+    return rc ? rc : wp_folder_sync(c->folder, err); /* what it holds will be acknowledged */
 }
 
 int wp_checkpoints_write(struct wp_checkpoints *c, struct wp_host_session *session, struct wp_error *err)

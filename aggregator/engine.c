@@ -3,7 +3,6 @@
 
 #include "aggregator/checkpoint.h"
 #include "aggregator/lineup.h"
-#include "aggregator/membership.h"
 #include "aggregator/shards.h"
 #include "common/intmap.h"
 #include "common/path.h"
@@ -308,14 +307,6 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
     return 0;
 }
 
-void wp_engine_set_rules(struct wp_engine *engine, const struct wp_host_session_options *wanted)
-{
-    wp_host_session_options_take_rules(&engine->options.session, wanted);
-    for (uint32_t i = 0; i < engine->count; i++)
-        if (engine->seats[i].session && !engine->seats[i].session->is_ended)
-            wp_membership_anew(engine->seats[i].session);
-}
-
 /* --- what a peer says --- */
 
 int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_welcome *welcome,
@@ -589,6 +580,11 @@ void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *co
 struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine)
 {
     return engine->fleet;
+}
+
+struct wp_host_session_options *wp_engine_session_options(struct wp_engine *engine)
+{
+    return &engine->options.session;
 }
 
 uint32_t wp_engine_seats(const struct wp_engine *engine)

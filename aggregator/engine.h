@@ -28,8 +28,6 @@ struct wp_engine;
 int wp_engine_create(struct wp_engine **engine, const struct wp_engine_options *options, const struct wp_logger *logger,
     struct wp_error *err);
 void wp_engine_destroy(struct wp_engine *engine);
-/* Other aggregates and rules of releases, borrowed as those before: live sessions go by them from their next epoch on. */
-void wp_engine_set_rules(struct wp_engine *engine, const struct wp_host_session_options *wanted);
 /* A peer says Hello (again): *welcome is what to answer. -EACCES: refuse it, with the reason in err. */
 int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_welcome *welcome,
     struct wp_error *err);
@@ -68,6 +66,8 @@ static inline uint32_t wp_engine_ended(const struct wp_engine *engine)
     return counts.ended;
 }
 struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine);
+/* What all sessions go by. Other rules are taken up by those that live with wp_membership_anew. */
+struct wp_host_session_options *wp_engine_session_options(struct wp_engine *engine);
 /* Seats are numbered from 0; NULL: that one's session is finished. Valid until the engine is told something. */
 uint32_t wp_engine_seats(const struct wp_engine *engine);
 struct wp_host_session *wp_engine_session(const struct wp_engine *engine, uint32_t seat);

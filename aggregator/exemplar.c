@@ -207,7 +207,7 @@ void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_
 static uint32_t sleep_label(struct wp_exemplar *exemplar, uint32_t host, const struct wp_slice *slice)
 {
     const struct wp_dictionary *dictionary = timeline_of(exemplar, host)->dictionary;
-    char name[WP_STRING_BYTES + 8];
+    char name[WP_STRING_BYTES + 64];
     const char *object;
     for (uint32_t at = slice->stack, guard = 0; at && guard < 512; guard++) {
         const struct wp_stack_entry *entry = wp_dictionary_stack(dictionary, at);
@@ -223,7 +223,7 @@ static uint32_t sleep_label(struct wp_exemplar *exemplar, uint32_t host, const s
         }
         at = entry->parent;
     }
-    wp_name_sleep(slice, false, name, sizeof(name));
+    wp_name_sleep(slice, false, wp_dictionary_string(dictionary, wp_timeline_wait(timeline_of(exemplar, host), slice)), name, sizeof(name));
     return wp_trace_string(exemplar->trace, slice->flags & WP_SLICE_PREEMPTED ? "preempted" : name + 6);
 }
 

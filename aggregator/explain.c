@@ -233,17 +233,13 @@ static void emit_run(struct wp_explainer *x, uint32_t parent, uint32_t index, co
         .is_uncertain = slice->flags & WP_SLICE_UNCERTAIN});
 }
 
-/* The part of a run that lies in one cell of the grid: its time is divided equally among its samples. */
+/* The part of a run that lies in one cell of the grid, with samples: its time is divided equally among them. `last` is the first
+ * sample behind it. */
 static void cover_chunk(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice,
-    uint64_t start, uint64_t end, uint64_t from, uint64_t to)
+    uint64_t start, uint64_t end, uint64_t last, uint64_t from, uint64_t to)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
-    uint64_t first = wp_thread_find_sample(thread, start), last = wp_thread_find_sample(thread, end);
-    uint64_t count = last - first, length = end - start;
-    if (!count) {
-        emit_run(x, parent, index, slice, from, to, WP_RUNNING_NOT_SAMPLED, 0);
-        return;
-    }
+    uint64_t first = wp_thread_find_sample(thread, start), count = last - first, length = end - start;
     for (uint64_t i = count; i-- > 0;) {
         uint64_t a = start + (uint64_t)((unsigned __int128)length * i / count);
         uint64_t b = start + (uint64_t)((unsigned __int128)length * (i + 1) / count);
@@ -257,11 +253,12 @@ static void cover_chunk(struct wp_explainer *x, uint32_t parent, uint32_t index,
     }
 }
 
-/* The time of the thread's last sample before `before_ns`, or 0. */
-static uint64_t sample_before(const struct wp_thread *thread, uint64_t before_ns)
+/* The start of the cell of the grid that holds the instant. Most are in the one that was asked for last. */
+static uint64_t cell_of(struct wp_explainer *x, uint64_t at_ns)
 {
-    uint64_t ordinal = wp_thread_find_sample(thread, before_ns);
-    return ordinal == thread->first_sample ? 0 : thread->samples[(ordinal - 1) & thread->sample_mask].time_ns;
+    if (at_ns - x->cell_ns >= x->options.chunk_ns)
+        x->cell_ns = at_ns / x->options.chunk_ns * x->options.chunk_ns;
+    return x->cell_ns;
 }
 
 static void cover_run(struct wp_explainer *x, uint32_t parent, uint32_t index, const struct wp_slice *slice, uint64_t from,
@@ -269,18 +266,26 @@ static void cover_run(struct wp_explainer *x, uint32_t parent, uint32_t index, c
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     uint64_t grid = x->options.chunk_ns, horizon = wp_explain_horizon(x);
+    if (slice->has_late_sample) {
+        x->limit_count[WP_LIMIT_LATE_SAMPLE]++;
+        x->limit_ns[WP_LIMIT_LATE_SAMPLE] += to - from;
+    }
     uint64_t run_end = slice->end_ns && slice->end_ns <= horizon ? slice->end_ns : horizon + 1;
     while (to > from) {
-        uint64_t cell = (to - 1) / grid * grid;
+        uint64_t cell = cell_of(x, to - 1);
         uint64_t end = cell + grid < run_end ? cell + grid : run_end;
         if (end < to)
             end = to;
-        uint64_t sampled = sample_before(thread, end);
-        if (sampled < cell) /* none in this cell: as far back as there is none */
-            cell = sampled ? sampled / grid * grid + grid : 0;
+        uint64_t last = wp_thread_find_sample(thread, end);
+        uint64_t sampled = last == thread->first_sample ? 0 : thread->samples[(last - 1) & thread->sample_mask].time_ns;
+        if (sampled < cell) /* none in this cell: as far back as there is none, but for no more than is asked for */
+            cell = !sampled ? 0 : sampled + grid > from ? cell_of(x, sampled) + grid : sampled + 1;
         uint64_t start = cell > slice->in_ns ? cell : slice->in_ns;
         uint64_t low = start > from ? start : from;
-        cover_chunk(x, parent, index, slice, start, end, low, to);
+        if (last == thread->first_sample || sampled < start)
+            emit_run(x, parent, index, slice, low, to, WP_RUNNING_NOT_SAMPLED, 0);
+        else
+            cover_chunk(x, parent, index, slice, start, end, last, low, to);
         to = low;
     }
 }
@@ -345,6 +350,20 @@ uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_threa
     for (uint32_t i = 0; i < JOIN_LIMIT && next_of_loop(x, thread, ordinal, &next); i++)
         ordinal = next;
     return ordinal;
+}
+
+bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
+{
+    const struct wp_slice *before = wp_thread_slice(thread, ordinal);
+    uint64_t next = ordinal + 1;
+    while (next < thread->slice_end && wp_thread_slice(thread, next)->flags & WP_SLICE_PREEMPTED)
+        next++;
+    if (!timed_out(before) || !before->in_ns || next >= thread->slice_end)
+        return false;
+    const struct wp_slice *after = wp_thread_slice(thread, next);
+    return after->out_ns <= wp_explain_horizon(x) && before->stack == after->stack && before->syscall == after->syscall &&
+        after->out_ns - before->in_ns >= x->options.join_ns && after->out_ns - before->in_ns < 3 * x->options.join_ns &&
+        !(after->flags & (WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
 }
 
 bool wp_explain_pending(const struct wp_explainer *x, uint32_t index, uint64_t ordinal)

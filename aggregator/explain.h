@@ -60,7 +60,8 @@ struct wp_explain_names {
 };
 
 enum wp_limit { WP_LIMIT_DEPTH, WP_LIMIT_WIDTH, WP_LIMIT_HISTORY,
-    WP_LIMIT_SHARDS /* another shard did not answer */, WP_LIMITS };
+    WP_LIMIT_SHARDS /* another shard did not answer */, WP_LIMIT_JOIN /* a run that was little longer parted a loop of timeouts */,
+    WP_LIMIT_LATE_SAMPLE /* a sample came a little later than that after its run */, WP_LIMITS };
 
 struct wp_explainer {
     struct wp_fleet *fleet;            /* borrowed */
@@ -84,6 +85,7 @@ struct wp_explainer {
     uint32_t name_room, leaves;
     struct wp_layer layers[WP_DEPTH_LIMIT + 2];
     uint32_t depth, visited;
+    uint64_t cell_ns;                  /* of the grid, looked up last */
     uint32_t doubts;                   /* waits being explained in which the other host lost events */
     uint32_t owner, hops;              /* of questions to other shards: who asks, over how many of them */
     bool may_ask;                      /* questions are asked; else what has been answered is all there is */

@@ -302,13 +302,25 @@ static void on_shard(struct wp_explainer *x, const struct wp_wait *wait, const s
     wp_wait_on_shard(x, wait, &asked, label);
 }
 
+/* A socket keeps its name: it is made once for each place that waits on it. */
+static uint32_t socket_node(struct wp_explainer *x, const struct wp_wait *wait, uint32_t socket, const char *name)
+{
+    uint32_t node = wp_explain_label(x, wait->node, WP_STYLE_NET, name);
+    wp_explain_remember(x, (struct wp_intkey){wait->node, wp_explain_here(x, (uint64_t)1 << 42 | socket)}, node);
+    return node;
+}
+
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     uint32_t socket = wait->slice->cause_d;
     struct far far;
-    char name[160];
-    wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket), name, sizeof(name) - 32);
-    if (!find_far(x, socket, wait->slice->cause_a, wait->slice->wake_ns, &far)) {
+    char name[160] = "";
+    uint32_t node = 0;
+    bool is_known = wp_intmap_get(&x->sites, (struct wp_intkey){wait->node, wp_explain_here(x, (uint64_t)1 << 42 | socket)}, &node);
+    bool is_found = find_far(x, socket, wait->slice->cause_a, wait->slice->wake_ns, &far);
+    if (!is_known || !is_found || x->fleet->hosts[far.host].is_foreign)
+        wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket), name, sizeof(name) - 32);
+    if (!is_found) {
         size_t length = strlen(name);
         snprintf(name + length, sizeof(name) - length, " (%s)", far.missing);
         wp_wait_label(x, wait, WP_STYLE_NET, name, WP_REMOTE_NOT_TRACED, from, to);
@@ -321,7 +333,7 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
     /* What the other host lost may be what this wait rests on. */
     bool is_doubtful = far.host != x->host && wp_fleet_has_drops(x->fleet, far.host, there(&far, from), there(&far, to));
     x->doubts += is_doubtful;
-    explain_message(x, wait, &far, wp_explain_label(x, wait->node, WP_STYLE_NET, name), from, to);
+    explain_message(x, wait, &far, is_known ? node : socket_node(x, wait, socket, name), from, to);
     x->doubts -= is_doubtful;
 }
 

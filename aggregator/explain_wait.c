@@ -223,11 +223,14 @@ static uint32_t sleep_node(struct wp_explainer *x, uint32_t node, const struct w
 {
     uint32_t on = wp_explain_stack_node(x, node, slice->stack), found;
     uint64_t stop = slice->state == WP_STATE_STOPPED || slice->state == WP_STATE_TRACED ? slice->state : 0;
-    struct wp_intkey key = {on, (uint64_t)1 << 40 | (uint64_t)is_kernel << 32 | stop << 16 | slice->syscall};
+    struct wp_intkey key = {on, (uint64_t)1 << 40 | (uint64_t)is_kernel << 38 | (uint64_t)slice->wait << 20 | stop << 16 | slice->syscall};
+    if (slice->wait) /* its number is the timeline's own */
+        key.b = wp_explain_here(x, key.b);
     if (wp_intmap_get(&x->sites, key, &found))
         return found;
-    char name[64];
-    wp_name_sleep(slice, is_kernel, name, sizeof(name));
+    char name[WP_EXPLAIN_NAME + 64];
+    const char *wait = wp_dictionary_string(x->timeline->dictionary, wp_timeline_wait(x->timeline, slice));
+    wp_name_sleep(slice, is_kernel, wait, name, sizeof(name));
     found = wp_explain_label(x, on, WP_STYLE_SLEEP, name);
     wp_explain_remember(x, key, found);
     return found;
@@ -272,6 +275,10 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
     if (last != ordinal && end->in_ns && end->in_ns <= wp_explain_horizon(x) && end->wake_ns && end->cause != WP_CAUSE_TIMER) {
         wait.ordinal = last;
         wait.slice = end;
+    }
+    if (last == ordinal && wp_explain_is_parted(x, thread, ordinal)) {
+        x->limit_count[WP_LIMIT_JOIN]++;
+        x->limit_ns[WP_LIMIT_JOIN] += to - from;
     }
     bool is_doubtful = slice->is_inferred || wait.slice->is_inferred;
     x->doubts += is_doubtful;

@@ -72,6 +72,8 @@ void wp_explain_remember(struct wp_explainer *x, struct wp_intkey key, uint32_t 
 void wp_explain_emit(struct wp_explainer *x, const struct wp_piece *piece);
 /* The start of the first of the joined sleeps that this one is the last of. */
 uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
+/* This one timed out, and the same sleep follows after a run that is longer than what still joins them, but not three times as long. */
+bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
 /* The last of the joined sleeps that this one is of. */
 uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
 

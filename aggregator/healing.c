@@ -42,7 +42,7 @@ static void infer(struct wp_timeline *timeline, struct wp_slice *slice, enum wp_
 {
     timeline->counts.inferred_wakings++;
     slice->wake_ns = wake_ns < slice->in_ns ? at_least(wake_ns, slice->out_ns) : slice->in_ns;
-    slice->cause = (uint8_t)cause;
+    slice->cause = cause & 7u;
     slice->waker = 0;
     slice->is_inferred = true;
 }

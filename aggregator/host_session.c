@@ -70,6 +70,8 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
     explain->chunk_ns = session->options->epoch_ns;
     if (session->options->fit_ns)
         explain->fit_ns = session->options->fit_ns;
+    if (session->options->join_ns)
+        explain->join_ns = session->options->join_ns;
     if (session->options->depth)
         explain->depth = session->options->depth;
     if (session->options->width)
@@ -117,6 +119,8 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
         wp_timeline_init(&session->timeline, session->dictionary) ||
         (!session->fleet && wp_fleet_create(&session->fleet)))
         goto fail;
+    if (options->late_sample_ns)
+        session->timeline.late_sample_ns = options->late_sample_ns;
     rc = wp_fleet_join(session->fleet, &session->timeline, session->hostname, session->real_offset_ns, &session->home);
     session->has_joined = !rc;
     if (rc)

@@ -40,7 +40,8 @@ struct wp_host_session_options {
     uint32_t auto_aggregates;   /* 0: none; else one a service, at most so many, the busiest */
     uint64_t epoch_ns, lateness_ns, history_ns;
     uint64_t timebox_s;         /* what happened in one is not filed under another; 0: all is one */
-    uint64_t fit_ns;            /* of the explanation, as depth and width; 0: WP_EXPLAIN_DEFAULTS */
+    uint64_t fit_ns, join_ns;   /* of the explanation, as depth and width; 0: WP_EXPLAIN_DEFAULTS */
+    uint64_t late_sample_ns;    /* 0: WP_LATE_SAMPLE_NS */
     uint32_t depth, width;
 };
 

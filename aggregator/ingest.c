@@ -2,6 +2,7 @@
 #include "aggregator/ingest.h"
 
 #include "aggregator/aggregator_vitals.h"
+#include "aggregator/membership.h"
 #include "aggregator/shard_net.h"
 #include "common/service.h"
 
@@ -127,7 +128,9 @@ static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_option
     if (!options->reload || !*options->reload)
         return;
     *options->reload = 0;
-    wp_engine_set_rules(ingest->engine, options->rules);
+    wp_host_session_options_take_rules(wp_engine_session_options(ingest->engine), options->rules);
+    for (uint32_t i = 0; i < wp_engine_seats(ingest->engine); i++)
+        wp_membership_anew(wp_engine_session(ingest->engine, i));
     wp_server_reload(ingest->server);
     wp_server_set_window(ingest->server, options->window);
 }

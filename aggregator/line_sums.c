@@ -228,9 +228,10 @@ void wp_line_sums_flush(struct wp_line_sums *s, const struct wp_pathtree *tree, 
         if (s->nodes[parent].flags & HAS_LINES)
             row_of(s, parent);
     }
-    uint32_t *order = calloc(s->row_count + (size_t)1, sizeof(*order));
+    uint32_t *order = s->row_count ? calloc(s->row_count, sizeof(*order)) : NULL;
     if (order) {
-        memcpy(order, s->row_node, s->row_count * sizeof(*order));
+        if (s->row_count)
+            memcpy(order, s->row_node, s->row_count * sizeof(*order));
         qsort(order, s->row_count, sizeof(*order), by_node_down);
         for (uint32_t i = 0, count = s->row_count; i < count; i++) {
             tell(s, tree, report, order[i]);

@@ -32,6 +32,7 @@ static struct wp_selector_subject subject_of(const struct match_context *match, 
         .comm = wp_dictionary_string(dictionary, identity->comm),
         .exe = wp_dictionary_string(dictionary, entry->exe),
         .cgroup = wp_dictionary_string(dictionary, entry->cgroup),
+        .workload = wp_dictionary_string(dictionary, entry->workload),
         .pid = entry->pid,
         .is_command = entry->flags & WP_THREAD_COMMAND,
         .cmdline_matches = cmdline_matches,
@@ -158,6 +159,8 @@ static void forget_services(struct wp_host_session *session, uint32_t kept)
 
 void wp_membership_anew(struct wp_host_session *session)
 {
+    if (!session || session->is_ended)
+        return;
     const struct wp_host_session_options *options = session->options;
     struct wp_timeline *timeline = &session->timeline;
     uint32_t had = session->aggregate_count, limit = timeline->identity_count;

@@ -11,7 +11,8 @@
 void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t identity);
 /* Makes aggregates of the services that were busiest so far. */
 void wp_membership_choose(struct wp_host_session *session);
-/* The session's rules are others now: all identities are judged anew, for the time that is not resolved yet. */
+/* The session's rules are others now: all identities are judged anew, for the time that is not resolved yet. Of
+ * NULL and of a session that has ended: nothing. */
 void wp_membership_anew(struct wp_host_session *session);
 
 #endif

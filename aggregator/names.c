@@ -38,7 +38,7 @@ enum wp_frame_style wp_name_frame(const struct wp_dictionary *dictionary, uint32
     return frame->is_kernel ? WP_STYLE_KERNEL : WP_STYLE_USER;
 }
 
-void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, char *name, size_t room)
+void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, const char *wait, char *name, size_t room)
 {
     if (slice->state == WP_STATE_STOPPED || slice->state == WP_STATE_TRACED) {
         snprintf(name, room, slice->state == WP_STATE_STOPPED ? "sleep:stopped" : "sleep:traced");
@@ -50,9 +50,9 @@ void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, char *name, siz
     }
     const char *syscall = wp_syscall_name(slice->syscall - 1u);
     if (syscall)
-        snprintf(name, room, "sleep:%s", syscall);
+        snprintf(name, room, *wait ? "sleep:%s %s" : "sleep:%s", syscall, wait);
     else
-        snprintf(name, room, "sleep:syscall %u", slice->syscall - 1u);
+        snprintf(name, room, *wait ? "sleep:syscall %u %s" : "sleep:syscall %u", slice->syscall - 1u, wait);
 }
 
 void wp_name_io(const struct wp_dictionary *dictionary, const struct wp_blockop *op, char *name, size_t room)

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
-    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
+    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
     KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW };
 
 static const struct argp_option option_table[] = {
@@ -39,6 +39,8 @@ static const struct argp_option option_table[] = {
     {"lateness", KEY_LATENESS, "MS", 0, "how long an epoch waits for late data (default 2000)", 0},
     {"history", KEY_HISTORY, "MS", 0, "how far back explanations reach (default 10000)", 0},
     {"fit", KEY_FIT, "US", 0, "overlap that still is the same control path (default 100)", 0},
+    {"join", KEY_JOIN, "US", 0, "a run shorter than this parts no loop of sleeps that time out (default 100)", 0},
+    {"late-sample", KEY_LATE_SAMPLE, "US", 0, "how late a sample may come and still belong to the run before (default 20)", 0},
     {"depth", KEY_DEPTH, "N", 0, "layers of waiting for somebody who waits (default 64)", 0},
     {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
     {"expect-hosts", KEY_EXPECT, "N", 0, "explain nothing before so many hosts have come (for replays; default 0)", 0},
@@ -165,6 +167,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_LATENESS: engine->session.lateness_ns = number(state, "--lateness", argument, 0, 600000) * 1000000ull; break;
     case KEY_HISTORY: engine->session.history_ns = number(state, "--history", argument, 1000, 3600000) * 1000000ull; break;
     case KEY_FIT: engine->session.fit_ns = number(state, "--fit", argument, 1, 100000) * 1000ull; break;
+    case KEY_JOIN: engine->session.join_ns = number(state, "--join", argument, 1, 100000) * 1000ull; break;
+    case KEY_LATE_SAMPLE: engine->session.late_sample_ns = number(state, "--late-sample", argument, 1, 100000) * 1000ull; break;
     case KEY_DEPTH: engine->session.depth = number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
     case KEY_WIDTH: engine->session.width = number(state, "--width", argument, 100, 100000000); break;
     case KEY_RELEASE_RULE: add_release_rule(options, state, argument); break;

@@ -23,7 +23,7 @@ struct wp_aggregator_options {
 /* Command line, environment and file; prints usage and exits 64 on a bad one (argp). */
 void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc, char **argv);
 /* Reads file and environment anew: true when log level, window and rules hold what is set now. The rules before are gone then:
- * wp_engine_set_rules comes before anything else that the engine is asked for. */
+ * the engine must have those of now (wp_engine_session_options) before it is asked for anything else. */
 bool wp_aggregator_options_reload(struct wp_aggregator_options *options, const struct wp_logger *logger);
 void wp_aggregator_options_fini(struct wp_aggregator_options *options);
 

@@ -7,7 +7,7 @@
 
 int wp_pathtree_init(struct wp_pathtree *tree)
 {
-    *tree = (struct wp_pathtree){.frame_count = 1, .node_count = 1, .frame_room = 256, .node_room = 1024};
+    *tree = (struct wp_pathtree){.frame_count = 1, .node_count = 1, .frame_room = 64, .node_room = 64};
     tree->strings = wp_intern_create();
     tree->frames = calloc(tree->frame_room, sizeof(*tree->frames));
     tree->nodes = calloc(tree->node_room, sizeof(*tree->nodes));

@@ -101,12 +101,12 @@ static void count_processes(struct wp_aggregate *aggregate, const struct wp_laye
 
 /* --- pieces that add up --- */
 
-#define SLOTS 64u
+#define SLOTS 64u /* bits of `used` */
 #define SLOT_LAYERS 8u
 
 /* Pieces of one kind: the same node, category and processes, in the same bucket of the report's time. */
 struct wp_pieces_slot {
-    uint64_t from_ns, until_ns; /* of the bucket, in home's clock; equal: the slot is empty */
+    uint64_t from_ns, until_ns; /* of the bucket, in home's clock; equal: nothing is like it */
     uint64_t ns, count;
     uint32_t node, category, layer_count;
     bool is_run;
@@ -115,13 +115,11 @@ struct wp_pieces_slot {
 
 static void empty(struct wp_aggregate *aggregate, struct wp_pieces_slot *slot)
 {
-    if (slot->from_ns == slot->until_ns)
-        return;
     wp_report_add_within(aggregate->report, report_node(aggregate, slot->node), slot->category,
         slot->from_ns + (uint64_t)aggregate->real_offset_ns, slot->ns, slot->count);
     count_processes(aggregate, slot->layers, slot->layer_count, slot->is_run, slot->ns);
     wp_line_sums_add(&aggregate->lines, &aggregate->tree, slot->node, slot->category, slot->ns, slot->is_run);
-    slot->from_ns = slot->until_ns = 0;
+    slot->from_ns = slot->until_ns = slot->count = 0;
 }
 
 static bool is_alike(const struct wp_pieces_slot *slot, const struct wp_piece *piece)
@@ -138,7 +136,8 @@ static bool is_alike(const struct wp_pieces_slot *slot, const struct wp_piece *p
 static void begin(struct wp_aggregate *aggregate, struct wp_pieces_slot *slot, const struct wp_piece *piece)
 {
     uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns, bucket = (piece->start_ns + offset_ns) >> WP_REPORT_BUCKET_SHIFT;
-    empty(aggregate, slot);
+    if (slot->count)
+        empty(aggregate, slot);
     *slot = (struct wp_pieces_slot){.from_ns = (bucket << WP_REPORT_BUCKET_SHIFT) - offset_ns,
         .until_ns = ((bucket + 1) << WP_REPORT_BUCKET_SHIFT) - offset_ns, .node = piece->node, .category = piece->category,
         .layer_count = piece->layer_count, .is_run = piece->is_run};
@@ -161,6 +160,7 @@ static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
             return false;
         }
     }
+    pieces->used |= (uint64_t)1 << piece->node % SLOTS;
     slot->ns += piece->end_ns - piece->start_ns;
     slot->count++;
     return true;
@@ -203,8 +203,12 @@ void wp_pieces_take(void *context, const struct wp_piece *piece)
 
 void wp_pieces_flush(struct wp_aggregate *aggregate)
 {
-    for (uint32_t i = 0; aggregate->pieces.slots && i < SLOTS; i++)
-        empty(aggregate, &aggregate->pieces.slots[i]);
+    struct wp_pieces *pieces = &aggregate->pieces;
+    for (; pieces->used; pieces->used &= pieces->used - 1) {
+        struct wp_pieces_slot *slot = &pieces->slots[__builtin_ctzll(pieces->used)];
+        if (slot->count)
+            empty(aggregate, slot);
+    }
 }
 
 void wp_pieces_next_delta(struct wp_aggregate *aggregate)

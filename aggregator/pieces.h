@@ -26,6 +26,7 @@ struct wp_pieces {
     struct wp_process_rows *processes; /* by host, owned */
     uint32_t process_hosts;
     struct wp_pieces_slot *slots;    /* what the report has yet to be told of; owned */
+    uint64_t used;                   /* bit i: slot i may hold something */
 };
 
 void wp_pieces_fini(struct wp_pieces *pieces);

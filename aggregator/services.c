@@ -41,12 +41,29 @@ static bool from_cgroup(const char *cgroup, char *name, size_t room)
     return true;
 }
 
+/* All pods of a namespace that run a container of one name are one service. */
+static bool from_workload(const char *workload, char *name, size_t room)
+{
+    const char *pod = strchr(workload, '/'), *container = pod ? strchr(pod + 1, '/') : NULL;
+    char text[512];
+    if (!*workload || (container && !container[1]))
+        return false;
+    if (container)
+        snprintf(text, sizeof(text), "%.*s-%.253s", (int)(pod - workload < 253 ? pod - workload : 253), workload, container + 1);
+    else
+        snprintf(text, sizeof(text), "%.253s", workload);
+    wp_id_from(text, name, room);
+    return true;
+}
+
 bool wp_service_name(const struct wp_timeline *timeline, uint32_t index, char *name, size_t room)
 {
     const struct wp_identity *identity = &timeline->identities[index];
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, identity->entry);
     if (!entry || entry->flags & (WP_THREAD_KERNEL | WP_THREAD_SELF | WP_THREAD_IDLE))
         return false;
+    if (from_workload(wp_dictionary_string(timeline->dictionary, entry->workload), name, room))
+        return true;
     if (from_cgroup(wp_dictionary_string(timeline->dictionary, entry->cgroup), name, room))
         return true;
     const char *comm = wp_dictionary_string(timeline->dictionary, timeline->processes[identity->process].comm);

@@ -32,7 +32,7 @@ static bool grow(void **array, uint32_t *room, uint32_t index, size_t size)
 
 int wp_timeline_init(struct wp_timeline *timeline, struct wp_dictionary *dictionary)
 {
-    *timeline = (struct wp_timeline){.dictionary = dictionary, .thread_count = 1, .identity_count = 1, .process_count = 1};
+    *timeline = (struct wp_timeline){.dictionary = dictionary, .late_sample_ns = WP_LATE_SAMPLE_NS, .thread_count = 1, .identity_count = 1, .process_count = 1};
     if (!TRY_GROW(timeline, threads, thread_room, 0) || !TRY_GROW(timeline, identities, identity_room, 0) ||
         !TRY_GROW(timeline, processes, process_room, 0) || wp_blockops_init(&timeline->blockops) ||
         wp_messages_init(&timeline->messages, dictionary)) {
@@ -56,6 +56,7 @@ void wp_timeline_fini(struct wp_timeline *timeline)
     free(timeline->cpu_thread);
     free(timeline->cpu_time);
     wp_intmap_fini(&timeline->process_of_pid);
+    wp_timeline_wait_fini(timeline);
     wp_blockops_fini(&timeline->blockops);
     wp_messages_fini(&timeline->messages);
     wp_drop_spans_fini(&timeline->pauses);
@@ -188,16 +189,13 @@ static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread,
         return;
     slice->stack = event->stack;
     slice->syscall = (uint16_t)event->d;
-    slice->state = (uint8_t)event->c;
+    slice->wait = wp_timeline_set_wait(timeline, event->wait);
+    slice->state = event->c & 7;
     if (event->flags & WP_SWITCH_PREEMPTED || event->c == WP_STATE_RUNNING)
         slice->flags |= WP_SLICE_PREEMPTED;
     else if (thread->early.time_ns && event->time_ns - thread->early.time_ns <= WP_EARLY_WAKING_NS) {
+        wp_timeline_wake(slice, &thread->early);
         slice->wake_ns = event->time_ns;
-        slice->waker = thread->early.waker;
-        slice->cause = thread->early.cause;
-        slice->cause_a = thread->early.a;
-        slice->cause_d = thread->early.d;
-        slice->flags |= thread->early.in_irq ? WP_SLICE_IN_IRQ : 0;
     }
     if (event->flags & WP_SWITCH_DELIBERATE)
         slice->flags |= WP_SLICE_DELIBERATE;
@@ -295,6 +293,13 @@ static uint64_t cause_of(const struct wp_timeline *timeline, const struct wp_eve
     return event->a;
 }
 
+static struct wp_waking waking_of(struct wp_timeline *timeline, const struct wp_event *event, uint32_t waker)
+{
+    return (struct wp_waking){.time_ns = event->time_ns, .a = cause_of(timeline, event), .waker = waker, .d = event->d,
+        .wait = wp_timeline_set_wait(timeline, event->wait), .cause = (uint8_t)event->c,
+        .in_irq = event->flags & (WP_CONTEXT_HARDIRQ | WP_CONTEXT_SOFTIRQ | WP_CONTEXT_NMI)};
+}
+
 static void on_waking(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t waker = thread_of(timeline, event->thread), target = thread_of(timeline, event->other);
@@ -302,7 +307,6 @@ static void on_waking(struct wp_timeline *timeline, const struct wp_event *event
         return;
     struct wp_thread *thread = &timeline->threads[target];
     struct wp_slice *slice = wp_thread_last(thread);
-    bool in_irq = event->flags & (WP_CONTEXT_HARDIRQ | WP_CONTEXT_SOFTIRQ | WP_CONTEXT_NMI);
     if (!slice) { /* its first fact */
         slice = wp_timeline_push_slice(timeline, thread, event->time_ns);
         if (!slice)
@@ -314,20 +318,10 @@ static void on_waking(struct wp_timeline *timeline, const struct wp_event *event
         timeline->counts.wakings_of_dead++;
     } else if (slice->in_ns) {
         timeline->counts.wakings_of_running++;
-        thread->early.time_ns = event->time_ns;
-        thread->early.waker = waker;
-        thread->early.cause = (uint8_t)event->c;
-        thread->early.a = cause_of(timeline, event);
-        thread->early.d = event->d;
-        thread->early.in_irq = in_irq;
+        thread->early = waking_of(timeline, event, waker);
     } else if (!slice->wake_ns || slice->wake_ns == slice->out_ns) {
-        slice->wake_ns = event->time_ns;
-        slice->waker = waker;
-        slice->cause = (uint8_t)event->c;
-        slice->cause_a = cause_of(timeline, event);
-        slice->cause_d = event->d;
-        if (in_irq)
-            slice->flags |= WP_SLICE_IN_IRQ;
+        struct wp_waking waking = waking_of(timeline, event, waker);
+        wp_timeline_wake(slice, &waking);
     }
 }
 
@@ -413,7 +407,7 @@ static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
     if (!slice)
         return;
     slice->flags = WP_SLICE_FIRST;
-    slice->state = (uint8_t)event->c;
+    slice->state = event->c & 7;
     slice->syscall = (uint16_t)event->d;
     slice->stack = event->stack;
     if (event->flags & WP_STATE_ON_CPU) {
@@ -428,11 +422,20 @@ static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
     }
 }
 
+/* `last` is the sleep after its run, or, where it is dead, the run itself. */
+static void note_late_sample(struct wp_thread *thread, struct wp_slice *last)
+{
+    if (last->end_ns)
+        last->has_late_sample = true;
+    else if (thread->slice_end - thread->first_slice > 1)
+        wp_thread_slice(thread, thread->slice_end - 2)->has_late_sample = true;
+}
+
 static void on_sample(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t index = thread_of(timeline, event->thread);
     struct wp_thread *thread = &timeline->threads[index];
-    const struct wp_slice *slice = index ? wp_thread_last(thread) : NULL;
+    struct wp_slice *slice = index ? wp_thread_last(thread) : NULL;
     uint64_t time_ns = event->time_ns;
     if (!slice) {
         timeline->counts.lost_samples++;
@@ -440,8 +443,10 @@ static void on_sample(struct wp_timeline *timeline, const struct wp_event *event
     }
     if (!is_running(thread)) {
         uint64_t out = slice->end_ns ? slice->end_ns : slice->out_ns;
-        if (time_ns - out > WP_LATE_SAMPLE_NS || !out) {
+        if (time_ns - out > timeline->late_sample_ns || !out) {
             timeline->counts.lost_samples++;
+            if (time_ns - out <= 10 * timeline->late_sample_ns)
+                note_late_sample(thread, slice);
             return;
         }
         timeline->counts.late_samples++;
@@ -549,8 +554,9 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
         slice->in_ns = row->slice->in_ns;
         slice->stack = row->slice->stack;
         slice->syscall = (uint16_t)row->slice->syscall;
-        slice->state = (uint8_t)row->slice->state;
-        slice->cause = (uint8_t)row->slice->cause;
+        slice->wait = wp_timeline_set_wait(timeline, row->slice->wait);
+        slice->state = row->slice->state & 7;
+        slice->cause = row->slice->cause & 7;
         slice->cause_a = row->slice->timeout_ns;
         slice->flags = (uint8_t)row->slice->flags;
         slice->is_inferred = row->slice->is_inferred;

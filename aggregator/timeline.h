@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WP_LATE_SAMPLE_NS 20000u      /* a sample may come this long after its run ended (RSP paper, 5.2) */
+#define WP_LATE_SAMPLE_NS 20000u      /* a sample may come this long after its run ended (RSP paper, 5.2), if nothing else is set */
 #define WP_EARLY_WAKING_NS 100000u    /* a waking may be stamped this long before the switch-out that it ends */
 
 enum wp_slice_flag {
@@ -39,12 +39,25 @@ struct wp_slice {
     uint32_t waker;             /* thread index current at the waking, 0 idle or none */
     uint32_t identity;          /* index: who it was in this run */
     uint16_t syscall;           /* number + 1, 0 none */
-    uint8_t state;              /* enum wp_task_state at out */
-    uint8_t cause;              /* enum wp_cause */
-    uint8_t flags;              /* enum wp_slice_flag */
+    uint8_t state : 3;          /* enum wp_task_state at out */
+    uint8_t cause : 3;          /* enum wp_cause */
     bool is_cut : 1;            /* its sleep or run went on when the recording paused: in_ns, end_ns are of then */
+    bool has_late_sample : 1;   /* one came later than allowed after its run: it is nobody's */
     bool is_inferred : 1;       /* its waking was not seen: the cause is what else is known leaves (healing.h) */
+    uint8_t flags;              /* enum wp_slice_flag */
     uint16_t taken;             /* by control paths of which aggregates (detached.h) */
+    uint16_t wait;              /* what the call waited for or was ready: in the timeline's `waits`, 0 not known */
+};
+
+_Static_assert(sizeof(struct wp_slice) == 64, "a slice is a line of the cache");
+_Static_assert(WP_STATES <= 8 && WP_CAUSES <= 8, "three bits");
+
+struct wp_waking {
+    uint64_t time_ns, a;        /* a, d: as cause_a, cause_d of a slice */
+    uint32_t waker, d;
+    uint16_t wait;              /* what was ready */
+    uint8_t cause;
+    bool in_irq;
 };
 
 struct wp_sample {
@@ -83,11 +96,7 @@ struct wp_thread {
     uint32_t cpu;               /* of its last run */
     uint32_t creator;           /* thread index, 0 unknown */
     uint64_t birth_ns;          /* 0 unknown */
-    struct {                    /* a waking seen while it still ran */
-        uint64_t time_ns, a;
-        uint32_t waker, d;
-        uint8_t cause, in_irq;
-    } early;
+    struct wp_waking early;     /* seen while it still ran; time_ns 0: none */
     bool is_dead;
 };
 
@@ -116,8 +125,12 @@ struct wp_timeline {
     uint32_t *cpu_thread;               /* thread index + 1 that runs there; 0 unknown */
     uint64_t *cpu_time;                 /* last switch there */
     uint32_t cpu_room;
+    uint32_t *waits;                    /* string ids of what calls wait for; [0] is none. Past 65535 there are no more */
+    uint32_t wait_count, wait_room;
+    struct wp_intmap wait_of_string;
     struct wp_blockops blockops;
     struct wp_messages messages;
+    uint64_t late_sample_ns;            /* a sample may come this long after its run ended */
     uint64_t start_ns, now_ns;          /* first and last event */
     uint64_t window_ns;                 /* when the recording last went on; 0: it never paused */
     uint64_t paused_ns;                 /* since when it pauses; 0: it does not */
@@ -143,6 +156,16 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const struct Wakep
 /* A block or socket event of before, in the order of time; counts nothing. */
 void wp_timeline_fact(struct wp_timeline *timeline, const struct wp_event *event);
 
+/* What a slice's call waited for, as a string id; 0: not known. */
+static inline uint32_t wp_timeline_wait(const struct wp_timeline *timeline, const struct wp_slice *slice)
+{
+    return slice->wait < timeline->wait_count ? timeline->waits[slice->wait] : 0;
+}
+/* The slice's number of a string; 0: none, or there are too many. */
+uint16_t wp_timeline_set_wait(struct wp_timeline *timeline, uint32_t string);
+void wp_timeline_wait_fini(struct wp_timeline *timeline);
+/* The sleep ends so. */
+void wp_timeline_wake(struct wp_slice *slice, const struct wp_waking *waking);
 /* --- for timeline.c --- */
 void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack);
 

@@ -57,6 +57,7 @@ static void save_slice(struct save *save, const struct wp_slice *slice, Wakepath
     s->is_inferred = is_woken && slice->is_inferred;
     s->stack = slice->stack;
     s->syscall = slice->syscall;
+    s->wait = wp_timeline_wait(save->timeline, slice);
     s->state = slice->state;
     s->cause = s->wake_ns ? slice->cause : 0;
     s->flags = slice->flags;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TRANSACTION_SUMS 64u
 #define WHO_BYTES 300u /* a longer chain of processes ends there */
 
 int wp_transactions_init(struct wp_transactions *transactions)
@@ -21,6 +22,7 @@ void wp_transactions_fini(struct wp_transactions *transactions)
     wp_intern_destroy(transactions->names);
     free(transactions->by_node);
     free(transactions->slots);
+    free(transactions->sums);
     *transactions = (struct wp_transactions){0};
 }
 
@@ -84,6 +86,28 @@ static bool names_function(enum wp_category category)
         category != WP_INVOLUNTARY;
 }
 
+static void name_service(uint32_t port, char name[32])
+{
+    snprintf(name, 32, "tcp port %u", port);
+}
+
+static void tell(struct wp_aggregate *aggregate, struct wp_transaction_sum *sum)
+{
+    const struct wp_transactions *transactions = &aggregate->transactions;
+    const struct wp_pathtree *tree = &aggregate->tree;
+    char service[32];
+    if (!sum->count)
+        return;
+    struct wp_transaction_name name = transactions->by_node[sum->node];
+    const char *what = name.function && names_function(sum->category)
+        ? wp_intern_text(tree->strings, tree->frames[name.function].name) : "";
+    name_service(sum->port, service);
+    wp_report_transaction_parts(aggregate->report, &(struct wp_transaction_part){service,
+        wp_intern_text(transactions->names, name.who), what, sum->category, sum->bucket, sum->ns}, sum->count);
+    sum->ns = sum->count = 0;
+}
+
+/* Like pieces of earlier transactions are told of together. */
 static void take_piece(void *context, const struct wp_piece *piece)
 {
     struct wp_aggregate *aggregate = context;
@@ -91,12 +115,17 @@ static void take_piece(void *context, const struct wp_piece *piece)
     const struct wp_pathtree *tree = &aggregate->tree;
     if (piece->node >= tree->node_count || !name_nodes(transactions, tree))
         return;
-    struct wp_transaction_name name = transactions->by_node[piece->node];
-    const char *what = name.function && names_function(piece->category)
-        ? wp_intern_text(tree->strings, tree->frames[name.function].name) : "";
-    wp_report_transaction_part(aggregate->report, &(struct wp_transaction_part){transactions->service,
-        wp_intern_text(transactions->names, name.who), what, piece->category, transactions->bucket,
-        piece->end_ns - piece->start_ns});
+    if (!transactions->sums && !(transactions->sums = calloc(TRANSACTION_SUMS, sizeof(*transactions->sums))))
+        return;
+    struct wp_transaction_sum *sum = &transactions->sums[piece->node % TRANSACTION_SUMS];
+    if (sum->node != piece->node || sum->category != (uint32_t)piece->category || sum->bucket != transactions->bucket ||
+        sum->port != transactions->port) {
+        tell(aggregate, sum);
+        *sum = (struct wp_transaction_sum){.node = piece->node, .category = piece->category, .bucket = transactions->bucket,
+            .port = transactions->port};
+    }
+    sum->ns += piece->end_ns - piece->start_ns;
+    sum->count++;
 }
 
 static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply)
@@ -104,7 +133,8 @@ static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply)
     struct wp_transactions *transactions = &aggregate->transactions;
     const struct wp_socket_entry *entry = wp_dictionary_socket(aggregate->timeline->dictionary, reply->socket);
     uint64_t ns = reply->time_ns - reply->arrived_ns;
-    snprintf(transactions->service, sizeof(transactions->service), "tcp port %u", entry ? entry->local_port : 0u);
+    transactions->port = entry ? entry->local_port : 0u;
+    name_service(transactions->port, transactions->service);
     transactions->bucket = wp_latency_bucket(ns);
     aggregate->has_news = true;
     wp_report_transaction(aggregate->report, transactions->service, reply->arrived_ns + (uint64_t)aggregate->real_offset_ns, ns);
@@ -157,4 +187,6 @@ void wp_transactions_file(struct wp_aggregate *aggregate)
         if (reply->time_ns - reply->arrived_ns <= aggregate->history_ns && is_base_at(aggregate, reply->thread, reply->time_ns))
             file(aggregate, reply);
     }
+    for (uint32_t i = 0; i < TRANSACTION_SUMS && aggregate->transactions.sums; i++)
+        tell(aggregate, &aggregate->transactions.sums[i]);
 }

@@ -23,7 +23,12 @@ struct wp_transactions {
     uint32_t slot_room;
     /* of the transaction that is being filed */
     char service[32];
+    uint32_t port;
     unsigned bucket;
+    struct wp_transaction_sum {  /* pieces that the report has yet to be told of */
+        uint32_t node, category, bucket, port;
+        uint64_t ns, count;
+    } *sums;                     /* by node; owned */
 };
 
 int wp_transactions_init(struct wp_transactions *transactions);

@@ -118,7 +118,7 @@ void wp_record_options_parse(struct wp_record_options *options, int argc, char *
         "Runs CMD, or watches the whole host for a while, and shows where the time went and who was being waited for."
         "\vCMD's output, signals and exit status pass through. A ^C reaches CMD as ever and the report tells what ran "
         "until then; a second one within two seconds gives up.\n"
-        "Selectors: comm=NAME, exe=PATH, cgroup=PATH, unit=NAME, container=ID, pod=UID, pid=N, cmdline~REGEX, "
+        "Selectors: comm=NAME, exe=PATH, cgroup=PATH, unit=NAME, container=ID, pod=UID, namespace=NAME, pid=N, cmdline~REGEX, "
         "command; ',' means and.\n"
         "Exit status: CMD's (126: not executable, 127: not found), else 0 all is well, 1 failure, 64 usage.",
         NULL, NULL, NULL};

@@ -327,6 +327,29 @@ const struct wp_mapping *wp_address_spaces_find(const struct wp_address_spaces *
     return space && at < space->count && space->mappings[at].start <= address ? &space->mappings[at] : NULL;
 }
 
+uint32_t wp_address_spaces_mappings(const struct wp_address_spaces *s, uint32_t pid)
+{
+    const struct space *space = find_space(s, pid);
+    return space ? space->count : 0;
+}
+
+static bool is_jit_dump(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    size_t digits = name && !strncmp(name, "/jit-", 5) ? strspn(name + 5, "0123456789") : 0;
+    return digits && !strcmp(name + 5 + digits, ".dump");
+}
+
+const struct wp_mapping *wp_address_spaces_jit_dump(const struct wp_address_spaces *s, uint32_t pid)
+{
+    const struct space *space = find_space(s, pid);
+    for (uint32_t i = 0; space && i < space->count; i++)
+        if (space->mappings[i].object < s->object_count &&
+            is_jit_dump(wp_intern_text(s->paths, s->objects[space->mappings[i].object].path)))
+            return &space->mappings[i];
+    return NULL;
+}
+
 struct wp_object wp_address_spaces_object(const struct wp_address_spaces *s, uint32_t index)
 {
     if (index >= s->object_count)

@@ -40,6 +40,10 @@ int wp_address_spaces_read(struct wp_address_spaces *spaces, uint32_t pid);
 uint32_t wp_address_spaces_generation(const struct wp_address_spaces *spaces, uint32_t pid);
 /* The mapping around an address, NULL when it is in none. Valid until the next change. */
 const struct wp_mapping *wp_address_spaces_find(const struct wp_address_spaces *spaces, uint32_t pid, uint64_t address);
+/* How many there are. */
+uint32_t wp_address_spaces_mappings(const struct wp_address_spaces *spaces, uint32_t pid);
+/* The mapping of a file called "jit-NUMBER.dump", which is how a process says that it writes one (jit_dump.h); NULL. */
+const struct wp_mapping *wp_address_spaces_jit_dump(const struct wp_address_spaces *spaces, uint32_t pid);
 /* An object's name; valid until the next call that maps or reads. */
 struct wp_object wp_address_spaces_object(const struct wp_address_spaces *spaces, uint32_t object);
 

@@ -3,6 +3,7 @@
 
 #include "collector/devices.h"
 #include "collector/event_queue.h"
+#include "collector/wait_table.h"
 #include "common/intern.h"
 #include "common/intmap.h"
 
@@ -27,6 +28,7 @@ struct wp_batcher {
     struct wp_thread_table *threads;
     struct wp_address_spaces *spaces;
     struct wp_stack_table *stacks;
+    struct wp_wait_table *waits;
     struct wp_event_queue queue;
     struct wp_intmap sockets;      /* the source's key -> id */
     struct wp_intmap devices;      /* told */
@@ -52,7 +54,8 @@ int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_optio
         rc = wp_thread_table_create(&b->threads, &(struct wp_thread_table_options){.delta = b->delta,
             .command_pid = options->command_pid, .self_pid = options->self_pid, .reads_proc = options->reads_proc,
             .patterns = options->patterns, .pattern_count = options->pattern_count}, err);
-    if (!rc && !(b->stacks = wp_stack_table_create(b->delta, b->spaces, options->logger)))
+    if (!rc && (!(b->waits = wp_wait_table_create(b->delta)) ||
+        !(b->stacks = wp_stack_table_create(b->delta, b->spaces, b->waits, options->logger))))
         rc = wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
         wp_batcher_destroy(b);
@@ -72,6 +75,7 @@ void wp_batcher_destroy(struct wp_batcher *b)
     if (!b)
         return;
     wp_stack_table_destroy(b->stacks);
+    wp_wait_table_destroy(b->waits);
     wp_thread_table_destroy(b->threads);
     wp_address_spaces_destroy(b->spaces);
     wp_delta_destroy(b->delta);
@@ -95,6 +99,7 @@ static int send_batch(struct wp_batcher *b, size_t events, uint64_t watermark_ns
     struct wp_batch batch = {.seq = b->seq + 1, .watermark_ns = watermark_ns, .is_last = is_last,
         .anchor_mono_ns = clock_ns(CLOCK_MONOTONIC), .anchor_real_ns = clock_ns(CLOCK_REALTIME)};
     memcpy(batch.session, b->options.session, sizeof(batch.session));
+    wp_wait_table_settle(b->waits, b->queue.events, events);
     if (wp_delta_fill(b->delta, &batch))
         return wp_error_set(err, -ENOMEM, "out of memory for the dictionary");
     batch.events = b->queue.events;
@@ -267,10 +272,20 @@ static void after(struct wp_batcher *b, const struct wp_fact *fact)
         wp_intmap_remove(&b->sockets, (struct wp_intkey){fact->socket.key, 0});
 }
 
+static int define_wait(struct wp_batcher *b, const struct wp_fact *fact, struct wp_error *err)
+{
+    uint32_t number = wp_wait_table_define(b->waits, fact->wait.key, fact->wait.name);
+    if (number && !fact->wait.name)
+        wp_stack_table_lock(b->stacks, &fact->wait.lock, number);
+    return wp_delta_failed(b->delta) ? wp_error_set(err, -ENOMEM, "out of memory for names") : 0;
+}
+
 static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *err)
 {
     struct wp_batcher *b = context;
     struct wp_event event = fact->event;
+    if (!event.kind && fact->wait.key)
+        return define_wait(b, fact, err);
     uint32_t socket = socket_id(b, fact);
     if (!event.kind)
         return 0;
@@ -282,6 +297,8 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
         event.c = wp_thread_table_rename(b->threads, fact->tid, fact->comm);
     if (wp_event_has_socket(&event))
         event.d = socket;
+    if (fact->wait.key)
+        event.wait = wp_wait_table_number(b->waits, fact->wait.key);
     if (fact->file)
         event.other = wp_delta_string(b->delta, fact->file);
     if ((event.kind >= WP_EVENT_BLOCK_INSERT && event.kind <= WP_EVENT_BLOCK_COMPLETE) ||

@@ -23,12 +23,18 @@ struct symbol {
 };
 
 struct load {
-    uint64_t address, offset, size;
+    uint64_t address, offset, size, memory;
+    bool is_data;         /* it may be written */
+};
+
+struct list {
+    struct symbol *symbols; /* owned */
+    uint32_t count, room;
 };
 
 struct wp_elf_symbols {
-    struct symbol *symbols;
-    uint32_t count, room;
+    struct list functions;
+    struct list data;     /* by address: what begins as zeros is not in the file */
     struct wp_buffer names;
     struct load loads[LOADS];
     unsigned load_count;
@@ -38,7 +44,8 @@ void wp_elf_symbols_destroy(struct wp_elf_symbols *s)
 {
     if (!s)
         return;
-    free(s->symbols);
+    free(s->functions.symbols);
+    free(s->data.symbols);
     wp_buffer_fini(&s->names);
     free(s);
 }
@@ -50,7 +57,8 @@ static void read_loads(struct wp_elf_symbols *s, Elf *elf)
     for (size_t i = 0; i < count && i < 4096 && s->load_count < LOADS; i++) {
         GElf_Phdr header;
         if (gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_LOAD)
-            s->loads[s->load_count++] = (struct load){header.p_vaddr, header.p_offset, header.p_filesz};
+            s->loads[s->load_count++] = (struct load){header.p_vaddr, header.p_offset, header.p_filesz,
+                header.p_memsz, header.p_flags & PF_W};
     }
 }
 
@@ -73,30 +81,43 @@ static uint8_t rank_of(const char *name, unsigned binding)
     return (uint8_t)(rank + underscores);
 }
 
-/* What is beyond the limits is left out. */
-static int add(struct wp_elf_symbols *s, uint64_t address, uint64_t size, uint8_t rank, const char *name)
+static bool is_data(const struct wp_elf_symbols *s, uint64_t address)
 {
-    struct symbol made = {.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, .rank = rank};
-    if (s->count >= SYMBOLS_LIMIT || s->names.size >= NAMES_LIMIT || !to_offset(s, address, &made.offset))
+    for (unsigned i = 0; i < s->load_count; i++)
+        if (s->loads[i].is_data && address - s->loads[i].address < s->loads[i].memory)
+            return true;
+    return false;
+}
+
+/* What is beyond the limits is left out. */
+static int add(struct wp_elf_symbols *s, struct list *list, struct symbol made, const char *name)
+{
+    if (s->functions.count + s->data.count >= SYMBOLS_LIMIT || s->names.size >= NAMES_LIMIT)
         return 0;
-    if (s->count == s->room) {
-        uint32_t room = s->room ? s->room * 2 : 1024;
-        struct symbol *symbols = realloc(s->symbols, room * sizeof(*symbols));
+    if (list->count == list->room) {
+        uint32_t room = list->room ? list->room * 2 : 1024;
+        struct symbol *symbols = realloc(list->symbols, room * sizeof(*symbols));
         if (!symbols)
             return -ENOMEM;
-        s->symbols = symbols;
-        s->room = room;
+        list->symbols = symbols;
+        list->room = room;
     }
     made.name = (uint32_t)s->names.size;
     wp_buffer_append(&s->names, name, strnlen(name, NAME_BYTES));
     wp_buffer_append(&s->names, "", 1);
-    s->symbols[s->count++] = made;
+    list->symbols[list->count++] = made;
     return s->names.failed ? -ENOMEM : 0;
+}
+
+static int add_function(struct wp_elf_symbols *s, uint64_t address, uint64_t size, uint8_t rank, const char *name)
+{
+    struct symbol made = {.size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size, .rank = rank};
+    return to_offset(s, address, &made.offset) ? add(s, &s->functions, made, name) : 0;
 }
 
 static int add_stub(void *context, uint64_t address, uint64_t size, const char *name)
 {
-    return add(context, address, size, UINT8_MAX, name); /* a real function there would be better */
+    return add_function(context, address, size, UINT8_MAX, name); /* a real function there would be better */
 }
 
 /* A table or its names; nobody compresses these, and a section may claim any size. */
@@ -121,9 +142,14 @@ static int read_table(struct wp_elf_symbols *s, Elf *elf, Elf_Scn *section, cons
         if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF)
             continue;
         unsigned type = GELF_ST_TYPE(symbol.st_info);
-        const char *name = type == STT_FUNC || type == STT_GNU_IFUNC ? elf_strptr(elf, header->sh_link, symbol.st_name) : NULL;
-        if (name && *name)
-            rc = add(s, symbol.st_value, symbol.st_size, rank_of(name, GELF_ST_BIND(symbol.st_info)), name);
+        bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+        bool is_variable = type == STT_OBJECT && symbol.st_size && symbol.st_size <= UINT32_MAX && is_data(s, symbol.st_value);
+        const char *name = is_function || is_variable ? elf_strptr(elf, header->sh_link, symbol.st_name) : NULL;
+        if (!name || !*name)
+            continue;
+        uint8_t rank = rank_of(name, GELF_ST_BIND(symbol.st_info));
+        rc = is_function ? add_function(s, symbol.st_value, symbol.st_size, rank, name)
+            : add(s, &s->data, (struct symbol){.offset = symbol.st_value, .size = (uint32_t)symbol.st_size, .rank = rank}, name);
     }
     return rc;
 }
@@ -152,20 +178,20 @@ static int by_place(const void *x, const void *y)
     return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1) : a->name < b->name ? -1 : a->name > b->name;
 }
 
-static void settle(struct wp_elf_symbols *s)
+static void settle(struct list *list)
 {
     uint32_t kept = 0;
-    if (s->count)
-        qsort(s->symbols, s->count, sizeof(*s->symbols), by_place);
-    for (uint32_t i = 0; i < s->count; i++) {
-        if (kept && s->symbols[kept - 1].offset == s->symbols[i].offset) {
-            if (!s->symbols[kept - 1].size) /* a label of no size and a function at one place */
-                s->symbols[kept - 1].size = s->symbols[i].size;
+    if (list->count)
+        qsort(list->symbols, list->count, sizeof(*list->symbols), by_place);
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (kept && list->symbols[kept - 1].offset == list->symbols[i].offset) {
+            if (!list->symbols[kept - 1].size) /* a label of no size and a function at one place */
+                list->symbols[kept - 1].size = list->symbols[i].size;
             continue;
         }
-        s->symbols[kept++] = s->symbols[i];
+        list->symbols[kept++] = list->symbols[i];
     }
-    s->count = kept;
+    list->count = kept;
 }
 
 /* The full table is often not in the file: Debian puts it into a separate file, Fedora into a section of its own. */
@@ -195,7 +221,8 @@ int wp_elf_symbols_read(struct wp_elf_symbols **symbols, const struct wp_elf_fil
         wp_elf_symbols_destroy(s);
         return wp_error_set(err, rc, "too many functions for the memory");
     }
-    settle(s);
+    settle(&s->functions);
+    settle(&s->data);
     *symbols = s;
     return 0;
 }
@@ -210,25 +237,47 @@ bool wp_elf_symbols_address(const struct wp_elf_symbols *s, uint64_t offset, uin
     return false;
 }
 
-const char *wp_elf_symbols_find(const struct wp_elf_symbols *s, uint64_t offset)
+bool wp_elf_symbols_data_address(const struct wp_elf_symbols *s, uint64_t offset, uint64_t *address)
 {
-    uint32_t low = 0, high = s->count;
+    for (unsigned i = 0; i < s->load_count; i++)
+        if (s->loads[i].is_data && offset >= s->loads[i].offset && offset - s->loads[i].offset < s->loads[i].memory) {
+            *address = offset - s->loads[i].offset + s->loads[i].address;
+            return true;
+        }
+    return false;
+}
+
+/* The last one that begins at or before the place and does not end before it. */
+static const struct symbol *find(const struct list *list, uint64_t place)
+{
+    uint32_t low = 0, high = list->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (s->symbols[middle].offset <= offset)
+        if (list->symbols[middle].offset <= place)
             low = middle + 1;
         else
             high = middle;
     }
-    if (!low)
+    const struct symbol *symbol = low ? &list->symbols[low - 1] : NULL;
+    return symbol && symbol->size && place - symbol->offset >= symbol->size ? NULL : symbol;
+}
+
+const char *wp_elf_symbols_find(const struct wp_elf_symbols *s, uint64_t offset)
+{
+    const struct symbol *symbol = find(&s->functions, offset);
+    return symbol ? (const char *)s->names.data + symbol->name : NULL;
+}
+
+const char *wp_elf_symbols_data(const struct wp_elf_symbols *s, uint64_t address, uint64_t *inside)
+{
+    const struct symbol *symbol = find(&s->data, address);
+    if (!symbol)
         return NULL;
-    const struct symbol *symbol = &s->symbols[low - 1];
-    if (symbol->size && offset - symbol->offset >= symbol->size)
-        return NULL;
+    *inside = address - symbol->offset;
     return (const char *)s->names.data + symbol->name;
 }
 
 uint32_t wp_elf_symbols_count(const struct wp_elf_symbols *s)
 {
-    return s->count;
+    return s->functions.count;
 }

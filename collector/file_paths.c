@@ -93,7 +93,7 @@ static bool find_mount(const struct wp_file_paths *p, uint32_t device, const cha
 }
 
 /* Runs of digits become N, of hexadecimal ones with digits in them H. In place. */
-static void generalize(char *text)
+void wp_file_path_generalize(char *text)
 {
     char *to = text;
     for (const char *from = text; *from;) {
@@ -152,7 +152,7 @@ void wp_file_paths_add(struct wp_file_paths *p, uint64_t key, uint32_t device, c
         } else {
             snprintf(text, sizeof(text), "%s", inside);
         }
-        generalize(text);
+        wp_file_path_generalize(text);
     }
     if (p->by_key.count >= KEYS)
         wp_intmap_clear(&p->by_key);

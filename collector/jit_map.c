@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/jit_map.h"
 
+#include "collector/jit_dump.h"
 #include "collector/process_file.h"
 #include "common/buffer.h"
 #include "common/path.h"
@@ -16,6 +17,7 @@
 #define FILE_BYTES ((uint64_t)128 << 20)
 #define ENTRIES (2u << 20)
 #define NAME_BYTES 1024u
+#define MOVED_REACH 65536u   /* entries that are looked at for the name of code that was moved */
 #define LOOK_BACK 32u        /* entries that may begin between an address and the start of its function */
 #define STATUS_BYTES 65536u
 
@@ -25,7 +27,8 @@ struct entry {
 };
 
 struct wp_jit_map {
-    int root_fd;
+    int root_fd, dump_fd;     /* -1: none */
+    uint64_t dump_at;         /* bytes of it taken so far */
     uint32_t inner_pid, uid;
     uint64_t read;            /* bytes of the file taken so far */
     uint64_t inode, born_ns; /* of that file; numbers are used again at once */
@@ -66,6 +69,7 @@ struct wp_jit_map *wp_jit_map_create(uint32_t pid)
     struct wp_jit_map *m = calloc(1, sizeof(*m));
     if (!m)
         return NULL;
+    m->dump_fd = -1;
     m->root_fd = wp_process_root(pid);
     if (m->root_fd < 0 || !read_status(m, pid)) {
         wp_jit_map_destroy(m);
@@ -80,6 +84,8 @@ void wp_jit_map_destroy(struct wp_jit_map *m)
         return;
     if (m->root_fd >= 0)
         close(m->root_fd);
+    if (m->dump_fd >= 0)
+        close(m->dump_fd);
     free(m->entries);
     wp_buffer_fini(&m->names);
     free(m);
@@ -162,7 +168,7 @@ static bool read_on(struct wp_jit_map *m)
     uint64_t born_ns = (uint64_t)status.stx_btime.tv_sec * 1000000000 + status.stx_btime.tv_nsec;
     if (is_more && (status.stx_ino != m->inode || born_ns != m->born_ns || status.stx_size < m->read)) { /* begun anew */
         m->count = 0;
-        m->read = 0;
+        m->read = m->dump_at = 0;
         m->inode = status.stx_ino;
         m->born_ns = born_ns;
         wp_buffer_clear(&m->names);
@@ -172,6 +178,48 @@ static bool read_on(struct wp_jit_map *m)
         take(m, fd, status.stx_size);
     close(fd);
     return is_more;
+}
+
+static void take_code(void *context, const struct wp_jit_code *code)
+{
+    struct wp_jit_map *m = context;
+    const char *name = code->name;
+    char copy[NAME_BYTES + 1];
+    for (uint32_t i = 0; !name && i < m->count && i < MOVED_REACH; i++)
+        if (m->entries[m->count - 1 - i].start == code->from) {
+            snprintf(copy, sizeof(copy), "%s", (const char *)m->names.data + m->entries[m->count - 1 - i].name);
+            name = copy;
+        }
+    if (name)
+        add(m, code->start, code->size, name, strlen(name));
+    else
+        m->refused++;
+}
+
+static bool read_dump_on(struct wp_jit_map *m)
+{
+    uint32_t before = m->count;
+    if (m->dump_fd < 0)
+        return false;
+    if (wp_jit_dump_read(m->dump_fd, &m->dump_at, take_code, m)) {
+        m->refused++;
+        close(m->dump_fd);
+        m->dump_fd = -1;
+    }
+    if (m->count != before)
+        qsort(m->entries, m->count, sizeof(*m->entries), by_start);
+    return m->count != before;
+}
+
+void wp_jit_map_dump(struct wp_jit_map *m, int fd)
+{
+    struct stat status;
+    if (m->dump_fd >= 0 || fstat(fd, &status) || (status.st_uid != m->uid && status.st_uid)) {
+        close(fd);
+        return;
+    }
+    m->dump_fd = fd;
+    m->dump_at = 0;
 }
 
 static const char *find(const struct wp_jit_map *m, uint64_t address)
@@ -196,7 +244,9 @@ static const char *find(const struct wp_jit_map *m, uint64_t address)
 const char *wp_jit_map_find(struct wp_jit_map *m, uint64_t address)
 {
     const char *name = find(m, address);
-    return name || !read_on(m) ? name : find(m, address);
+    if (!name && read_on(m))
+        name = find(m, address);
+    return name || !read_dump_on(m) ? name : find(m, address);
 }
 
 uint64_t wp_jit_map_refused(const struct wp_jit_map *m)

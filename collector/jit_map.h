@@ -3,7 +3,7 @@
 #define WP_COLLECTOR_JIT_MAP_H
 /*
  * Names of code that a process made while it ran, as it says itself in /tmp/perf-PID.map (tools/perf/Documentation/
- * jit-interface.txt of Linux): Node with --perf-basic-prof, Python 3.12 with -X perf, Java agents. The file is looked for inside
+ * jit-interface.txt of Linux): Node with --perf-basic-prof, Python 3.12 with -X perf, Java agents; or in a jit-PID.dump. The file is looked for inside
  * the process' root under the number that the process has there, and it must belong to the process' user or to root: anybody
  * may write into /tmp.
  */
@@ -15,6 +15,8 @@ struct wp_jit_map;
 /* Remembers whose file it is; reads nothing yet. NULL: no such process, or no memory. */
 struct wp_jit_map *wp_jit_map_create(uint32_t pid);
 void wp_jit_map_destroy(struct wp_jit_map *map);
+/* Takes an open jit-PID.dump of the process too (jit_dump.h), and the file. One that is not the process' user's or root's is left. */
+void wp_jit_map_dump(struct wp_jit_map *map, int fd);
 /* The name at an address, NULL: none. Reads on when the address is not known and the file has grown. Valid until the next call. */
 const char *wp_jit_map_find(struct wp_jit_map *map, uint64_t address);
 /* Lines that were refused: not "START SIZE name", or more than there may be. */

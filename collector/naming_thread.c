@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -18,7 +19,12 @@
 #define HAND_OVER 64u                          /* answers, so that the caller gets the first before the last is there */
 #define NICENESS 10                              /* what is recorded goes first, and what is walked by (unwinder) */
 
-enum job_kind { JOB_OBJECT, JOB_PLACE, JOB_JIT, JOB_DROP };
+enum job_kind { JOB_OBJECT, JOB_PLACE, JOB_JIT, JOB_DATA, JOB_DUMP, JOB_DROP };
+
+struct known {
+    struct wp_object_names *names; /* NULL: it could not be read */
+    char base[64];                 /* of its path */
+};
 
 struct opening {
     struct wp_elf_file file;
@@ -55,7 +61,7 @@ struct wp_naming_thread {
     size_t taken_at;
     uint32_t next_object;
 
-    struct wp_object_names **objects; /* of the thread alone, as what follows; NULL: it could not be read */
+    struct known *objects;      /* of the thread alone, as what follows */
     uint32_t object_count;
     struct wp_buffer made;
     uint64_t made_count, unnamed_count, debug_bytes;
@@ -78,15 +84,18 @@ static uint64_t now_ns(void)
 
 static void read_object(struct wp_naming_thread *t, struct opening *o)
 {
-    struct wp_object_names **objects = realloc(t->objects, (t->object_count + 1) * sizeof(struct wp_object_names *));
+    struct known *objects = realloc(t->objects, (t->object_count + 1) * sizeof(*objects));
     if (objects) {
         uint64_t start = now_ns();
         t->objects = objects;
-        objects[t->object_count] = NULL;
-        wp_object_names_create(&objects[t->object_count], &o->file, o->root_fd, DEBUG_BYTES - t->debug_bytes, NULL);
-        if (objects[t->object_count])
-            t->debug_bytes += wp_object_names_debug_bytes(objects[t->object_count]);
-        log_object(t, o, objects[t->object_count], now_ns() - start);
+        struct known *known = &objects[t->object_count];
+        const char *slash = strrchr(o->path, '/');
+        *known = (struct known){.names = NULL};
+        snprintf(known->base, sizeof(known->base), "%.63s", slash ? slash + 1 : o->path);
+        wp_object_names_create(&known->names, &o->file, o->root_fd, DEBUG_BYTES - t->debug_bytes, NULL);
+        if (known->names)
+            t->debug_bytes += wp_object_names_debug_bytes(known->names);
+        log_object(t, o, known->names, now_ns() - start);
         t->object_count++;
     }
     wp_elf_file_close(&o->file);
@@ -119,9 +128,16 @@ static void do_job(struct wp_naming_thread *t, struct job *job)
     case JOB_DROP:
         wp_jit_map_destroy(job->map);
         return;
+    case JOB_DUMP:
+        wp_jit_map_dump(job->map, (int)job->offset);
+        return;
     case JOB_PLACE:
-        if (job->object < t->object_count && t->objects[job->object])
-            wp_object_names_find(t->objects[job->object], job->offset, &place);
+        if (job->object < t->object_count && t->objects[job->object].names)
+            wp_object_names_find(t->objects[job->object].names, job->offset, &place);
+        break;
+    case JOB_DATA:
+        if (job->object < t->object_count && t->objects[job->object].names)
+            wp_object_names_data(t->objects[job->object].names, job->offset, t->objects[job->object].base, &place);
         break;
     case JOB_JIT:
         place.levels[0] = (struct wp_debug_level){.function = wp_jit_map_find(job->map, job->offset), .file = ""};
@@ -202,7 +218,7 @@ static bool add_job(struct wp_naming_thread *t, const struct job *job)
     }
     if (has_room) {
         w->items[w->count++] = *job;
-        t->counts.asked += job->kind == JOB_PLACE || job->kind == JOB_JIT;
+        t->counts.asked += job->kind == JOB_PLACE || job->kind == JOB_JIT || job->kind == JOB_DATA;
         if (!t->is_busy)
             pthread_cond_signal(&t->more);
         t->is_busy = true;
@@ -234,9 +250,20 @@ bool wp_naming_thread_place(struct wp_naming_thread *t, uint32_t object, uint64_
     return add_job(t, &(struct job){.kind = JOB_PLACE, .object = object, .offset = offset, .ticket = ticket});
 }
 
+bool wp_naming_thread_data(struct wp_naming_thread *t, uint32_t object, uint64_t offset, uint32_t ticket)
+{
+    return add_job(t, &(struct job){.kind = JOB_DATA, .object = object, .offset = offset, .ticket = ticket});
+}
+
 bool wp_naming_thread_jit(struct wp_naming_thread *t, struct wp_jit_map *map, uint64_t address, uint32_t ticket)
 {
     return add_job(t, &(struct job){.kind = JOB_JIT, .map = map, .offset = address, .ticket = ticket});
+}
+
+void wp_naming_thread_dump(struct wp_naming_thread *t, struct wp_jit_map *map, int fd)
+{
+    if (!add_job(t, &(struct job){.kind = JOB_DUMP, .map = map, .offset = (uint64_t)fd}))
+        close(fd);
 }
 
 void wp_naming_thread_drop(struct wp_naming_thread *t, struct wp_jit_map *map)
@@ -299,7 +326,9 @@ static void release(struct wp_naming_thread *t)
 {
     for (uint32_t i = 0; i < t->waiting.count; i++) {
         struct job *job = &t->waiting.items[i];
-        if (job->kind == JOB_DROP) {
+        if (job->kind == JOB_DUMP) {
+            close((int)job->offset);
+        } else if (job->kind == JOB_DROP) {
             wp_jit_map_destroy(job->map);
         } else if (job->kind == JOB_OBJECT) {
             wp_elf_file_close(&job->opening->file);
@@ -309,7 +338,7 @@ static void release(struct wp_naming_thread *t)
         }
     }
     for (uint32_t i = 0; i < t->object_count; i++)
-        wp_object_names_destroy(t->objects[i]);
+        wp_object_names_destroy(t->objects[i].names);
     free(t->objects);
     free(t->waiting.items);
     wp_buffer_fini(&t->answers);

@@ -24,6 +24,10 @@ uint32_t wp_naming_thread_object(struct wp_naming_thread *thread, struct wp_elf_
 /* A place in an object, or an address in what a process made itself. False: too many are waiting. */
 bool wp_naming_thread_place(struct wp_naming_thread *thread, uint32_t object, uint64_t offset, uint32_t ticket);
 bool wp_naming_thread_jit(struct wp_naming_thread *thread, struct wp_jit_map *map, uint64_t address, uint32_t ticket);
+/* What data is at a place (or just behind the last one that is in the file), for wp_symbolizer_ask_lock. */
+bool wp_naming_thread_data(struct wp_naming_thread *thread, uint32_t object, uint64_t offset, uint32_t ticket);
+/* The map takes the open file (jit_map.h). */
+void wp_naming_thread_dump(struct wp_naming_thread *thread, struct wp_jit_map *map, int fd);
 /* Destroys the map behind what was asked of it. */
 void wp_naming_thread_drop(struct wp_naming_thread *thread, struct wp_jit_map *map);
 

@@ -5,6 +5,7 @@
 #include "collector/elf_symbols.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,6 +83,23 @@ static const char *readable(struct wp_object_names *n, unsigned level, const cha
     enum wp_demangled rc = n->has_bombs ? WP_DEMANGLE_PLAIN : wp_demangle(function, n->names[level], NAME_BYTES);
     n->has_bombs = n->has_bombs || rc == WP_DEMANGLE_BOMB;
     return rc == WP_DEMANGLE_DONE ? n->names[level] : function;
+}
+
+void wp_object_names_data(struct wp_object_names *n, uint64_t offset, const char *base, struct wp_place_name *place)
+{
+    uint64_t address, inside;
+    place->count = 0;
+    if (!wp_elf_symbols_data_address(n->symbols, offset, &address))
+        return;
+    const char *symbol = wp_elf_symbols_data(n->symbols, address, &inside);
+    const char *name = symbol ? readable(n, 1, symbol) : NULL;
+    if (!name)
+        snprintf(n->names[0], NAME_BYTES, "%s+0x%llx", base, (unsigned long long)address);
+    else if (inside)
+        snprintf(n->names[0], NAME_BYTES, "%.1000s+0x%llx (%s)", name, (unsigned long long)inside, base);
+    else
+        snprintf(n->names[0], NAME_BYTES, "%.1000s (%s)", name, base);
+    place->levels[place->count++] = (struct wp_debug_level){.function = n->names[0], .file = ""};
 }
 
 void wp_object_names_find(struct wp_object_names *n, uint64_t offset, struct wp_place_name *place)

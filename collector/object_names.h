@@ -20,6 +20,8 @@ void wp_object_names_destroy(struct wp_object_names *names);
 /* Bytes of debug info that are held. */
 uint64_t wp_object_names_debug_bytes(const struct wp_object_names *names);
 uint32_t wp_object_names_functions(const struct wp_object_names *names);
+/* The data at a place, or just behind the last that is in the file: "queue_lock (BASE)", "BASE+0x4040" where no symbol is. */
+void wp_object_names_data(struct wp_object_names *names, uint64_t file_offset, const char *base, struct wp_place_name *place);
 void wp_object_names_find(struct wp_object_names *names, uint64_t file_offset, struct wp_place_name *place);
 
 #endif

@@ -14,6 +14,12 @@ struct wp_process_mapping {
     const char *path;      /* absolute */
 };
 
+/* A lock at `address` of process pid, in memory that shows a file from `start` to `end`, or just behind it. */
+struct wp_lock_place {
+    uint32_t pid;
+    uint64_t address, start, end, file_offset, inode;
+};
+
 /* The root directory of a process, for wp_process_file_below. */
 int wp_process_root(uint32_t pid);
 /* `path` below a root directory; -1: below this process' own. The last part may not be a symbolic link. */

@@ -2,6 +2,7 @@
 #include "collector/ring_facts.h"
 
 #include "collector/file_paths.h"
+#include "collector/wait_names.h"
 
 #include <errno.h>
 #include <string.h>
@@ -77,6 +78,27 @@ static int deliver_exec(const struct wp_record *r, const uint8_t *tail, struct w
     return sink->fact(sink->context, fact, err);
 }
 
+static int tell_path(struct wp_file_paths *paths, const struct wp_record *r, const struct wp_record_path *path,
+    const struct wp_sink *sink, struct wp_error *err)
+{
+    char name[WP_RECORD_NAMES * WP_RECORD_NAME + 1100];
+    struct wp_fact fact = {.wait = {.key = r->a, .name = name}};
+    wp_file_paths_add(paths, r->a, (uint32_t)r->d, path);
+    const char *known = wp_file_paths_get(paths, r->a);
+    wp_wait_name_file(path, r->c, r->b, known ? known : "", name, sizeof(name));
+    return sink->fact(sink->context, &fact, err);
+}
+
+static int tell_wait(const struct wp_record *r, const struct wp_record_wait *wait, const struct wp_sink *sink, struct wp_error *err)
+{
+    char name[256];
+    struct wp_fact fact = {.wait = {.key = r->a, .name = wait->socket.family ? name : NULL, .lock = {.pid = r->pid,
+        .address = wait->address, .start = wait->start, .end = wait->end, .file_offset = wait->offset, .inode = wait->inode}}};
+    if (wait->socket.family)
+        wp_wait_name_socket(wait, name, sizeof(name));
+    return sink->fact(sink->context, &fact, err);
+}
+
 static size_t tail_wanted(unsigned kind)
 {
     switch (kind) {
@@ -90,6 +112,8 @@ static size_t tail_wanted(unsigned kind)
         return sizeof(struct wp_record_socket);
     case WP_RECORD_PATH:
         return sizeof(struct wp_record_path);
+    case WP_RECORD_WAIT:
+        return sizeof(struct wp_record_wait);
     default:
         return 0;
     }
@@ -132,10 +156,17 @@ int wp_ring_fact(const struct wp_record *r, size_t size, struct wp_file_paths *p
     case WP_EVENT_WAKING:
         if (r->c == WP_CAUSE_MESSAGE)
             fact.socket.key = r->d;
+        fact.wait.key = r->stack_key;
+        fact.stack_key = 0;
+        break;
+    case WP_EVENT_SWITCH:
+        fact.wait.key = r->d >> 16;
+        fact.event.d = r->d & 0xffff;
         break;
     case WP_RECORD_PATH:
-        wp_file_paths_add(paths, r->a, (uint32_t)r->d, (const void *)tail);
-        return 0;
+        return tell_path(paths, r, (const void *)tail, sink, err);
+    case WP_RECORD_WAIT:
+        return tell_wait(r, (const void *)tail, sink, err);
     case WP_EVENT_BLOCK_INSERT:
     case WP_EVENT_BLOCK_ISSUE:
         fact.file = r->stack_key ? wp_file_paths_get(paths, r->stack_key) : NULL;

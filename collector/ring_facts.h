@@ -15,7 +15,7 @@ struct wp_file_paths;
 int wp_ring_facts_keep(struct wp_buffer *records, const void *bytes, size_t size);
 /* The record at *at (0 to begin with), which is moved behind it; size: with its tail. NULL: that was the last one. */
 const struct wp_record *wp_ring_facts_next(const struct wp_buffer *records, size_t *at, size_t *size);
-/* Tells the sink; what paths are for block requests is kept in `paths` instead. The sink's answer. */
+/* Tells the sink; what paths are for block requests is kept in `paths` too. The sink's answer. */
 int wp_ring_fact(const struct wp_record *record, size_t size, struct wp_file_paths *paths, const struct wp_sink *sink,
     struct wp_error *err);
 

@@ -291,7 +291,7 @@ static int give_up(struct wp_sender *s, const char *why, struct wp_error *err)
 
 int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t timeout_ms, struct wp_error *err)
 {
-    uint64_t start = now_ms(), heard = start;
+    uint64_t start = now_ms(), heard = start, waited_for = UINT64_MAX;
     for (;;) {
         int rc = wp_sender_end(s, bye, err);
         if (rc)
@@ -305,6 +305,11 @@ int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t tim
             heard = now;
         if (now - heard > patience)
             return give_up(s, "the aggregator is gone", err);
+        uint64_t waiting = wp_outbox_waiting(s->outbox);
+        if (waiting < waited_for && !wp_outbox_has_spool(s->outbox)) { /* it is slow, but it goes on; what is left here would be lost */
+            waited_for = waiting;
+            start = now;
+        }
         if (now - start > timeout_ms)
             return give_up(s, "the aggregator did not acknowledge the last batches in time", err);
     }

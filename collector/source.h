@@ -6,6 +6,7 @@
  * threads, stacks and sockets their dictionary ids, sorts by time, and cuts. A fact is an event with the raw names of
  * the host instead of ids. Times are CLOCK_MONOTONIC nanoseconds.
  */
+#include "collector/process_file.h"
 #include "common/error.h"
 #include "proto/batch.h"
 
@@ -23,6 +24,13 @@ struct wp_named_frame {
 struct wp_fact_socket {
     uint64_t key;                 /* what the source tells sockets apart by; 0: none */
     struct wp_socket_entry entry;
+};
+
+/* What a system call waits for. As for sockets: a fact of kind 0 says what a key stands for. */
+struct wp_fact_wait {
+    uint64_t key;                /* 0: none */
+    const char *name;            /* kind 0: "pipe", "/var/lib/db/wal"; NULL: it is the lock */
+    struct wp_lock_place lock;
 };
 
 struct wp_fact {
@@ -44,6 +52,7 @@ struct wp_fact {
     /* A source that dedupes stacks says the same non-zero number for the same addresses of the same address space. */
     uint64_t stack_key;
     struct wp_fact_socket socket;
+    struct wp_fact_wait wait;     /* SWITCH: of the call; WAKING: what was ready of an epoll's files */
 };
 
 /* Where facts go. Each returns 0 or -errno; a source stops at the first error. */

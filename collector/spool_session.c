@@ -51,7 +51,9 @@ static int put_small_file(struct wp_spool_session *s, const char *name, enum wp_
     wp_buffer_clear(&s->frame);
     int rc = wp_frame_write(s->writer, type, s->raw.data, s->raw.size, &s->frame, err);
     s->small_bytes += s->frame.size;
-    return rc ? rc : wp_file_write_atomic(path, s->frame.data, s->frame.size, err);
+    if (!rc)
+        rc = wp_file_write_atomic(path, s->frame.data, s->frame.size, err);
+    return rc ? rc : wp_folder_sync(s->path, err);
 }
 
 static int read_hello(struct wp_spool_session *s, struct wp_error *err)
@@ -285,6 +287,7 @@ static int next_segment(struct wp_spool_session *s, uint64_t seq, struct wp_erro
         rc = wp_spool_segment_open(&segment, path, true, err);
     if (rc)
         return rc;
+    wp_folder_sync(s->path, NULL); /* a disk that fails will say so when it is written to */
     if (last && last != s->shelf.awake)
         wp_spool_segment_rest(last);
     return add_segment(s, segment, err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define CACHED 4000000u /* stacks and frames remembered by name before all are forgotten */
+#define LOCK_TICKET 0x80000000u /* of a lock; frames' numbers are below */
 #define LATE 64u        /* processes whose last new stack is at hand; a power of two */
 #define DEEPEST 256u    /* frames of a part of a stack that are looked at */
 #define TRACING 0x80000000u /* of the value in `frames`: a kernel function of tracing itself */
@@ -24,6 +25,7 @@ struct wp_stack_table {
     struct wp_delta *delta;
     struct wp_address_spaces *spaces;
     struct wp_symbolizer *symbolizer;
+    struct wp_wait_table *waits;
     struct wp_intmap by_key;      /* what the source calls a stack -> id */
     struct wp_intmap frames;      /* (address, process and generation) -> frame id */
     struct wp_intmap places;      /* (place in a file, object) -> frame id */
@@ -31,13 +33,15 @@ struct wp_stack_table {
     struct wp_stack_counts counts;
 };
 
-struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces, const struct wp_logger *logger)
+struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces, struct wp_wait_table *waits,
+    const struct wp_logger *logger)
 {
     struct wp_stack_table *t = calloc(1, sizeof(*t));
     if (!t)
         return NULL;
     t->delta = delta;
     t->spaces = spaces;
+    t->waits = waits;
     if (spaces && !(t->symbolizer = wp_symbolizer_create(logger))) {
         free(t);
         return NULL;
@@ -174,8 +178,17 @@ bool wp_stack_table_names(struct wp_stack_table *t, unsigned timeout_ms)
         return true;
     bool is_all = wp_symbolizer_settle(t->symbolizer, timeout_ms);
     while (wp_symbolizer_next(t->symbolizer, &id, &place))
-        fill_frame(t, id, &place);
+        if (!(id & LOCK_TICKET))
+            fill_frame(t, id, &place);
+        else if (place.count)
+            wp_wait_table_name(t->waits, id & ~LOCK_TICKET, place.levels[0].function);
     return is_all;
+}
+
+void wp_stack_table_lock(struct wp_stack_table *t, const struct wp_lock_place *lock, uint32_t number)
+{
+    if (t->symbolizer)
+        wp_symbolizer_ask_lock(t->symbolizer, lock, number | LOCK_TICKET);
 }
 
 void wp_stack_table_forget(struct wp_stack_table *t, uint32_t pid)

@@ -8,6 +8,7 @@
 #include "collector/address_space.h"
 #include "collector/delta.h"
 #include "collector/source.h"
+#include "collector/wait_table.h"
 #include "common/log.h"
 
 struct wp_stack_table;
@@ -19,7 +20,7 @@ struct wp_stack_counts {
 };
 
 /* All are borrowed. `spaces` may be NULL for a source that gives names, `logger` too. NULL when out of memory. */
-struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces,
+struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces, struct wp_wait_table *waits,
     const struct wp_logger *logger);
 void wp_stack_table_destroy(struct wp_stack_table *table);
 /* Reads what takes long before the first stack comes; when the programs are loaded, for their names are the kernel's too. */
@@ -29,6 +30,8 @@ void wp_stack_table_prepare(struct wp_stack_table *table);
 bool wp_stack_table_names(struct wp_stack_table *table, unsigned timeout_ms);
 /* The process runs another program now, or is gone. */
 void wp_stack_table_forget(struct wp_stack_table *table, uint32_t pid);
+/* Asks what a lock is called; `number` of the table of waits gets its name as frames get theirs. */
+void wp_stack_table_lock(struct wp_stack_table *table, const struct wp_lock_place *lock, uint32_t number);
 /* The fact's stack, 0: none. */
 uint32_t wp_stack_table_id(struct wp_stack_table *table, const struct wp_fact *fact);
 const struct wp_stack_counts *wp_stack_table_counts(const struct wp_stack_table *table);

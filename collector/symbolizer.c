@@ -8,6 +8,8 @@
 #include "common/intmap.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -15,6 +17,7 @@
 
 #define TRIES 3u       /* an object whose file cannot be read may still be seen through another process */
 #define JIT_MAPS 256u  /* of processes at one time, each holds a directory open */
+#define MAPPINGS 65536u
 #define UNKNOWN UINT32_MAX
 
 struct object {
@@ -28,8 +31,10 @@ struct wp_symbolizer {
     struct object *objects;         /* by the address spaces' number */
     uint32_t object_count;
     struct wp_intmap by_build;      /* build id -> number */
+    struct wp_intmap by_mapping;    /* data of a file in a process -> number, UNKNOWN: it cannot be read */
     struct wp_intmap jit_of;        /* pid -> place in maps, UNKNOWN: it has none */
     struct wp_jit_map *maps[JIT_MAPS];
+    uint32_t looked[JIT_MAPS];      /* how many mappings there were when a dump was looked for; UNKNOWN: it has one */
     struct wp_kernel_symbols *kernel;
     bool has_looked;                /* for the kernel's */
     uint64_t refused_files;
@@ -56,6 +61,7 @@ void wp_symbolizer_destroy(struct wp_symbolizer *z)
         wp_jit_map_destroy(z->maps[i]);
     free(z->objects);
     wp_intmap_fini(&z->by_build);
+    wp_intmap_fini(&z->by_mapping);
     wp_intmap_fini(&z->jit_of);
     wp_kernel_symbols_destroy(z->kernel);
     free(z);
@@ -104,6 +110,22 @@ static int open_object(struct wp_elf_file *file, uint32_t pid, const struct wp_m
     return -ENOENT;
 }
 
+/* The naming thread's number of an open file, which is taken; UNKNOWN: no memory. What has one build id is read once. */
+static uint32_t number_of(struct wp_symbolizer *z, struct wp_elf_file *file, uint32_t pid, const char *path)
+{
+    struct wp_intkey key = build_key(file->build_id, file->build_id_size);
+    bool has_id = file->build_id_size > 0;
+    uint32_t number;
+    if (has_id && wp_intmap_get(&z->by_build, key, &number)) { /* under another path */
+        wp_elf_file_close(file);
+        return number;
+    }
+    number = wp_naming_thread_object(z->thread, file, wp_process_root(pid), path);
+    if (has_id && number != UNKNOWN)
+        wp_intmap_put(&z->by_build, key, number);
+    return number;
+}
+
 static void load(struct wp_symbolizer *z, struct object *o, uint32_t pid, const struct wp_mapping *mapping,
     const struct wp_object *object)
 {
@@ -118,33 +140,51 @@ static void load(struct wp_symbolizer *z, struct object *o, uint32_t pid, const 
         z->refused_files++;
         return;
     }
-    struct wp_intkey key = build_key(file.build_id, file.build_id_size);
-    bool has_id = file.build_id_size > 0;
-    if (has_id && wp_intmap_get(&z->by_build, key, &number)) { /* under another path */
-        wp_elf_file_close(&file);
+    number = number_of(z, &file, pid, object->path);
+    if (number != UNKNOWN)
         o->number = number + 1;
-        return;
-    }
-    number = wp_naming_thread_object(z->thread, &file, wp_process_root(pid), object->path);
-    if (number == UINT32_MAX)
-        return;
-    o->number = number + 1;
-    if (has_id)
-        wp_intmap_put(&z->by_build, key, number);
 }
 
-static struct wp_jit_map *jit_map_of(struct wp_symbolizer *z, uint32_t pid)
+/* A process may begin its dump late. */
+static void look_for_dump(struct wp_symbolizer *z, const struct wp_address_spaces *spaces, uint32_t pid, uint32_t at)
+{
+    uint32_t mappings = wp_address_spaces_mappings(spaces, pid);
+    if (z->looked[at] == mappings || z->looked[at] == UNKNOWN)
+        return;
+    z->looked[at] = mappings;
+    const struct wp_mapping *mapping = wp_address_spaces_jit_dump(spaces, pid);
+    if (!mapping)
+        return;
+    struct wp_object object = wp_address_spaces_object(spaces, mapping->object);
+    struct wp_process_mapping where = {mapping->start, mapping->end, object.inode, object.path};
+    for (unsigned way = 0; way < WP_PROCESS_FILE_WAYS; way++) {
+        int fd = way == 1 ? -1 : wp_process_file_mapped(pid, &where, way); /* 1 is the program */
+        if (fd < 0)
+            continue;
+        z->looked[at] = UNKNOWN;
+        wp_naming_thread_dump(z->thread, z->maps[at], fd);
+        return;
+    }
+}
+
+static struct wp_jit_map *jit_map_of(struct wp_symbolizer *z, const struct wp_address_spaces *spaces, uint32_t pid)
 {
     struct wp_intkey key = {pid, 0};
     uint32_t at;
-    if (wp_intmap_get(&z->jit_of, key, &at))
+    if (wp_intmap_get(&z->jit_of, key, &at)) {
+        if (at != UNKNOWN)
+            look_for_dump(z, spaces, pid, at);
         return at == UNKNOWN ? NULL : z->maps[at];
+    }
     for (at = 0; at < JIT_MAPS && z->maps[at]; at++)
         continue;
     if (at == JIT_MAPS)
         return NULL;
     z->maps[at] = wp_jit_map_create(pid);
+    z->looked[at] = 0;
     wp_intmap_put(&z->jit_of, key, z->maps[at] ? at : UNKNOWN);
+    if (z->maps[at])
+        look_for_dump(z, spaces, pid, at);
     return z->maps[at];
 }
 
@@ -153,13 +193,47 @@ bool wp_symbolizer_ask(struct wp_symbolizer *z, const struct wp_address_spaces *
 {
     struct wp_object object = wp_address_spaces_object(spaces, mapping->object);
     if (!strcmp(object.path, "[jit]")) {
-        struct wp_jit_map *map = jit_map_of(z, pid);
+        struct wp_jit_map *map = jit_map_of(z, spaces, pid);
         return map && wp_naming_thread_jit(z->thread, map, offset, ticket);
     }
     struct object *o = object_of(z, mapping->object);
     if (o && !o->number && o->tries < TRIES)
         load(z, o, pid, mapping, &object);
     return o && o->number && wp_naming_thread_place(z->thread, o->number - 1, offset, ticket);
+}
+
+/* The file of a mapping by its inode: (inode, process) is remembered, so that a thousand locks open it once. */
+static uint32_t file_of_lock(struct wp_symbolizer *z, const struct wp_lock_place *lock)
+{
+    struct wp_intkey key = {lock->inode, (uint64_t)lock->pid << 32 | (uint32_t)(lock->start >> 12)};
+    char link[96], path[PATH_MAX];
+    uint32_t number = UNKNOWN;
+    if (wp_intmap_get(&z->by_mapping, key, &number))
+        return number;
+    snprintf(link, sizeof(link), "/proc/%u/map_files/%lx-%lx", lock->pid, (unsigned long)lock->start, (unsigned long)lock->end);
+    ssize_t size = readlink(link, path, sizeof(path) - 1);
+    path[size > 0 ? size : 0] = 0;
+    char *deleted = strstr(path, " (deleted)");
+    if (deleted && !deleted[10])
+        *deleted = 0;
+    struct wp_process_mapping where = {lock->start, lock->end, lock->inode, path};
+    for (unsigned way = 0; *path == '/' && number == UNKNOWN && way < WP_PROCESS_FILE_WAYS; way++) {
+        struct wp_elf_file file;
+        int fd = wp_process_file_mapped(lock->pid, &where, way);
+        if (fd >= 0 && !wp_elf_file_open(&file, fd, NULL))
+            number = number_of(z, &file, lock->pid, path);
+    }
+    if (z->by_mapping.count >= MAPPINGS)
+        wp_intmap_clear(&z->by_mapping);
+    wp_intmap_put(&z->by_mapping, key, number);
+    return number;
+}
+
+bool wp_symbolizer_ask_lock(struct wp_symbolizer *z, const struct wp_lock_place *lock, uint32_t ticket)
+{
+    uint32_t number = file_of_lock(z, lock);
+    return number != UNKNOWN &&
+        wp_naming_thread_data(z->thread, number, lock->address - lock->start + lock->file_offset, ticket);
 }
 
 bool wp_symbolizer_next(struct wp_symbolizer *z, uint32_t *ticket, struct wp_place_name *place)

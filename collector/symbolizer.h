@@ -9,6 +9,7 @@
  */
 #include "collector/address_space.h"
 #include "collector/object_names.h"
+#include "collector/process_file.h"
 #include "common/log.h"
 
 struct wp_symbolizer;
@@ -36,6 +37,8 @@ void wp_symbolizer_prepare(struct wp_symbolizer *symbolizer);
  * comes back with the answer. False: nobody can tell, and no answer will come. */
 bool wp_symbolizer_ask(struct wp_symbolizer *symbolizer, const struct wp_address_spaces *spaces, uint32_t pid,
     const struct wp_mapping *mapping, uint64_t offset, uint32_t ticket);
+/* Asks what is called so that a lock is in it; the answer's function is "queue_lock (server)", or "server+0x4040" where no symbol is. */
+bool wp_symbolizer_ask_lock(struct wp_symbolizer *symbolizer, const struct wp_lock_place *lock, uint32_t ticket);
 /* The next answer that is there; its texts are valid until the next call. */
 bool wp_symbolizer_next(struct wp_symbolizer *symbolizer, uint32_t *ticket, struct wp_place_name *place);
 /* Waits until everything that was asked is answered (true), at most so long. */

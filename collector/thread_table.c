@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/thread_table.h"
 
+#include "collector/containers.h"
 #include "common/intmap.h"
 #include "common/path.h"
 
@@ -36,6 +37,7 @@ struct patterns {
 struct wp_thread_table {
     struct wp_thread_table_options options;
     struct wp_cgroups *cgroups;
+    struct wp_containers *containers;
     struct patterns patterns; /* of command lines */
     struct wp_intmap by_tid;  /* -> slot */
     struct slot *slots;
@@ -94,7 +96,9 @@ int wp_thread_table_create(struct wp_thread_table **table, const struct wp_threa
         return wp_error_set(err, -ENOMEM, "out of memory");
     t->options = *options;
     t->cgroups = wp_cgroups_create();
-    int rc = t->cgroups ? wp_thread_table_match(t, options->patterns, options->pattern_count, err)
+    /* The files of the host's first process, should this one be in a container itself. */
+    t->containers = wp_containers_create(access("/proc/1/root/proc", X_OK) ? "" : "/proc/1/root");
+    int rc = t->cgroups && t->containers ? wp_thread_table_match(t, options->patterns, options->pattern_count, err)
         : wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
         wp_thread_table_destroy(t);
@@ -110,6 +114,7 @@ void wp_thread_table_destroy(struct wp_thread_table *t)
         return;
     patterns_fini(&t->patterns);
     wp_cgroups_destroy(t->cgroups);
+    wp_containers_destroy(t->containers);
     wp_intmap_fini(&t->by_tid);
     free(t->slots);
     free(t->free_slots);
@@ -250,8 +255,10 @@ static void fill_process(struct wp_thread_table *t, struct wp_thread_entry *entr
         entry->release = leader->entry.release;
         entry->flags |= leader->entry.flags & WP_THREAD_COMMAND;
         memcpy(entry->cmdline_matches, leader->entry.cmdline_matches, sizeof(entry->cmdline_matches));
-        if (!entry->cgroup)
+        if (!entry->cgroup) {
             entry->cgroup = leader->entry.cgroup;
+            entry->workload = leader->entry.workload;
+        }
         return;
     }
     if (entry->flags & WP_THREAD_KERNEL || !t->options.reads_proc || !entry->pid)
@@ -263,9 +270,13 @@ static void fill_process(struct wp_thread_table *t, struct wp_thread_entry *entr
         judge_cmdline(t, entry, cmdline);
 }
 
-static uint32_t cgroup_text(struct wp_thread_table *t, uint64_t id)
+static void set_cgroup(struct wp_thread_table *t, struct wp_thread_entry *entry, uint64_t id)
 {
-    return id ? wp_delta_string(t->options.delta, wp_cgroups_path(t->cgroups, id)) : 0;
+    if (!id)
+        return;
+    const char *path = wp_cgroups_path(t->cgroups, id);
+    entry->cgroup = wp_delta_string(t->options.delta, path);
+    entry->workload = wp_delta_string(t->options.delta, wp_containers_name(t->containers, id, path));
 }
 
 /* The thread group of a thread that no fact has named. */
@@ -307,8 +318,8 @@ uint32_t wp_thread_table_existing(struct wp_thread_table *t, const struct wp_fac
     if (slot && slot->entry.start_ns && slot->entry.start_ns == fact->start_ns)
         return slot->id; /* born after the source had begun to watch */
     struct wp_thread_entry entry = {.tid = fact->tid, .pid = fact->pid, .start_ns = fact->start_ns,
-        .comm = wp_delta_string(t->options.delta, fact->comm), .cgroup = cgroup_text(t, fact->cgroup_id),
-        .flags = fact->thread_flags};
+        .comm = wp_delta_string(t->options.delta, fact->comm), .flags = fact->thread_flags};
+    set_cgroup(t, &entry, fact->cgroup_id);
     fill_process(t, &entry);
     return enter(t, &entry);
 }
@@ -326,9 +337,9 @@ uint32_t wp_thread_table_born(struct wp_thread_table *t, const struct wp_fact *f
         memcpy(entry.cmdline_matches, parent->entry.cmdline_matches, sizeof(entry.cmdline_matches));
         entry.flags |= parent->entry.flags & (is_thread ? WP_THREAD_COMMAND | WP_THREAD_SELF : 0);
         entry.cgroup = parent->entry.cgroup;
+        entry.workload = parent->entry.workload;
     }
-    if (fact->cgroup_id)
-        entry.cgroup = cgroup_text(t, fact->cgroup_id);
+    set_cgroup(t, &entry, fact->cgroup_id);
     return enter(t, &entry);
 }
 
@@ -345,8 +356,7 @@ uint32_t wp_thread_table_exec(struct wp_thread_table *t, const struct wp_fact *f
     entry.exe = wp_delta_string(t->options.delta, exe && *exe ? exe : fact->exe);
     if (fact->start_ns)
         entry.start_ns = fact->start_ns;
-    if (fact->cgroup_id)
-        entry.cgroup = cgroup_text(t, fact->cgroup_id);
+    set_cgroup(t, &entry, fact->cgroup_id);
     entry.flags = fact->thread_flags | (entry.flags & WP_THREAD_SELF);
     if (t->options.command_pid && fact->pid == t->options.command_pid)
         entry.flags |= WP_THREAD_COMMAND;

@@ -126,6 +126,15 @@ int wp_file_write_atomic(const char *path, const void *bytes, size_t size, struc
     return 0;
 }
 
+int wp_folder_sync(const char *path, struct wp_error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 || fsync(fd) ? -errno : 0;
+    if (fd >= 0)
+        close(fd);
+    return rc ? wp_error_errno(err, rc, "cannot sync '%s'", path) : 0;
+}
+
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
 {
     (void)st, (void)kind, (void)ftw;

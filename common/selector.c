@@ -13,7 +13,7 @@ static const struct {
     enum wp_selector_field field;
 } fields[] = {
     {"comm=", WP_SELECT_COMM}, {"exe=", WP_SELECT_EXE}, {"cgroup=", WP_SELECT_CGROUP}, {"unit=", WP_SELECT_UNIT},
-    {"container=", WP_SELECT_CONTAINER}, {"pod=", WP_SELECT_POD}, {"pid=", WP_SELECT_PID}, {"cmdline~", WP_SELECT_CMDLINE},
+    {"container=", WP_SELECT_CONTAINER}, {"pod=", WP_SELECT_POD}, {"namespace=", WP_SELECT_NAMESPACE}, {"pid=", WP_SELECT_PID}, {"cmdline~", WP_SELECT_CMDLINE},
 };
 
 void wp_selector_fini(struct wp_selector *selector)
@@ -113,7 +113,7 @@ static int parse_term(struct wp_selector *selector, char *text, struct wp_error 
         return parse_value(term, err);
     }
     return wp_error_set(err, -EINVAL,
-        "'%s' is not a selector term; known are comm=, exe=, cgroup=, unit=, container=, pod=, pid=, cmdline~ and command", text);
+        "'%s' is not a selector term; known are comm=, exe=, cgroup=, unit=, container=, pod=, namespace=, pid=, cmdline~ and command", text);
 }
 
 int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_error *err)
@@ -162,6 +162,21 @@ static bool container_is(const char *cgroup, const struct wp_selector_term *term
         : wp_cgroup_path_in_container(&parsed, term->text);
 }
 
+/* Names: of "shop/web-7d9f/app" the container is "app", the pod "web-7d9f" or "shop/web-7d9f", the namespace "shop". */
+static bool workload_is(const char *workload, const struct wp_selector_term *term)
+{
+    const char *pod = strchr(workload, '/'), *container = pod ? strchr(pod + 1, '/') : NULL;
+    size_t size = strlen(term->text);
+    if (!container)
+        return term->field == WP_SELECT_CONTAINER && *workload && !strcmp(workload, term->text);
+    if (term->field == WP_SELECT_CONTAINER)
+        return *term->text && !strcmp(container + 1, term->text);
+    if (term->field == WP_SELECT_NAMESPACE)
+        return size == (size_t)(pod - workload) && !strncmp(workload, term->text, size);
+    const char *from = strchr(term->text, '/') ? workload : pod + 1;
+    return size == (size_t)(container - from) && !strncmp(from, term->text, size);
+}
+
 static bool term_matches(const struct wp_selector_term *term, const struct wp_selector_subject *subject)
 {
     switch (term->field) {
@@ -175,7 +190,9 @@ static bool term_matches(const struct wp_selector_term *term, const struct wp_se
         return unit_is(subject->cgroup, term->text);
     case WP_SELECT_CONTAINER:
     case WP_SELECT_POD:
-        return container_is(subject->cgroup, term);
+        return container_is(subject->cgroup, term) || (subject->workload && workload_is(subject->workload, term));
+    case WP_SELECT_NAMESPACE:
+        return subject->workload && workload_is(subject->workload, term);
     case WP_SELECT_PID:
         return subject->pid == term->pid;
     case WP_SELECT_CMDLINE:

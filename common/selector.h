@@ -3,7 +3,7 @@
 #define WP_COMMON_SELECTOR_H
 /*
  * Selectors name a process of interest: "comm=nginx", "exe=/usr/sbin/nginx", "cgroup=/system.slice/nginx.service",
- * "pid=1234", "cmdline~worker [0-9]+", "unit=nginx.service", "container=3f4e8d1c2b5a", "pod=UID", joined by ',' for "and"; a ',' or '\' inside a value is
+ * "pid=1234", "cmdline~worker [0-9]+", "unit=nginx.service", "container=3f4e8d1c2b5a", "pod=UID", "namespace=shop", joined by ',' for "and"; a ',' or '\' inside a value is
  * written "\,"/"\\". The word "command" alone selects the recorded command from its exec on, in all its threads.
  * A selector matches the names that the process has at that time.
  */
@@ -18,8 +18,9 @@ enum wp_selector_field {
     WP_SELECT_EXE,
     WP_SELECT_CGROUP,    /* the cgroup path or a folder above it */
     WP_SELECT_UNIT,      /* the systemd unit, the last *.service or *.scope part of the cgroup path */
-    WP_SELECT_CONTAINER, /* a container's id, or at least twelve digits of it; by the cgroup path */
-    WP_SELECT_POD,       /* a Kubernetes pod's uid; likewise */
+    WP_SELECT_CONTAINER, /* a container's id, or at least twelve digits of it, by the cgroup path; or its name */
+    WP_SELECT_POD,       /* a Kubernetes pod's uid; likewise, or NAME or NAMESPACE/NAME */
+    WP_SELECT_NAMESPACE, /* of Kubernetes */
     WP_SELECT_PID,
     WP_SELECT_CMDLINE,   /* extended regular expression; judged on the host: command lines never travel */
     WP_SELECT_COMMAND,   /* the recorded command */
@@ -41,6 +42,7 @@ struct wp_selector {
 /* What a selector is held against; strings are borrowed and never NULL ("" unknown). */
 struct wp_selector_subject {
     const char *comm, *exe, *cgroup;
+    const char *workload; /* "NAMESPACE/POD/CONTAINER", or the name of a container that is in no pod; may be NULL */
     uint32_t pid;
     bool is_command;
     /* Says whether the host found its command line to match `pattern`; may be NULL (no match). */

@@ -31,6 +31,7 @@ struct wp_thread_entry {
     uint32_t parent;          /* thread id of the creator, 0 unknown */
     uint32_t flags;           /* WP_THREAD_* */
     uint32_t release;         /* string id: what code it says it runs, 0: it does not say */
+    uint32_t workload;        /* string id: what its container is called, "NAMESPACE/POD/CONTAINER" or "NAME" */
     uint32_t cmdline_matches[4]; /* string ids of the patterns that its command line matches, 0: none */
 };
 #define WP_THREAD_KERNEL 1u

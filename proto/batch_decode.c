@@ -119,6 +119,19 @@ static int decode_files(struct wp_batch *b, const Wakepath__Wire__Events *m, str
     return at == m->n_block_file ? 0 : bad(err, "more files than block requests");
 }
 
+static int decode_waits(struct wp_batch *b, const Wakepath__Wire__Events *m, struct wp_error *err)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; m->n_wait && i < b->event_count; i++) {
+        if (!wp_event_has_wait(&b->events[i]))
+            continue;
+        if (at == m->n_wait)
+            return bad(err, "fewer things waited for than events that may have one");
+        b->events[i].wait = m->wait[at++];
+    }
+    return at == m->n_wait ? 0 : bad(err, "more things waited for than events that may have one");
+}
+
 /* Of the switches with that flag; from before minor 3 there are none, whatever the flags. */
 static int decode_switches(struct wp_batch *b, uint8_t flag, const uint64_t *values, size_t count, struct wp_error *err)
 {
@@ -188,6 +201,8 @@ static int decode_events(struct wp_batch *b, struct storage *s, const Wakepath__
     b->event_count = (uint32_t)n;
     rc = decode_files(b, m, err);
     if (!rc)
+        rc = decode_waits(b, m, err);
+    if (!rc)
         rc = decode_switches(b, WP_SWITCH_TIMED, m->switch_timeout, m->n_switch_timeout, err);
     return rc ? rc : decode_switches(b, WP_SWITCH_RAN, m->switch_ran, m->n_switch_ran, err);
 }
@@ -198,7 +213,8 @@ static int decode_threads(struct wp_batch *b, const Wakepath__Wire__Batch *m, st
         const Wakepath__Wire__Thread *t = m->threads[i];
         struct wp_thread_entry *e = &b->threads[i];
         *e = (struct wp_thread_entry){.tid = t->tid, .pid = t->pid, .start_ns = t->start_ns, .comm = t->comm, .exe = t->exe,
-            .cgroup = t->cgroup, .parent = t->parent, .flags = t->flags, .release = t->release};
+            .cgroup = t->cgroup, .parent = t->parent, .flags = t->flags, .release = t->release,
+            .workload = t->workload};
         if (t->n_cmdline_matches > sizeof(e->cmdline_matches) / sizeof(e->cmdline_matches[0]))
             return bad(err, "a thread matches too many patterns");
         for (size_t j = 0; j < t->n_cmdline_matches; j++)

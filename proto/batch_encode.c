@@ -63,6 +63,7 @@ static void encode_threads(const struct wp_batch *b, struct scratch *scratch, Wa
         t->parent = e->parent;
         t->flags = e->flags;
         t->release = e->release;
+        t->workload = e->workload;
         t->cmdline_matches = take(scratch, sizeof(e->cmdline_matches));
         for (size_t j = 0; j < sizeof(e->cmdline_matches) / sizeof(e->cmdline_matches[0]); j++)
             if (e->cmdline_matches[j])

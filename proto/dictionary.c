@@ -7,7 +7,8 @@
 
 #define ENTRIES_LIMIT (1u << 26)          /* of one kind in one session */
 #define BYTES_LIMIT ((size_t)1 << 30)     /* of all strings and entries of one session */
-#define BLOCK_BYTES ((size_t)256 << 10)
+#define BLOCK_BYTES ((size_t)256 << 10) /* the first one is small, and each twice the one before up to there */
+#define FIRST_BLOCK_BYTES ((size_t)4 << 10)
 #define DEVICES 4096u
 
 /* Strings live in blocks that never move. */
@@ -103,7 +104,7 @@ static int check_threads(const struct wp_batch *b, const struct totals *t, struc
     uint32_t strings = t->count[STRINGS];
     for (uint32_t i = 0; i < b->thread_count; i++) {
         const struct wp_thread_entry *e = &b->threads[i];
-        if (e->comm > strings || e->exe > strings || e->cgroup > strings || e->release > strings)
+        if (e->comm > strings || e->exe > strings || e->cgroup > strings || e->release > strings || e->workload > strings)
             return refuse(err, "thread", i, "names a string that does not exist");
         for (size_t j = 0; j < sizeof(e->cmdline_matches) / sizeof(e->cmdline_matches[0]); j++)
             if (e->cmdline_matches[j] > strings)
@@ -151,6 +152,8 @@ static int check_events(const struct wp_batch *b, const struct totals *t, struct
             return refuse(err, "event", i, "is of a thread that does not exist");
         if (wp_event_is_block(e) && e->other > t->count[STRINGS])
             return refuse(err, "event", i, "is for a file that does not exist");
+        if (wp_event_has_wait(e) && e->wait > t->count[STRINGS])
+            return refuse(err, "event", i, "waits for what does not exist");
         if (e->stack > stacks)
             return refuse(err, "event", i, "has a stack that does not exist");
         if (wp_event_has_socket(e) && e->d > sockets)
@@ -180,7 +183,8 @@ static char *make_text(struct wp_dictionary *d, const struct wp_bytes *bytes)
 {
     size_t size = (size_t)bytes->size + 1;
     if (!d->blocks || d->blocks->size - d->blocks->used < size) {
-        size_t room = size > BLOCK_BYTES ? size : BLOCK_BYTES;
+        size_t wanted = !d->blocks ? FIRST_BLOCK_BYTES : d->blocks->size < BLOCK_BYTES / 2 ? d->blocks->size * 2 : BLOCK_BYTES;
+        size_t room = size > wanted ? size : wanted;
         struct block *block = malloc(sizeof(*block) + room);
         if (!block)
             return NULL;

@@ -12,14 +12,16 @@
 
 enum wp_event_kind {
     /* A CPU goes from one thread to another. cpu; thread = prev; other = next; stack = where prev stopped;
-     * c = enum wp_task_state of prev; d = syscall number of prev + 1, 0: in none; flags: WP_SWITCH_*; with WP_SWITCH_TIMED:
+     * c = enum wp_task_state of prev; d = syscall number of prev + 1, 0: in none; wait = string id of what
+     * that call waits for ("pipe", "tcp 10.0.0.7:5432", "queue_lock (server)"), 0 not known; flags: WP_SWITCH_*; with WP_SWITCH_TIMED:
      * a = ns after which its call would time out; with WP_SWITCH_RAN: b = ns that prev was on the CPU without a break, as the
-     * scheduler says (these two travel in columns of their own). */
+     * scheduler says (these three travel in columns of their own). */
     WP_EVENT_SWITCH = 1,
     /* sched_waking, fired in the waker's context. cpu; thread = the thread current on that CPU (in an interrupt: the
      * interrupted one); other = the woken; c = enum wp_cause; flags: WP_CONTEXT_*; by cause:
      * MESSAGE: d = socket id of the receiver, a = stream position behind the last byte (or datagram key);
-     * BLOCK: d = device number, a = request key; IRQ: d = irq number; SOFTIRQ: d = vector. */
+     * BLOCK: d = device number, a = request key; IRQ: d = irq number; SOFTIRQ: d = vector.
+     * wait = string id of what was ready when the woken slept in epoll_wait, as for SWITCH. */
     WP_EVENT_WAKING = 2,
     /* A new thread exists (still asleep or runnable). thread = parent, other = child; flags: WP_FORK_*. */
     WP_EVENT_FORK = 3,
@@ -112,9 +114,10 @@ struct wp_event {
     uint32_t stack;
     uint64_t a, b;
     uint32_t c, d;
+    uint32_t wait, reserved;
 };
 
-_Static_assert(sizeof(struct wp_event) == 48, "an event is 48 bytes");
+_Static_assert(sizeof(struct wp_event) == 56, "an event is 56 bytes");
 
 /* True when d is a socket. */
 static inline bool wp_event_has_socket(const struct wp_event *event)
@@ -126,6 +129,12 @@ static inline bool wp_event_has_socket(const struct wp_event *event)
 static inline bool wp_event_is_block(const struct wp_event *event)
 {
     return event->kind >= WP_EVENT_BLOCK_INSERT && event->kind <= WP_EVENT_BLOCK_COMPLETE;
+}
+
+/* True when it may say what is waited for. */
+static inline bool wp_event_has_wait(const struct wp_event *event)
+{
+    return event->kind == WP_EVENT_SWITCH || event->kind == WP_EVENT_WAKING;
 }
 
 /* "switch", "waking" ...; "unknown" out of range. */

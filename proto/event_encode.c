@@ -13,7 +13,7 @@
 #define EVENTS_FIELD 7u /* of message Batch */
 
 /* Field numbers of message Events. */
-enum { BASE = 1, KIND, FLAGS, DT, CPU, THREAD, OTHER, STACK, A, B, C, D, BLOCK_FILE, SWITCH_TIMEOUT, SWITCH_RAN, COLUMNS };
+enum { BASE = 1, KIND, FLAGS, DT, CPU, THREAD, OTHER, STACK, A, B, C, D, BLOCK_FILE, SWITCH_TIMEOUT, SWITCH_RAN, WAIT, COLUMNS };
 
 enum { VARINT = 0, BYTES = 2 }; /* wire types */
 
@@ -52,7 +52,8 @@ static struct columns *open_columns(uint32_t count)
 {
     static const uint8_t most[COLUMNS] = {[KIND] = 1, [FLAGS] = 1, [DT] = U64_BYTES, [CPU] = U32_BYTES, [THREAD] = U32_BYTES,
         [OTHER] = U32_BYTES, [STACK] = U32_BYTES, [A] = U64_BYTES, [B] = U64_BYTES, [C] = U32_BYTES, [D] = U32_BYTES,
-        [BLOCK_FILE] = U32_BYTES, [SWITCH_TIMEOUT] = U64_BYTES, [SWITCH_RAN] = U64_BYTES};
+        [BLOCK_FILE] = U32_BYTES, [SWITCH_TIMEOUT] = U64_BYTES, [SWITCH_RAN] = U64_BYTES,
+        [WAIT] = U32_BYTES};
     size_t size = 0;
     for (unsigned i = 0; i < COLUMNS; i++)
         size += (size_t)most[i] * count;
@@ -116,7 +117,7 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
 {
     uint64_t before = count ? events[0].time_ns : 0;
     uint8_t any_flags = 0;
-    bool any_file = false;
+    bool any_file = false, any_wait = false;
     for (uint32_t i = 0; i < count; i++) {
         const struct wp_event *e = &events[i];
         unsigned columns = wp_event_columns(e->kind);
@@ -133,6 +134,9 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
         if (wp_event_is_block(e)) {
             put(&c->at[BLOCK_FILE], e->other);
             any_file = any_file || e->other;
+        } else if (wp_event_has_wait(e)) {
+            put(&c->at[WAIT], e->wait);
+            any_wait = any_wait || e->wait;
         }
         if (e->kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_TIMED)
             put(&c->at[SWITCH_TIMEOUT], e->a);
@@ -144,10 +148,12 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
         c->at[FLAGS].end = c->at[FLAGS].begin;
     if (!any_file)
         c->at[BLOCK_FILE].end = c->at[BLOCK_FILE].begin;
+    if (!any_wait)
+        c->at[WAIT].end = c->at[WAIT].begin;
     return 0;
 }
 
-/* The tags are one byte each: field numbers below 16. */
+/* Tags are one byte each up to field 15, then two. */
 static int append(const struct columns *c, uint64_t base_ns, struct wp_buffer *out, struct wp_error *err)
 {
     uint8_t base[1 + U64_BYTES] = {BASE << 3 | VARINT};
@@ -155,7 +161,7 @@ static int append(const struct columns *c, uint64_t base_ns, struct wp_buffer *o
     uint8_t head[U64_BYTES];
     for (unsigned i = KIND; i < COLUMNS; i++) {
         size_t bytes = (size_t)(c->at[i].end - c->at[i].begin);
-        size += bytes ? 1 + (size_t)(write_number(head, bytes) - head) + bytes : 0;
+        size += bytes ? (i < 16 ? 1 : 2) + (size_t)(write_number(head, bytes) - head) + bytes : 0;
     }
     if (wp_buffer_reserve(out, size + 1 + U64_BYTES))
         return wp_error_set(err, -ENOMEM, "out of memory to encode a batch");
@@ -168,7 +174,7 @@ static int append(const struct columns *c, uint64_t base_ns, struct wp_buffer *o
         size_t bytes = (size_t)(c->at[i].end - c->at[i].begin);
         if (!bytes)
             continue;
-        *at++ = (uint8_t)(i << 3 | BYTES);
+        at = write_number(at, i << 3 | BYTES);
         at = write_number(at, bytes);
         memcpy(at, c->at[i].begin, bytes);
         at += bytes;

@@ -10,6 +10,8 @@
 #define JSON_PROCESSES 10000u
 #define JSON_FUNCTIONS 200u
 
+#define LINES 200u
+
 static struct json_object *categories_of(struct wp_json_writer *writer, const struct wp_facts *facts)
 {
     struct json_object *object = json_object_new_object();
@@ -187,6 +189,30 @@ static struct json_object *explanations_of(struct wp_json_writer *writer, const 
     return array;
 }
 
+/* Lines with a thousandth of the total as own time, of the files with most of it first; LINES of them. */
+static struct json_object *lines_of(struct wp_json_writer *writer, const struct wp_facts *facts)
+{
+    struct json_object *array = json_object_new_array();
+    const struct wp_source_lines *source = &facts->source;
+    for (uint32_t count = 0, file = 0; file < source->file_count; file++)
+        for (uint32_t i = 0; i < source->files[file].site_count && count < LINES; i++) {
+            const struct wp_source_site *site = &source->sites[source->files[file].first_site + i];
+            if (site->own_ns < facts->total_ns / 1000)
+                continue;
+            struct json_object *row = json_object_new_object();
+            wp_writer_text(writer, row, "file", source->files[file].path);
+            wp_writer_number(writer, row, "line", site->line);
+            wp_writer_text(writer, row, "function", site->function);
+            wp_writer_number(writer, row, "inclusive_ns", site->total_ns);
+            wp_writer_number(writer, row, "run_ns", site->run_ns);
+            wp_writer_number(writer, row, "self_ns", site->self_ns);
+            wp_writer_number(writer, row, "own_ns", site->own_ns);
+            wp_writer_append(writer, array, row);
+            count++;
+        }
+    return array;
+}
+
 static void put_all(struct wp_json_writer *writer, struct json_object *root, const struct wp_facts *facts)
 {
     wp_writer_number(writer, root, "schema", 1);
@@ -210,6 +236,7 @@ static void put_all(struct wp_json_writer *writer, struct json_object *root, con
     wp_writer_put(writer, root, "explanations", explanations_of(writer, facts));
     wp_writer_put(writer, root, "unexplained", unexplained_of(writer, facts));
     wp_writer_put(writer, root, "functions", functions_of(writer, facts));
+    wp_writer_put(writer, root, "lines", lines_of(writer, facts));
     wp_writer_put(writer, root, "limits", limits_of(writer, facts));
     wp_writer_put(writer, root, "edges", edges_of(writer, facts));
     wp_writer_put(writer, root, "requests", requests_of(writer, facts));

@@ -35,7 +35,7 @@ struct maker {
     bool failed;
 };
 
-static const char *const by_names[WP_BYS] = {"process", "function", "host", "category", "path"};
+static const char *const by_names[WP_BYS] = {"process", "function", "host", "category", "path", "file", "line"};
 
 int wp_group_by_find(const char *name)
 {
@@ -286,6 +286,8 @@ static void take_rows(struct wp_group *group, struct maker *maker)
 int wp_group_build(struct wp_group *group, const struct wp_facts *facts, const struct wp_group_filter *filter,
     enum wp_group_by by, struct wp_error *err)
 {
+    if (by == WP_BY_FILE || by == WP_BY_LINE)
+        return wp_group_lines(group, facts, filter, by == WP_BY_LINE, err);
     struct maker maker = {.facts = facts, .filter = filter, .by = by, .home = find_home(facts), .keys = wp_intern_create()};
     struct wp_stack_walk walk;
     uint32_t frames;

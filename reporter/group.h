@@ -14,6 +14,8 @@ enum wp_group_by {
     WP_BY_HOST,
     WP_BY_CATEGORY,
     WP_BY_PATH,       /* the processes of the stack from the base on, and what ended it */
+    WP_BY_FILE,       /* of source, by own time: source_lines.h */
+    WP_BY_LINE,
     WP_BYS
 };
 
@@ -23,7 +25,7 @@ struct wp_group_filter {
 };
 
 struct wp_group_row {
-    const char *name, *object; /* object "": none */
+    const char *name, *object; /* object "": none; of a line: its function */
     uint64_t ns;               /* on top; adds up to what counted */
     uint64_t inclusive_ns;     /* with all that stands on it, once a stack */
     uint64_t count;            /* pieces on top */
@@ -42,6 +44,9 @@ const char *wp_group_by_name(enum wp_group_by by);
 /* -ENOMEM. */
 int wp_group_build(struct wp_group *group, const struct wp_facts *facts, const struct wp_group_filter *filter,
     enum wp_group_by by, struct wp_error *err);
+/* The same by line or by file of source; process, host and categories cannot be asked for: -EINVAL. */
+int wp_group_lines(struct wp_group *group, const struct wp_facts *facts, const struct wp_group_filter *filter, bool by_line,
+    struct wp_error *err);
 void wp_group_fini(struct wp_group *group);
 
 #endif

@@ -67,6 +67,19 @@ static void put_end(struct wp_display *display, const struct wp_facts *facts, co
             wp_pool_printf(&display->pool, "node=%08" PRIx32, call->permalink));
 }
 
+/* Whether `to` was inlined into `from`. Texts are the report's, which has each once. */
+static bool is_inlined(const struct wp_facts *facts, const struct wp_call *call)
+{
+    if (wp_facts_frame_style(facts, call->to) != WP_STYLE_USER)
+        return false;
+    const char *from = wp_facts_frame_name(facts, call->from), *to = wp_facts_frame_name(facts, call->to);
+    for (uint32_t i = 0; i < facts->source.call_count; i++)
+        if (facts->source.calls[i].is_inlined && facts->source.calls[i].name == to &&
+                facts->source.sites[facts->source.calls[i].site].function == from)
+            return true;
+    return false;
+}
+
 /* One row: who, the time, how much of the function's own inclusive time that is. */
 static void put_call(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, struct wp_table *table,
     uint32_t other, const struct wp_call *call, uint64_t ns)
@@ -79,6 +92,8 @@ static void put_call(struct wp_display *display, const struct wp_facts *facts, c
     put_end(display, facts, calls, &row[0], other, call);
     if (!ns)
         row[0].note = call->from == call->to ? "itself, recursion folded" : "same clique, folded";
+    else if (is_inlined(facts, call))
+        row[0].note = other == call->to ? "inlined here" : "it is inlined there";
     row[1].number = row[2].number = ns ? ns : call->inside_ns;
 }
 

@@ -136,6 +136,10 @@ int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, str
     wp_page_process_table(display, facts, 12);
     wp_display_heading(display, "Functions");
     wp_page_busiest_table(display, facts, 12);
+    if (facts->source.file_count) {
+        wp_display_heading(display, "Source files");
+        wp_page_source_table(display, facts, 8);
+    }
     wp_display_heading(display, "Unexplained waits");
     wp_page_unexplained_table(display, facts, 5);
     return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the digest of %s", facts->aggregate) : 0;

@@ -101,16 +101,22 @@ static int read_all(struct answer *answer, const struct wp_stores *stores, char 
     return rc;
 }
 
+/* A second column says of what: of a function its file, of a line its function. */
+static bool has_object(enum wp_group_by by)
+{
+    return by == WP_BY_FUNCTION || by == WP_BY_LINE;
+}
+
 static void add_table(struct wp_display *display, const struct answer *answer, const struct part *part)
 {
-    static const char *const titles[WP_BYS] = {"Process", "Function", "Host", "Category", "Path"};
+    static const char *const titles[WP_BYS] = {"Process", "Function", "Host", "Category", "Path", "Source file", "Line"};
     static const struct wp_column columns[WP_BYS][6] = {
 #define COLUMNS(kind) {{NULL, NULL, kind}, {"On top", NULL, WP_COLUMN_DURATION}, {"Share", NULL, WP_COLUMN_SHARE},             \
         {"Pieces", NULL, WP_COLUMN_COUNT}, {"In all", NULL, WP_COLUMN_DURATION}, {"Of", NULL, WP_COLUMN_NAME}}
         COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME),
-        COLUMNS(WP_COLUMN_STACK)};
+        COLUMNS(WP_COLUMN_STACK), COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME)};
     enum wp_group_by by = answer->question->by;
-    size_t width = by == WP_BY_FUNCTION ? 6 : by < WP_BY_CATEGORY ? 5 : 4;
+    size_t width = has_object(by) ? 6 : by < WP_BY_CATEGORY || by == WP_BY_FILE ? 5 : 4;
     struct wp_column *own = wp_pool_alloc(&display->pool, sizeof(columns[0]));
     if (!own)
         return;
@@ -160,7 +166,7 @@ static struct json_object *rows_of(struct wp_json_writer *writer, const struct a
         const struct wp_group_row *row = &part->group.rows[i];
         struct json_object *object = json_object_new_object();
         wp_writer_text(writer, object, wp_group_by_name(answer->question->by), row->name);
-        if (answer->question->by == WP_BY_FUNCTION)
+        if (has_object(answer->question->by))
             wp_writer_text(writer, object, "object", row->object);
         wp_writer_number(writer, object, "ns", row->ns);
         wp_writer_number(writer, object, "inclusive_ns", row->inclusive_ns);
@@ -193,15 +199,15 @@ static int format_json(struct wp_buffer *out, const struct answer *answer, struc
 
 static int format_csv(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
 {
-    bool has_object = answer->question->by == WP_BY_FUNCTION;
+    bool is_parted = has_object(answer->question->by);
     wp_buffer_printf(out, "release,aggregate,%s%s,ns,inclusive_ns,count\r\n", wp_group_by_name(answer->question->by),
-        has_object ? ",object" : "");
+        is_parted ? ",object" : "");
     for (size_t i = 0; i < answer->count; i++)
         for (size_t at = 0; at < shown(answer, &answer->parts[i]); at++) {
             const struct part *part = &answer->parts[i];
             const struct wp_group_row *row = &part->group.rows[at];
             const char *texts[] = {part->release, part->aggregate, row->name, row->object};
-            for (size_t text = 0; text < (has_object ? 4u : 3u); text++) {
+            for (size_t text = 0; text < (is_parted ? 4u : 3u); text++) {
                 wp_escape_csv(out, texts[text]);
                 wp_buffer_putc(out, ',');
             }

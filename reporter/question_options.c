@@ -25,7 +25,7 @@ static const struct argp_option option_table[] = {
     {"category", 'c', "CATEGORY", 0, "Time of this category, as blocking_io; may be repeated", 1},
     {"since", KEY_SINCE, "TIME", 0, "Timeboxes from this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 1},
     {"until", KEY_UNTIL, "TIME", 0, "Timeboxes up to this time", 1},
-    {"by", 'b', "WHAT", 0, "Put together by process, function, host, category or path (process)", 2},
+    {"by", 'b', "WHAT", 0, "Put together by process, function, host, category, path, file or line of source (process)", 2},
     {"top", 'n', "N", 0, "At most so many rows of each release, 0 for all (20)", 2},
     {"format", 'f', "FORMAT", 0, "table, json or csv (table)", 2},
     {"out", 'o', "FILE", 0, "Write into this file", 2},
@@ -120,7 +120,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case 'b':
         if ((found = wp_group_by_find(arg)) < 0)
-            argp_error(state, "'%s' is nothing to group by: process, function, host, category or path", arg);
+            argp_error(state, "'%s' is nothing to group by: process, function, host, category, path, file or line", arg);
         question->by = (enum wp_group_by)found;
         break;
     case 'n':

@@ -5,6 +5,7 @@
 #include "common/version.h"
 #include "reporter/check.h"
 #include "reporter/output.h"
+#include "reporter/progress.h"
 #include "reporter/question.h"
 #include "reporter/reporter_options.h"
 #include "reporter/site.h"
@@ -12,6 +13,7 @@
 #include <argp.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void print_version(FILE *stream, struct argp_state *state)
 {
@@ -23,14 +25,23 @@ static int write_site(const struct wp_reporter_options *options, const struct wp
 {
     struct wp_site_options site = {.stores = options->common.stores, .store_count = options->common.store_count,
         .order = options->common.order, .compare = options->common.compare, .out = options->out, .release = options->release,
-        .aggregate = options->aggregate, .selection = options->selection, .source = options->source, .parts = options->parts, .wait = !options->no_wait};
+        .aggregate = options->aggregate, .selection = options->selection, .source = options->source,
+        .parts = options->parts, .wait_s = options->wait_s,
+        .is_gzipped = options->is_gzipped,
+        .jobs = options->jobs, .progress = wp_progress_tell};
     struct wp_site_result result;
+    struct wp_progress progress;
+    wp_progress_init(&progress, STDERR_FILENO, options->quiet);
+    site.progress_context = &progress;
     int rc = wp_site_write(&site, &result, err);
+    wp_progress_clear(&progress);
     if (rc)
         return rc;
     if (result.damaged)
         wp_log(logger, WP_LOG_WARN, "values could not be read and are left out; the pages say which. damaged=%zu",
             result.damaged);
+    if (result.failed)
+        wp_log(logger, WP_LOG_WARN, "pages could not be made; they say why, and are tried again the next time. failed=%zu", result.failed);
     if (!options->quiet)
         wp_log(logger, WP_LOG_INFO, "site written. out=%s releases=%zu aggregates=%zu changed=%zu unchanged=%zu",
             options->out, result.releases, result.aggregates, result.written, result.kept);

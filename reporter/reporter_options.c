@@ -11,8 +11,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_SINGLE, KEY_PARTS, KEY_SOURCE_MAP, KEY_NO_DISK };
+#define JOBS_LIMIT 256u
+
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
@@ -21,12 +24,15 @@ static const struct argp_option option_table[] = {
     {"format", 'f', "FORMAT", 0,
         "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, csv or ndjson (html: the site)", 0},
     {"table", 't', "TABLE", 0,
-        "With csv or ndjson, only report, categories, processes, functions, waits, edges, requests, unexplained or stacks", 0},
+        "With csv or ndjson, only report, categories, processes, functions, waits, edges, requests, unexplained, stacks, lines or calls", 0},
     {"single-file", KEY_SINGLE, NULL, 0, "All pages of one aggregate as one file of HTML, for a mail", 0},
     {"since", KEY_SINCE, "TIME", 0, "From this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 0},
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
     {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail when another reporter is writing the same site; else wait for it", 0},
+    {"wait", KEY_WAIT, "SECONDS", 0, "Wait so long for another reporter that is writing the same site, then fail", 0},
+    {"jobs", 'j', "N", 0, "Make so many releases at a time (1); 0: as many as there are processors", 0},
     {"parts", KEY_PARTS, "DIR", 0, "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
+    {"gzip", KEY_GZIP, NULL, 0, "Write FILE.gz beside each file of the site, for a server that sends such as they are", 0},
     {"source-map", KEY_SOURCE_MAP, "PREFIX=DIR", 0, "Source files whose path begins with PREFIX are in DIR; may be repeated", 0},
     {"no-source-disk", KEY_NO_DISK, NULL, 0, "Do not show source files of this machine's disk", 0},
     {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
@@ -44,6 +50,23 @@ static void parse_id(struct argp_state *state, const char *what, const char *tex
     if (!wp_aggregate_valid(text))
         argp_error(state, "'%s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text, what);
     *id = text;
+}
+
+static unsigned parse_count(struct argp_state *state, const char *what, const char *text, unsigned limit)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || number > limit)
+        argp_error(state, "'%s' is not a %s: 0 to %u", text, what, limit);
+    return (unsigned)number;
+}
+
+static unsigned parse_jobs(struct argp_state *state, const char *text)
+{
+    unsigned jobs = parse_count(state, "number of jobs", text, JOBS_LIMIT);
+    long processors = jobs ? 0 : sysconf(_SC_NPROCESSORS_ONLN);
+    return jobs ? jobs : processors < 1 ? 1 : processors > (long)JOBS_LIMIT ? JOBS_LIMIT : (unsigned)processors;
 }
 
 static void check(struct argp_state *state, struct wp_reporter_options *options)
@@ -84,8 +107,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 't':
         options->sheet = wp_sheet_find(arg);
         if (!options->sheet)
-            argp_error(state, "'%s' is not a table: report, categories, processes, functions, waits, edges, requests, unexplained or "
-                "stacks", arg);
+            argp_error(state, "'%s' is not a table: report, categories, processes, functions, waits, edges, requests, unexplained, "
+                "stacks, lines or calls", arg);
         break;
     case KEY_SINGLE:
         options->is_single = true;
@@ -97,7 +120,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         parse_time(state, arg, &options->selection.until_s);
         break;
     case KEY_NO_WAIT:
-        options->no_wait = true;
+        options->wait_s = 0;
+        break;
+    case KEY_WAIT:
+        options->wait_s = (int)parse_count(state, "number of seconds", arg, 86400);
+        break;
+    case 'j':
+        options->jobs = parse_jobs(state, arg);
+        break;
+    case KEY_GZIP:
+        options->is_gzipped = true;
         break;
     case KEY_SOURCE_MAP:
         if (!strchr(arg, '=') || !strchr(arg, '=')[1])
@@ -140,5 +172,7 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
         children, NULL, NULL};
     memset(options, 0, sizeof(*options));
     options->common.compare = WP_COMPARE_DEFAULTS;
+    options->wait_s = -1;
+    options->jobs = 1;
     wp_config_parse(&options->config, &spec, &argp, argc, argv, options);
 }

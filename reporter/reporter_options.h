@@ -26,7 +26,9 @@ struct wp_reporter_options {
     const char *out, *release, *aggregate, *parts;  /* borrowed from argv; NULL not given */
     enum wp_format format;
     const struct wp_sheet *sheet;           /* NULL: all tables */
-    bool format_given, is_single, quiet, no_wait;
+    bool format_given, is_single, is_gzipped, quiet;
+    int wait_s;                             /* -1: as long as it takes */
+    unsigned jobs;
     bool prints;                            /* one report, not the site */
     struct wp_source_options source;        /* its git is the common one */
     struct wp_selection selection;

@@ -152,6 +152,48 @@ static void read_stack(const struct wp_sheet_source *source, size_t row, struct 
     fields[3].number = cell->count;
 }
 
+static size_t line_count(const struct wp_sheet_source *source)
+{
+    size_t count = 0;
+    while (count < source->facts->source.site_count && source->facts->source.sites[count].file != UINT32_MAX)
+        count++;
+    return count;
+}
+
+static void read_line(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+{
+    const struct wp_source_lines *lines = &source->facts->source;
+    const struct wp_source_site *site = &lines->sites[row];
+    fields[0].text = lines->files[site->file].path;
+    fields[1].number = site->line;
+    fields[2].text = site->function;
+    fields[3].number = site->total_ns;
+    fields[4].number = site->run_ns;
+    fields[5].number = site->total_ns - site->run_ns;
+    fields[6].number = site->self_ns;
+    fields[7].number = site->own_ns;
+}
+
+static size_t call_count(const struct wp_sheet_source *source)
+{
+    return source->facts->source.call_count;
+}
+
+static void read_call(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields)
+{
+    const struct wp_source_lines *lines = &source->facts->source;
+    const struct wp_source_call *call = &lines->calls[row];
+    const struct wp_source_site *site = &lines->sites[call->site];
+    fields[0].text = site->file == UINT32_MAX ? "" : lines->files[site->file].path;
+    fields[1].number = site->line;
+    fields[2].text = site->function;
+    fields[3].text = call->name;
+    fields[4].text = call->is_inlined ? "inlined" : call->style == WP_STYLE_USER ? "function" : call->style == WP_STYLE_KERNEL ? "kernel"
+        : "wait";
+    fields[5].number = call->total_ns;
+    fields[6].number = call->run_ns;
+}
+
 #define TEXT(name) {name, WP_SHEET_TEXT}
 #define NUMBER(name) {name, WP_SHEET_NUMBER}
 #define STACK(name) {name, WP_SHEET_STACK}
@@ -171,6 +213,10 @@ const struct wp_sheet wp_sheets[WP_SHEETS] = {
         NUMBER("count")}, transaction_count, read_transaction},
     {"unexplained", {STACK("stack"), TEXT("reason"), NUMBER("ns"), NUMBER("count"), NUMBER("longest_ns"), NUMBER("tid")}, unexplained_count, read_unexplained},
     {"stacks", {STACK("stack"), TEXT("category"), NUMBER("ns"), NUMBER("count")}, stack_count, read_stack},
+    {"lines", {TEXT("file"), NUMBER("line"), TEXT("function"), NUMBER("inclusive_ns"), NUMBER("run_ns"), NUMBER("wait_ns"),
+        NUMBER("self_ns"), NUMBER("own_ns")}, line_count, read_line},
+    {"calls", {TEXT("file"), NUMBER("line"), TEXT("function"), TEXT("callee"), TEXT("kind"), NUMBER("inclusive_ns"), NUMBER("run_ns")},
+        call_count, read_call},
 };
 
 const struct wp_sheet *wp_sheet_find(const char *name)

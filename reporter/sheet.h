@@ -39,7 +39,7 @@ struct wp_sheet {
     void (*read)(const struct wp_sheet_source *source, size_t row, struct wp_sheet_field *fields);
 };
 
-#define WP_SHEETS 9u
+#define WP_SHEETS 11u
 extern const struct wp_sheet wp_sheets[WP_SHEETS];
 
 /* NULL: there is no such table. */

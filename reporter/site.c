@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/site.h"
 
+#include "common/path.h"
 #include "reporter/assets.h"
 #include "reporter/compare_findings.h"
-#include "reporter/format_html.h"
+#include "reporter/exemplar_data.h"
 #include "reporter/format_json.h"
 #include "reporter/page.h"
+#include "reporter/site_files.h"
+#include "reporter/site_jobs.h"
 #include "reporter/site_parts.h"
 #include "reporter/site_reuse.h"
 #include "reporter/site_sources.h"
 #include "reporter/time_data.h"
-#include "reporter/exemplar_data.h"
 #include "reporter/view_data.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,40 +26,36 @@ struct site {
     struct wp_stores stores;
     struct wp_release_order order;
     struct wp_site_tree tree;
+    struct wp_site_files files;
     struct wp_site_summary summary;
     struct wp_site_reuse reuse;
     struct wp_buffer main_json;   /* summary.json of the aggregate that speaks for the release, the last release seen */
     uint64_t main_total;
     bool main_found;
     size_t damaged;
+    char parts[PATH_MAX];         /* made by other processes; "": none */
 };
 
 static int write_buffer(struct site *site, const char *path, const struct wp_buffer *content, struct wp_error *err)
 {
-    return wp_tree_write(&site->tree, path, content->data, content->size, err);
+    return wp_site_files_put(&site->files, path, content->data, content->size, err);
 }
 
-static int write_display(struct site *site, const struct wp_display *display, struct wp_error *err)
+/* `rc` and `reason`: what its builder said. */
+static int write_display(struct site *site, struct wp_display *display, int rc, const struct wp_error *reason, struct wp_error *err)
 {
-    struct wp_buffer path = {0}, html = {0};
-    wp_query_path_part(&path, &display->query, display->part);
-    int rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_format_html(&html, display, err);
-    if (!rc)
-        rc = write_buffer(site, (const char *)path.data, &html, err);
-    wp_buffer_fini(&path);
-    wp_buffer_fini(&html);
+    rc = wp_site_files_put_page(&site->files, display, rc, reason, err);
+    wp_display_fini(display);
     return rc;
 }
 
 static int write_page(struct site *site, const struct wp_facts *facts, enum wp_page_kind page, struct wp_error *err)
 {
     struct wp_display display;
+    struct wp_error reason = {0};
     wp_display_init(&display, &(struct wp_query){page, facts->release, facts->aggregate});
-    int rc = wp_page_build(&display, facts, err);
-    if (!rc)
-        rc = write_display(site, &display, err);
-    wp_display_fini(&display);
-    return rc;
+    int rc = wp_page_build(&display, facts, &reason);
+    return write_display(site, &display, rc, &reason, err);
 }
 
 /* A file beside the aggregate's pages. */
@@ -77,8 +76,11 @@ static int write_beside(struct site *site, const struct wp_facts *facts, const c
     int (*make)(struct wp_buffer *, const struct wp_facts *, struct wp_error *), struct wp_error *err)
 {
     struct wp_buffer content = {0};
-    int rc = make(&content, facts, err);
-    if (!rc)
+    struct wp_error reason = {0};
+    int rc = 0;
+    if (make(&content, facts, &reason))
+        site->files.failed++; /* its page says that there is nothing to draw */
+    else
         rc = write_content(site, facts, name, &content, err);
     wp_buffer_fini(&content);
     return rc;
@@ -105,11 +107,10 @@ static int write_functions(struct site *site, const struct wp_facts *facts, stru
         return rc;
     for (unsigned part = 1; part <= wp_page_function_parts(facts) && !rc; part++) {
         struct wp_display display;
+        struct wp_error reason = {0};
         wp_display_init(&display, &(struct wp_query){WP_PAGE_FUNCTION, facts->release, facts->aggregate});
-        rc = wp_page_function(&display, facts, &calls, part, err);
-        if (!rc)
-            rc = write_display(site, &display, err);
-        wp_display_fini(&display);
+        rc = wp_page_function(&display, facts, &calls, part, &reason);
+        rc = write_display(site, &display, rc, &reason, err);
     }
     wp_calls_fini(&calls);
     return rc;
@@ -118,12 +119,10 @@ static int write_functions(struct site *site, const struct wp_facts *facts, stru
 static int write_exemplar(struct site *site, const struct wp_facts *facts, enum wp_page_kind page, unsigned number, struct wp_error *err)
 {
     struct wp_display display;
+    struct wp_error reason = {0};
     wp_display_init(&display, &(struct wp_query){page, facts->release, facts->aggregate});
-    int rc = wp_page_exemplar(&display, facts, number, err);
-    if (!rc)
-        rc = write_display(site, &display, err);
-    wp_display_fini(&display);
-    return rc;
+    int rc = wp_page_exemplar(&display, facts, number, &reason);
+    return write_display(site, &display, rc, &reason, err);
 }
 
 /* Two pages of each window, their data, and what the flame looks through for one that shows a frame. */
@@ -160,7 +159,8 @@ static int write_pages(struct site *site, const struct wp_facts *facts, struct w
 
 static int write_part(void *context, const struct wp_display *display, struct wp_error *err)
 {
-    return write_display(context, display, err);
+    struct site *site = context;
+    return wp_site_files_put_page(&site->files, display, 0, NULL, err);
 }
 
 static int write_aggregate(struct site *site, struct wp_release_summary *release, const struct wp_snapshot *snapshot,
@@ -192,11 +192,10 @@ static int write_comparison(struct site *site, const struct wp_facts *facts, con
 {
     struct wp_display display;
     struct wp_buffer path = {0}, content = {0};
+    struct wp_error reason = {0};
     wp_display_init(&display, &(struct wp_query){WP_PAGE_COMPARE, facts->release, facts->aggregate});
-    int rc = wp_page_compare(&display, compare, err);
-    if (!rc)
-        rc = write_display(site, &display, err);
-    wp_display_fini(&display);
+    int rc = wp_page_compare(&display, compare, &reason);
+    rc = write_display(site, &display, rc, &reason, err);
     wp_query_folder(&path, facts->release);
     wp_buffer_putc(&path, '/');
     wp_query_folder(&path, facts->aggregate);
@@ -255,12 +254,10 @@ static int write_release(struct site *site, struct wp_release_summary *release, 
     struct wp_error *err)
 {
     struct wp_display display;
+    struct wp_error reason = {0};
     wp_display_init(&display, &(struct wp_query){WP_PAGE_RELEASE, release->id, NULL});
-    int rc = wp_page_release(&display, release, facts, err);
-    if (!rc)
-        rc = write_display(site, &display, err);
-    wp_display_fini(&display);
-    return rc;
+    int rc = wp_page_release(&display, release, facts, &reason);
+    return write_display(site, &display, rc, &reason, err);
 }
 
 /* What the index says of a release whose pages are in the tree. -ENOENT: it must be built. */
@@ -293,9 +290,12 @@ static int keep_release(struct site *site, struct wp_release_summary *release, c
 static int take_part(struct site *site, struct wp_release_summary *release, const char *inputs, struct wp_error *err)
 {
     struct wp_site_part part;
-    if (!site->options->parts || site->order.count == 1)
+    const char *parts = site->options->parts ? site->options->parts : *site->parts ? site->parts : NULL;
+    if (!parts || site->order.count == 1)
         return -ENOENT;
-    int rc = wp_site_part_take(&part, site->options, &site->reuse, &site->tree, release->id, release->baseline, inputs, err);
+    struct wp_site_options options = *site->options;
+    options.parts = parts;
+    int rc = wp_site_part_take(&part, &options, &site->reuse, &site->tree, release->id, release->baseline, inputs, err);
     if (!rc)
         rc = part.row ? restore_release(site, release, part.row) : -ENOENT;
     wp_site_part_fini(&part);
@@ -317,8 +317,10 @@ static int read_release(struct site *site, const struct wp_release_row *row, str
     int rc = keep_release(site, release, before, err);
     if (rc == -ENOENT)
         rc = take_part(site, release, inputs, err);
+    size_t failed = site->files.failed;
     if (rc == -ENOENT)
         rc = build_release(site, row, release, err);
+    release->has_failed = site->files.failed > failed;
     if (!rc)
         wp_site_reuse_put(&site->reuse, release, inputs, row->last_ns);
     return rc;
@@ -361,19 +363,59 @@ static int build_release(struct site *site, const struct wp_release_row *row, st
     return rc;
 }
 
+static int run_jobs(struct site *site, const char *const *releases, size_t count, struct wp_error *err)
+{
+    struct wp_site_options options = *site->options;
+    options.known_order = &site->order; /* each of them would look at every release */
+    return wp_site_jobs_run(&options, site->parts, releases, count, err);
+}
+
+/* Has other processes make what is to be made, in a folder beside the new tree. */
+static int make_parts(struct site *site, struct wp_error *err)
+{
+    const char **releases = calloc(site->order.count + 1, sizeof(*releases)), *inputs;
+    size_t count = 0;
+    if (!releases)
+        return wp_error_set(err, -ENOMEM, "out of memory for the parts of the site");
+    for (size_t i = 0; i < site->order.count; i++) {
+        const struct wp_release_row *row = &site->order.rows[i];
+        const char *baseline = row->baseline == SIZE_MAX ? NULL : site->order.rows[row->baseline].id;
+        if (!wp_site_reuse_find(&site->reuse, row->id, baseline, &inputs))
+            releases[count++] = row->id;
+    }
+    int rc = 0;
+    if (count > 1 && (size_t)snprintf(site->parts, sizeof(site->parts), "%s-parts", site->tree.fresh) < sizeof(site->parts)) {
+        rc = wp_path_remove(site->parts, err); /* what a crash left */
+        if (!rc)
+            rc = run_jobs(site, releases, count, err);
+    }
+    free(releases);
+    return rc;
+}
+
 static int read_stores(struct site *site, struct wp_error *err)
 {
     bool found = false;
     struct wp_order_options order = site->options->order;
     order.known_time = wp_site_reuse_time;
     order.known_context = &site->reuse;
-    int rc = wp_release_order_read(&site->order, &site->stores, &order, err);
+    int rc = 0;
+    if (site->options->known_order)
+        site->order = *site->options->known_order;
+    else
+        rc = wp_release_order_read(&site->order, &site->stores, &order, err);
+    if (!rc && site->options->jobs > 1 && !site->options->parts && !site->options->release)
+        rc = make_parts(site, err);
     for (size_t i = 0; i < site->order.count && !rc; i++) {
         if (site->options->release && strcmp(site->options->release, site->order.rows[i].id))
             continue;
         found = true;
         rc = read_release(site, &site->order.rows[i], err);
+        if (!rc && site->options->progress && !*site->parts)
+            site->options->progress(site->options->progress_context, i + 1, site->order.count);
     }
+    if (*site->parts)
+        wp_path_remove(site->parts, NULL);
     if (!rc && site->options->release && !found)
         rc = wp_error_set(err, -ENOENT, "store %s has no release %s", site->options->stores[0], site->options->release);
     return rc;
@@ -382,12 +424,11 @@ static int read_stores(struct site *site, struct wp_error *err)
 static int write_index(struct site *site, struct wp_error *err)
 {
     struct wp_display display;
+    struct wp_error reason = {0};
     site->summary.is_history = site->options->order.git != NULL;
     wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
-    int rc = wp_page_index(&display, &site->summary, err);
-    if (!rc)
-        rc = write_display(site, &display, err);
-    wp_display_fini(&display);
+    int rc = wp_page_index(&display, &site->summary, &reason);
+    rc = write_display(site, &display, rc, &reason, err);
     if (!rc && site->summary.release_count == 1 && site->main_json.size)
         rc = write_buffer(site, "summary.json", &site->main_json, err);
     return rc;
@@ -399,7 +440,7 @@ static int write_assets(struct site *site, struct wp_error *err)
     for (size_t i = 0; i < wp_asset_count && !rc; i++) {
         char path[256];
         snprintf(path, sizeof(path), "assets/%s", wp_assets[i].name);
-        rc = wp_tree_write(&site->tree, path, wp_assets[i].bytes, wp_assets[i].size, err);
+        rc = wp_site_files_put(&site->files, path, wp_assets[i].bytes, wp_assets[i].size, err);
     }
     return rc;
 }
@@ -414,7 +455,7 @@ static int write_all(struct site *site, struct wp_site_result *result, struct wp
     if (!rc)
         rc = write_buffer(site, WP_SITE_STATE, wp_site_reuse_state(&site->reuse), err);
     *result = (struct wp_site_result){site->summary.release_count, site->summary.aggregate_count, site->tree.written,
-        site->tree.kept, site->damaged};
+        site->tree.kept, site->damaged, site->files.failed};
     char *out = rc ? NULL : strdup(site->tree.out);
     if (rc)
         wp_tree_abort(&site->tree);
@@ -428,12 +469,13 @@ static int write_all(struct site *site, struct wp_site_result *result, struct wp
 
 int wp_site_write(const struct wp_site_options *options, struct wp_site_result *result, struct wp_error *err)
 {
-    struct site site = {.options = options};
+    struct site site = {.options = options, .files = {&site.tree, options->is_gzipped, 0}};
     memset(result, 0, sizeof(*result));
     int rc = wp_stores_open(&site.stores, options->stores, options->store_count, err);
     if (rc)
         return rc;
-    rc = wp_tree_begin(&site.tree, options->out, options->wait, err);
+    rc = wp_tree_begin(&site.tree, options->out, options->wait_s, err);
+    site.tree.is_passing = options->known_order != NULL;
     if (!rc)
         rc = wp_site_reuse_begin(&site.reuse, options, &site.stores, &site.tree, err);
     if (!rc && !wp_site_reuse_all(&site.reuse, options, &site.tree, result))
@@ -442,7 +484,8 @@ int wp_site_write(const struct wp_site_options *options, struct wp_site_result *
     wp_site_reuse_end(&site.reuse);
     wp_buffer_fini(&site.main_json);
     wp_summary_fini(&site.summary);
-    wp_release_order_fini(&site.order);
+    if (!options->known_order)
+        wp_release_order_fini(&site.order);
     wp_stores_close(&site.stores);
     return rc;
 }

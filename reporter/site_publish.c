@@ -183,6 +183,8 @@ static void sync_path(const char *path, int (*sync)(int fd))
 /* The new files reach the disk before their names do: one by one when they are few, since others' files may wait there too. */
 static void sync_fresh(const struct wp_site_tree *tree)
 {
+    if (tree->is_passing)
+        return;
     char path[PATH_MAX];
     if (tree->written > FEW_FILES || tree->changed.failed) {
         sync_path(tree->fresh, syncfs);

@@ -43,6 +43,7 @@ uint64_t wp_site_reuse_key(const struct wp_site_options *options)
     hash = mix(hash, &options->selection.since_s, sizeof(options->selection.since_s));
     hash = mix(hash, &options->selection.until_s, sizeof(options->selection.until_s));
     hash = mix(hash, compare, sizeof(*compare)); /* plain numbers; padding may only cost a run */
+    hash = mix(hash, &options->is_gzipped, sizeof(options->is_gzipped));
     return mix(hash, &options->store_count, sizeof(options->store_count));
 }
 
@@ -131,7 +132,7 @@ bool wp_site_reuse_time(void *context, const char *release, uint64_t *last_ns)
 
 void wp_site_reuse_put(struct wp_site_reuse *reuse, const struct wp_release_summary *release, const char *inputs, uint64_t last_ns)
 {
-    if (!release->is_damaged) /* it is tried again each time */
+    if (!release->is_damaged && !release->has_failed) /* it is tried again each time */
         wp_site_state_put(&reuse->next, release, inputs, last_ns);
 }
 

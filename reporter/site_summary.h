@@ -27,6 +27,7 @@ struct wp_release_summary {
     bool is_dirty;                          /* of a tree that was not committed */
     const char *baseline;                   /* what it is compared with, NULL nothing */
     bool is_damaged;                        /* could not be opened at all */
+    bool has_failed;             /* some of its pages could not be made */
     size_t aggregate_count;
     struct wp_aggregate_summary *first, *last; /* in the store's order */
     struct wp_release_summary *next;

@@ -12,24 +12,48 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FILE_LIMIT (1ull << 31) /* an old file larger than this is not compared, only replaced */
 
-/* The lock file goes away with its holder, so after getting the lock it must still be the one that has the name. */
-static int take_lock(struct wp_site_tree *tree, bool wait, struct wp_error *err)
+#define STEP_MS 50 /* between two looks at a lock that is waited for until some time */
+
+static uint64_t now_ms(void)
 {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* As flock, until `until_ms`; UINT64_MAX: as long as it takes. */
+static int lock_until(int fd, uint64_t until_ms)
+{
+    for (;;) {
+        if (!flock(fd, until_ms == UINT64_MAX ? LOCK_EX : LOCK_EX | LOCK_NB))
+            return 0;
+        if (errno != EINTR && errno != EWOULDBLOCK)
+            return -errno;
+        if (errno == EWOULDBLOCK && now_ms() >= until_ms)
+            return -EBUSY;
+        if (errno == EWOULDBLOCK)
+            nanosleep(&(struct timespec){0, STEP_MS * 1000000}, NULL);
+    }
+}
+
+/* The lock file goes away with its holder, so after getting the lock it must still be the one that has the name. */
+static int take_lock(struct wp_site_tree *tree, int wait_s, struct wp_error *err)
+{
+    uint64_t until_ms = wait_s < 0 ? UINT64_MAX : now_ms() + (uint64_t)wait_s * 1000;
     for (;;) {
         struct stat ours, named;
         tree->lock_fd = open(tree->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (tree->lock_fd < 0)
             return wp_error_errno(err, -errno, "cannot open the lock '%s'", tree->lock);
-        while (flock(tree->lock_fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB)) {
-            if (errno == EINTR)
-                continue;
-            int rc = errno == EWOULDBLOCK
-                ? wp_error_set(err, -EBUSY, "another reporter is writing '%s'", tree->out)
-                : wp_error_errno(err, -errno, "cannot lock '%s'", tree->lock);
+        int rc = lock_until(tree->lock_fd, until_ms);
+        if (rc) {
+            rc = rc == -EBUSY ? wp_error_set(err, -EBUSY, "another reporter is writing '%s'", tree->out)
+                : wp_error_errno(err, rc, "cannot lock '%s'", tree->lock);
             close(tree->lock_fd);
             tree->lock_fd = -1;
             return rc;
@@ -116,7 +140,7 @@ static int load_manifest(struct wp_site_tree *tree, struct wp_error *err)
     return rc == -ENOENT ? 0 : rc;
 }
 
-int wp_tree_begin(struct wp_site_tree *tree, const char *out, bool wait, struct wp_error *err)
+int wp_tree_begin(struct wp_site_tree *tree, const char *out, int wait_s, struct wp_error *err)
 {
     memset(tree, 0, sizeof(*tree));
     tree->lock_fd = -1;
@@ -124,7 +148,7 @@ int wp_tree_begin(struct wp_site_tree *tree, const char *out, bool wait, struct 
     if (!rc)
         rc = name_siblings(tree, err);
     if (!rc)
-        rc = take_lock(tree, wait, err);
+        rc = take_lock(tree, wait_s, err);
     if (!rc)
         rc = load_manifest(tree, err);
     if (!rc)

@@ -21,10 +21,11 @@ struct wp_site_tree {
     struct wp_buffer changed;  /* the files that are not kept, a line each */
     size_t kept_until;         /* where wp_tree_keep is in it */
     size_t written, kept;
+    bool is_passing;           /* of another process' work, and gone with it: it need not be on the disk */
 };
 
-/* Takes the lock: waits for it, or fails with -EBUSY. Fails with -EEXIST when `out` is a file. */
-int wp_tree_begin(struct wp_site_tree *tree, const char *out, bool wait, struct wp_error *err);
+/* Takes the lock: waits for it up to `wait_s` seconds (-1: as long as it takes), or fails with -EBUSY. Fails with -EEXIST when `out` is a file. */
+int wp_tree_begin(struct wp_site_tree *tree, const char *out, int wait_s, struct wp_error *err);
 /* Adds a file; `path` is relative, of components that are plain names. */
 int wp_tree_write(struct wp_site_tree *tree, const char *path, const void *bytes, size_t size, struct wp_error *err);
 /* Takes the published files below `folder` into the new tree as they are. -ENOENT: there are none, or one is gone; the tree

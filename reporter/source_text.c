@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/source_text.h"
 
-#include "common/intmap.h"
+#include "common/source_file.h"
 #include "reporter/history.h"
-#include "reporter/source_disk.h"
 #include "reporter/source_git.h"
 #include "storage/source_texts.h"
 

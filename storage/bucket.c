@@ -60,10 +60,12 @@ void wp_bucket_facts(struct wp_bucket_fact facts[WP_BUCKET_FACTS], const char *a
     put_number(&facts[1], "depth", bucket->depth);
     put_number(&facts[2], "fit_ns", bucket->fit_ns);
     put_number(&facts[3], "history_ns", bucket->history_ns);
-    put_number(&facts[4], "sample_period_ns", bucket->sample_period_ns);
-    snprintf(facts[5].key, sizeof(facts[5].key), PREFIX "selector");
-    put_selector(facts[5].value, bucket->selector);
-    put_number(&facts[6], "width", bucket->width);
+    put_number(&facts[4], "join_ns", bucket->join_ns);
+    put_number(&facts[5], "late_sample_ns", bucket->late_sample_ns);
+    put_number(&facts[6], "sample_period_ns", bucket->sample_period_ns);
+    snprintf(facts[7].key, sizeof(facts[7].key), PREFIX "selector");
+    put_selector(facts[7].value, bucket->selector);
+    put_number(&facts[8], "width", bucket->width);
 }
 
 /* "key=value\n" of each, in order of the keys. */

@@ -10,13 +10,13 @@
  */
 #include "storage/keys.h"
 
-#define WP_BUCKET_FACTS 7u
+#define WP_BUCKET_FACTS 9u
 
 struct wp_bucket {
     const char *selector;      /* as WP_SERVICE_SELECTOR or wp_selector_print say it; borrowed */
     uint32_t sample_period_ns; /* 0: no samples */
     uint32_t depth, width;
-    uint64_t fit_ns, history_ns;
+    uint64_t fit_ns, history_ns, join_ns, late_sample_ns;
 };
 
 #define WP_SERVICE_SELECTOR "service"

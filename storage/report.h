@@ -194,6 +194,8 @@ void wp_report_call_add(struct wp_report *report, const struct wp_report_call *a
 /* One transaction that began at `start_ns` (realtime); and a stretch of one. */
 void wp_report_transaction(struct wp_report *report, const char *service, uint64_t start_ns, uint64_t ns);
 void wp_report_transaction_part(struct wp_report *report, const struct wp_transaction_part *part);
+/* `count` stretches, part->ns long together. */
+void wp_report_transaction_parts(struct wp_report *report, const struct wp_transaction_part *part, uint64_t count);
 void wp_report_window(struct wp_report *report, uint64_t recorded_ns, uint64_t window_ns);
 void wp_report_uncertain(struct wp_report *report, uint64_t ns); /* of the total, touched by drops or healed gaps */
 /* Work started by the paths and not waited for, counted apart from the total. */

@@ -57,9 +57,14 @@ void wp_report_transaction(struct wp_report *report, const char *service, uint64
 
 void wp_report_transaction_part(struct wp_report *report, const struct wp_transaction_part *part)
 {
+    wp_report_transaction_parts(report, part, 1);
+}
+
+void wp_report_transaction_parts(struct wp_report *report, const struct wp_transaction_part *part, uint64_t count)
+{
     wp_report_transaction_add(report, &(struct wp_transaction){.service = wp_report_string(report, part->service),
         .who = wp_report_string(report, part->who), .what = wp_report_string(report, part->what), .part = part->part,
-        .bucket = part->bucket, .ns = part->ns, .count = 1});
+        .bucket = part->bucket, .ns = part->ns, .count = count});
 }
 
 const struct wp_transaction *wp_report_transactions(const struct wp_report *report, uint32_t *count)

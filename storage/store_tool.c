@@ -44,6 +44,8 @@ static const struct command commands[] = {
     {"metadata", "get|set|rm|ls ROOT/RELEASE [KEY [VALUE]]", "Read and write what is said about it", 2, 4, WP_TOOL_JSON |
         WP_TOOL_LONG | WP_TOOL_VALUE(WP_TOOL_SHARD) | WP_TOOL_VALUE(WP_TOOL_AGGREGATE) | WP_TOOL_VALUE(WP_TOOL_TIMEBOX) |
         WP_TOOL_VALUE(WP_TOOL_NOW), wp_tool_metadata},
+    {"source", "add|ls ROOT/RELEASE [PREFIX=DIR|FILE]...", "Keep the text of source files with it", 2, WP_TOOL_ARGUMENTS, WP_TOOL_JSON |
+        WP_TOOL_VALUE(WP_TOOL_SHARD), wp_tool_source},
     {"repair", "ROOT[/RELEASE] --drop-damaged", "Give up what is damaged", 1, 2, WP_TOOL_JSON | WP_TOOL_DRY_RUN |
         WP_TOOL_DROP_DAMAGED, wp_tool_repair},
     {"import", "CAPTURE|ROOT[/RELEASE]... --into ROOT", "Take in what was recorded elsewhere", 1, WP_TOOL_ARGUMENTS, WP_TOOL_JSON |

@@ -95,6 +95,7 @@ int wp_tool_dump(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_load(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_backup(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_source(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_repair(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_merge(struct wp_tool *tool, struct wp_error *err);
 int wp_tool_import(struct wp_tool *tool, struct wp_error *err);

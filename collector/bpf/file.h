@@ -3,62 +3,12 @@
 #define WP_COLLECTOR_BPF_FILE_H
 /*
  * Which file a block request is for: in a call of direct I/O by its descriptor, else by the page cache that the request's first
- * page belongs to. Its path is told once. All of it is read without locks: a
- * name that is just being changed may be told wrongly, and nothing else.
+ * page belongs to. Its path is told once (told_path.h).
  */
 #include "sched.h"
 
-#define BDEVFS_MAGIC 0x62646576 /* include/uapi/linux/magic.h */
-#define TMPFS_MAGIC 0x01021994
+#define TMPFS_MAGIC 0x01021994 /* include/uapi/linux/magic.h */
 #define O_DIRECT 040000 /* x86 */
-
-struct path_record {
-    struct wp_record head;
-    struct wp_record_path path;
-};
-
-/* Files whose path the reader has, by key. */
-struct {
-    __uint(type, BPF_MAP_TYPE_LRU_HASH);
-    __uint(max_entries, 16384);
-    __type(key, __u64);
-    __type(value, __u8);
-} named_files SEC(".maps");
-
-static __always_inline struct dentry *dentry_of(struct inode *inode)
-{
-    struct hlist_node *node = BPF_CORE_READ(inode, i_dentry.first);
-    struct dentry *none = 0;
-    if (!node || !bpf_core_field_exists(none->d_u.d_alias))
-        return 0;
-    return (struct dentry *)((__u64)(unsigned long)node - __builtin_preserve_field_info(none->d_u.d_alias, BPF_FIELD_BYTE_OFFSET));
-}
-
-static __always_inline void tell_path(struct inode *inode, __u64 key)
-{
-    struct path_record *r = RESERVE(struct path_record, WP_RECORD_PATH);
-    if (!r)
-        return;
-    fill_head(&r->head, WP_RECORD_PATH, current_task());
-    r->head.a = key;
-    r->head.d = BPF_CORE_READ(inode, i_sb, s_dev);
-    r->head.tail = sizeof(r->path);
-    __u32 count = 0;
-    struct dentry *dentry = BPF_CORE_READ(inode, i_sb, s_magic) == BDEVFS_MAGIC ? 0 : dentry_of(inode);
-#pragma unroll
-    for (int i = 0; i < WP_RECORD_NAMES; i++) {
-        r->path.names[i][0] = 0;
-        struct dentry *parent = dentry ? BPF_CORE_READ(dentry, d_parent) : 0;
-        if (!parent || parent == dentry) /* the filesystem's root */
-            continue;
-        bpf_probe_read_kernel_str(r->path.names[i], WP_RECORD_NAME, BPF_CORE_READ(dentry, d_name.name));
-        count = i + 1;
-        dentry = parent;
-    }
-    r->path.count = count;
-    r->path.reserved = 0;
-    submit(r);
-}
 
 /* Of the descriptor of the system call that the thread is in, when that is direct I/O; else NULL. */
 static __always_inline struct inode *inode_of_call(void)
@@ -109,10 +59,9 @@ static __always_inline __u64 file_of(struct request *rq)
         inode = inode_of_page(rq);
     if (!inode)
         return 0;
-    __u64 key = mix(mix(BPF_CORE_READ(inode, i_sb, s_dev), BPF_CORE_READ(inode, i_ino)), BPF_CORE_READ(inode, i_generation)) | 1;
-    __u8 one = 1;
-    if (!bpf_map_lookup_elem(&named_files, &key) && !bpf_map_update_elem(&named_files, &key, &one, BPF_ANY))
-        tell_path(inode, key);
+    __u64 key = inode_key(inode);
+    if (is_new_name(key))
+        tell_path(BPF_CORE_READ(inode, i_sb, s_magic) == BDEVFS_MAGIC ? 0 : dentry_of(inode), inode, key);
     return key;
 }
 

@@ -116,6 +116,8 @@ struct hlist_head {
 };
 
 struct inode {
+    unsigned short i_mode;
+    unsigned int i_rdev;
     struct super_block *i_sb;
     unsigned long i_ino;
     unsigned int i_generation;
@@ -166,9 +168,32 @@ struct files_struct {
     struct fdtable *fdt;
 };
 
+struct path {
+    struct dentry *dentry;
+};
+
 struct file {
     struct inode *f_inode;
     unsigned int f_flags;
+    struct path f_path;
+    void *f_op, *private_data;
+};
+
+struct list_head {
+    struct list_head *next, *prev;
+};
+
+struct eventpoll {
+    struct list_head rdllist;
+};
+
+struct epoll_filefd {
+    struct file *file;
+};
+
+struct epitem {
+    struct list_head rdllink;
+    struct epoll_filefd ffd;
 };
 
 struct linux_binprm {
@@ -201,6 +226,7 @@ struct in6_addr {
 struct sock_common {
     __be32 skc_daddr;
     __be32 skc_rcv_saddr;
+    __u32 skc_portpair; /* both that follow */
     __be16 skc_dport;
     __u16 skc_num;
     unsigned short skc_family;
@@ -212,7 +238,33 @@ struct sock_common {
 
 struct sock {
     struct sock_common __sk_common;
-    __u16 sk_protocol;
+    __u16 sk_protocol, sk_type;
+};
+
+struct inet_bind_bucket {
+    signed char fastreuse;
+};
+
+struct inet_connection_sock {
+    struct inet_bind_bucket *icsk_bind_hash;
+};
+
+struct socket___kernel {
+    struct sock *sk;
+};
+
+struct sockaddr_un {
+    char sun_path[108];
+};
+
+struct unix_address {
+    int len;
+    struct sockaddr_un name[1];
+};
+
+struct unix_sock {
+    struct unix_address *addr;
+    struct unix_sock *peer; /* a struct sock, its first member */
 };
 
 struct tcp_sock {

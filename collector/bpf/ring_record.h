@@ -22,9 +22,13 @@ typedef uint64_t wp_u64;
 #define WP_RECORD_SOCKET 32u      /* tail: struct wp_record_socket; d = its key. Comes before the first use of the key */
 #define WP_RECORD_FILE 33u        /* code of an unknown file: a = inode, d = device, pid,
                                    * b = address of the mapping, 0: the program itself */
-#define WP_RECORD_PATH 34u        /* what a file is called: a = its key, d = its filesystem's device. Tail: struct wp_record_path.
+#define WP_RECORD_PATH 34u        /* what a file is called: a = its key, b = its filesystem's magic number, c = its mode, d = its
+                                   * filesystem's device. Tail: struct wp_record_path.
                                    * The stack_key of a block request is the key of the file that it is for, 0: not known */
-#define WP_RECORD_KINDS 35u
+#define WP_RECORD_WAIT 35u        /* what a socket or a lock is that threads wait for: a = its key, pid. Tail: struct wp_record_wait.
+                                   * d of SWITCH is that number in its low two bytes and above them the key of what is waited for; the
+                                   * stack_key of WAKING is the key of what was ready (a file, or such a one) */
+#define WP_RECORD_KINDS 36u
 
 #define WP_RECORD_COMM 16
 #define WP_RECORD_EXE 256
@@ -77,8 +81,17 @@ struct wp_record_socket {
 
 /* From the file up; `count` full: there may be more above. None: memory of the device itself (a filesystem's own data). */
 struct wp_record_path {
-    wp_u32 count, reserved;
+    wp_u32 count;
+    wp_u32 special; /* device of a device file */
     char names[WP_RECORD_NAMES][WP_RECORD_NAME]; /* cut to fit, each with its NUL */
+};
+
+struct wp_record_wait {
+    struct wp_record_socket socket; /* family 0: a lock */
+    wp_u16 type, reserved;          /* SOCK_STREAM ... */
+    char path[112];                 /* of a unix socket; a NUL first: of the abstract names */
+    /* A lock at `address`, in memory that is a file's from `start` to `end`, or lies just behind it. */
+    wp_u64 address, start, end, offset, inode;
 };
 
 /* Records that found the ring full: per CPU and kind, ever growing. */

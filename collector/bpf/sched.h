@@ -5,6 +5,7 @@
 #include "call.h"
 #include "cause.h"
 #include "memo.h"
+#include "wait.h"
 
 enum { /* as enum wp_event_kind of proto/event.h */
     KIND_SWITCH = 1, KIND_WAKING, KIND_FORK, KIND_EXEC, KIND_EXIT, KIND_RENAME, KIND_STATE, KIND_BLOCK_INSERT,
@@ -83,6 +84,8 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         send_with_stack(r);
         return 0;
     }
+    if (call.number)
+        r->head.d |= wait_of(prev, regs, call.number - 1) << 16;
     struct memo *memo = memo_of(prev, regs);
     if (memo && regs && is_as_remembered(ctx, memo, prev, regs)) {
         r->head.stack_key = memo->key;
@@ -113,6 +116,7 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     r.other_tid = woken->pid;
     r.other_pid = woken->tgid;
     fill_cause(ctx, &r, context);
+    r.stack_key = is_chosen(woken->tgid) ? ready_of(woken) : 0;
     send_head(&r);
     return 0;
 }

@@ -65,7 +65,24 @@
     table.parentNode.parentNode.insertBefore(box, table.parentNode);
   }
 
+  // A table wider than the screen can be scrolled with keys as well; one that is not is no stop on a reader's way.
+  function makeReachable() {
+    Array.from(document.querySelectorAll('.scroll')).forEach(function (place) {
+      if (place.scrollWidth > place.clientWidth) {
+        place.tabIndex = 0;
+        place.setAttribute('role', 'group');
+        place.setAttribute('aria-label', 'A table that scrolls sideways');
+      } else {
+        place.removeAttribute('tabindex');
+        place.removeAttribute('role');
+        place.removeAttribute('aria-label');
+      }
+    });
+  }
+
   window.wakepath.tables = function () {
+    makeReachable();
+    window.addEventListener('resize', makeReachable);
     Array.from(document.querySelectorAll('table.sortable')).forEach(function (table) {
       makeSortable(table);
       if (table.hasAttribute('data-search')) makeSearchable(table);

@@ -164,7 +164,17 @@ static uint32_t syscall_number(const char *name)
     return 0;
 }
 
-/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [deliberate] [timeout=US] [ran=US] */
+/* "on=pipe", "on=tcp~10.0.0.7:5432": what is waited for, "~" is a blank. */
+static uint32_t wait_id(struct parser *p, const char *text)
+{
+    char name[256];
+    snprintf(name, sizeof(name), "%s", text);
+    for (char *at = name; *at; at++)
+        *at = *at == '~' ? ' ' : *at;
+    return string_id(p, name, strlen(name));
+}
+
+/* switch CPU PREV STATE NEXT [SYSCALL] [stack=...] [on=...] [deliberate] [timeout=US] [ran=US] */
 static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
 {
     static const char states[] = "RSDTtXIP";
@@ -181,6 +191,8 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
     for (int i = 5; i < n; i++) {
         if (!strncmp(w[i], "stack=", 6))
             e->stack = stack_id(p, w[i] + 6);
+        else if (!strncmp(w[i], "on=", 3))
+            e->wait = wait_id(p, w[i] + 3);
         else if (!strcmp(w[i], "deliberate"))
             e->flags |= WP_SWITCH_DELIBERATE;
         else if (!strncmp(w[i], "timeout=", 8)) {
@@ -196,7 +208,7 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
     return rc ? rc : thread_word(p, w[4], &e->other);
 }
 
-/* waking CPU CURRENT TARGET [timer | irq N | softirq N | message SOCKET POSITION | block DEVICE KEY | unknown] */
+/* waking CPU CURRENT TARGET [timer | irq N | softirq N | message SOCKET POSITION | block DEVICE KEY | unknown] [on=...] */
 static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
 {
     if (n < 4)
@@ -207,6 +219,8 @@ static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
     int rc = thread_word(p, w[2], &e->thread);
     if (!rc)
         rc = thread_word(p, w[3], &e->other);
+    if (!rc && n > 4 && !strncmp(w[n - 1], "on=", 3))
+        e->wait = wait_id(p, w[--n] + 3);
     if (rc || n == 4)
         return rc;
     e->flags = WP_CONTEXT_SOFTIRQ;
@@ -394,7 +408,7 @@ static int parse_host(struct parser *p, char **w, int n)
     return rc;
 }
 
-/* option fit|history US, option depth|width N */
+/* option fit|join|late-sample|history US, option depth|width N */
 static int parse_option(struct parser *p, char **w, int n)
 {
     if (n != 3)
@@ -402,6 +416,10 @@ static int parse_option(struct parser *p, char **w, int n)
     double number = strtod(w[2], NULL);
     if (!strcmp(w[1], "fit"))
         p->scenario->fit_ns = (uint64_t)(number * 1000);
+    else if (!strcmp(w[1], "join"))
+        p->scenario->join_ns = (uint64_t)(number * 1000);
+    else if (!strcmp(w[1], "late-sample"))
+        p->scenario->late_sample_ns = (uint64_t)(number * 1000);
     else if (!strcmp(w[1], "history"))
         p->scenario->history_ns = (uint64_t)(number * 1000);
     else if (!strcmp(w[1], "depth"))

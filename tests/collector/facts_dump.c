@@ -28,6 +28,12 @@ static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
 {
     const struct wp_event *e = &f->event;
     (void)context, (void)err;
+    if (!e->kind && f->wait.key) {
+        printf("{\"kind\":\"wait\",\"wait\":%" PRIu64 ",\"pid\":%u,\"address\":%" PRIu64, f->wait.key, f->wait.lock.pid, f->wait.lock.address);
+        print_text("name", f->wait.name);
+        puts("}");
+        return 0;
+    }
     if (!e->kind) {
         printf("{\"kind\":\"socket\",\"key\":%" PRIu64 ",\"protocol\":%u,\"local\":%u,\"remote\":%u,\"netns\":%u}\n", f->socket.key,
             f->socket.entry.protocol, f->socket.entry.local_port, f->socket.entry.remote_port, f->socket.entry.netns);
@@ -38,6 +44,8 @@ static int on_fact(void *context, const struct wp_fact *f, struct wp_error *err)
         e->time_ns, wp_event_kind_name(e->kind), e->cpu, f->tid, f->pid, f->other_tid, f->other_pid, e->flags, e->a, e->b, e->c,
         e->d, f->socket.key, f->stack_key != 0, f->kernel_ip_count, f->user_ip_count);
     printf(",\"stack_key\":%" PRIu64, f->stack_key);
+    if (f->wait.key)
+        printf(",\"wait\":%" PRIu64, f->wait.key);
     for (uint32_t i = 0; i < f->user_ip_count; i++)
         printf("%s%" PRIu64, i ? "," : ",\"ips\":[", f->user_ips[i]);
     if (f->user_ip_count)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/jit_map.h"
+#include "common/buffer.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -110,12 +111,145 @@ static void no_process(void **state)
     wp_jit_map_destroy(NULL);
 }
 
+/* --- jit-PID.dump --- */
+
+static char dump_path[64];
+
+static void put(struct wp_buffer *b, uint64_t value, unsigned bytes)
+{
+    wp_buffer_append(b, &value, bytes);
+}
+
+static void put_header(struct wp_buffer *b)
+{
+    put(b, 0x4a695444, 4);
+    put(b, 1, 4);
+    put(b, 40, 4);
+    put(b, 62, 4);
+    put(b, 0, 4);
+    put(b, (uint64_t)getpid(), 4);
+    put(b, 1, 8);
+    put(b, 0, 8);
+}
+
+static void put_load(struct wp_buffer *b, uint64_t address, uint32_t size, const char *name)
+{
+    put(b, 0, 4);
+    put(b, 16 + 40 + strlen(name) + 1 + size, 4);
+    put(b, 2, 8);
+    put(b, 1, 4);
+    put(b, 1, 4);
+    put(b, address, 8);
+    put(b, address, 8);
+    put(b, size, 8);
+    put(b, 7, 8);
+    wp_buffer_append(b, name, strlen(name) + 1);
+    for (uint32_t i = 0; i < size; i++)
+        put(b, 0xcc, 1);
+}
+
+static void put_move(struct wp_buffer *b, uint64_t from, uint64_t to, uint32_t size)
+{
+    put(b, 1, 4);
+    put(b, 16 + 48, 4);
+    put(b, 3, 8);
+    put(b, 1, 4);
+    put(b, 1, 4);
+    put(b, to, 8);
+    put(b, from, 8);
+    put(b, to, 8);
+    put(b, size, 8);
+    put(b, 7, 8);
+}
+
+static int keep(const struct wp_buffer *b, size_t size)
+{
+    snprintf(dump_path, sizeof(dump_path), "/tmp/jit-%d.dump", (int)getpid());
+    int fd = open(dump_path, O_RDWR | O_CREAT | O_TRUNC, 0644);
+    assert_true(fd >= 0 && write(fd, b->data, size) == (ssize_t)size);
+    unlink(dump_path);
+    return fd;
+}
+
+static void dump_is_read_on(void **state)
+{
+    struct wp_jit_map *m = *state;
+    struct wp_buffer b = {0};
+    put_header(&b);
+    put_load(&b, 0x7000, 64, "JS:*first");
+    put(&b, 2, 4); /* debug info, passed over */
+    put(&b, 24, 4);
+    put(&b, 0, 8);
+    put(&b, 0, 8);
+    put_load(&b, 0x8000, 32, "JS:*second");
+    int fd = keep(&b, b.size - 20), append = dup(fd);
+    wp_jit_map_dump(m, fd);
+    assert_name(m, 0x703f, "JS:*first");
+    assert_name(m, 0x8000, NULL); /* in the making */
+    assert_int_equal(pwrite(append, b.data + b.size - 20, 20, (off_t)b.size - 20), 20);
+    assert_name(m, 0x8000, "JS:*second");
+    size_t before = b.size;
+    put_move(&b, 0x7000, 0x9000, 64);
+    put_load(&b, 0x7000, 16, "JS:*third");
+    assert_int_equal(pwrite(append, b.data + before, b.size - before, (off_t)before), (ssize_t)(b.size - before));
+    assert_name(m, 0x9001, "JS:*first");
+    assert_name(m, 0x7001, "JS:*third"); /* the later one counts */
+    close(append);
+    wp_buffer_fini(&b);
+}
+
+/* Whatever stands in it: an answer, or none, and an end. */
+static void dump_is_hostile(void **state)
+{
+    (void)state;
+    struct wp_buffer good = {0}, bad = {0};
+    unsigned seed = 7;
+    put_header(&good);
+    for (unsigned i = 0; i < 20; i++)
+        put_load(&good, 0x1000 + i * 64, 16, "a function");
+    put_move(&good, 0x1000, 0x5000, 16);
+    for (unsigned round = 0; round < 3000; round++) {
+        struct wp_jit_map *m = wp_jit_map_create((uint32_t)getpid());
+        assert_non_null(m);
+        wp_buffer_clear(&bad);
+        wp_buffer_append(&bad, good.data, good.size);
+        for (unsigned i = 0; i < 1 + round % 8; i++)
+            bad.data[(unsigned)rand_r(&seed) % bad.size] = (uint8_t)(rand_r(&seed) % 5 ? rand_r(&seed) : 0xff);
+        wp_jit_map_dump(m, keep(&bad, round % 3 ? bad.size : (unsigned)rand_r(&seed) % bad.size));
+        for (uint64_t at = 0; at < 0x6000; at += 0x400)
+            wp_jit_map_find(m, at);
+        wp_jit_map_destroy(m);
+    }
+    wp_buffer_fini(&good);
+    wp_buffer_fini(&bad);
+}
+
+static void dump_that_lies(void **state)
+{
+    struct wp_jit_map *m = *state;
+    struct wp_buffer b = {0};
+    put_header(&b);
+    put_load(&b, 0x7000, 64, "honest");
+    size_t at = b.size;
+    put_load(&b, 0x8000, 64, "liar");
+    uint64_t size = 1u << 30; /* of code, in a record of a hundred bytes */
+    memcpy(b.data + at + 16 + 24, &size, 8);
+    put_load(&b, 0x9000, 64, "behind it");
+    wp_jit_map_dump(m, keep(&b, b.size));
+    assert_name(m, 0x7000, "honest");
+    assert_name(m, 0x8000, NULL);
+    assert_name(m, 0x9000, NULL);
+    assert_int_equal(wp_jit_map_refused(m), 1);
+    wp_buffer_fini(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(grows, create, destroy), cmocka_unit_test_setup_teardown(begins_anew, create, destroy),
         cmocka_unit_test_setup_teardown(rubbish, create, destroy), cmocka_unit_test_setup_teardown(of_others, create, destroy),
-        cmocka_unit_test(no_process),
+        cmocka_unit_test(no_process), cmocka_unit_test_setup_teardown(dump_is_read_on, create, destroy),
+        cmocka_unit_test(dump_is_hostile), cmocka_unit_test_setup_teardown(dump_that_lies, create, destroy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,6 +90,42 @@ class Facts(unittest.TestCase):
         self.assertEqual([f["flags"] & 2 for f in outs], [0])
         self.assertEqual([f["c"] for f in wakings_of(facts, tid, outs[0])], [TIMER])
 
+    @unittest.skipUnless(os.uname().machine == "x86_64", "calls are known by number")
+    def test_what_is_waited_for(self):
+        """Of a call's descriptor at the sleep, of epoll's at the waking: told once each, then by its key."""
+        def work():
+            pipe, event, one, other = os.pipe(), os.eventfd(0), *socket.socketpair()
+            poll = select.epoll()
+            poll.register(event, select.EPOLLIN)
+            listener = socket.create_server(("127.0.0.1", 0))
+            client = socket.create_connection(listener.getsockname())
+            server = listener.accept()[0]
+            tids = {"port": listener.getsockname()[1]}
+            def wait():
+                tids["waiter"] = threading.get_native_id()
+                for tids["step"], call in enumerate((lambda: os.read(pipe[0], 1), lambda: os.read(pipe[0], 1), lambda: poll.poll(60),
+                                                    lambda: one.recv(1), lambda: client.recv(1), lambda: server.recv(1))):
+                    call()
+            thread = threading.Thread(target=wait)
+            thread.start()
+            for step, (call, end) in enumerate(((READ, lambda: os.write(pipe[1], b"x")), (READ, lambda: os.write(pipe[1], b"x")),
+                              (232, lambda: os.eventfd_write(event, 1)), (RECVFROM, lambda: other.send(b"x")),
+                              (RECVFROM, lambda: server.send(b"x")), (RECVFROM, lambda: client.send(b"x")))):
+                while tids.get("step") != step:
+                    time.sleep(0.002)
+                wait_asleep(tids["waiter"], call)
+                end()
+            thread.join()
+            return tids
+        tids, facts = record(work)
+        names = {f["wait"]: f["name"] for f in of(facts, "wait") if "name" in f}
+        outs = [f for f in of(facts, "switch", tid=tids["waiter"]) if f["c"] == INTERRUPTIBLE and f["d"] in (READ + 1, RECVFROM + 1)]
+        self.assertEqual([names.get(f.get("wait")) for f in outs],
+                         ["pipe", "pipe", "unix", f"tcp 127.0.0.1:{tids['port']}", f"tcp :{tids['port']}"])
+        outs = of(facts, "switch", tid=tids["waiter"], c=INTERRUPTIBLE, d=233)
+        self.assertEqual([f.get("wait") for f in outs], [None])
+        self.assertEqual([names.get(f.get("wait")) for f in wakings_of(facts, tids["waiter"], outs[0])], ["eventfd"])
+
     def test_timeouts(self):
         timespec = struct.pack("qq", 0, 30_000_000)
         libc, word = ctypes.CDLL(None, use_errno=True), ctypes.c_int(0)

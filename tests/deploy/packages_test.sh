@@ -76,6 +76,10 @@ for name in collector aggregator reporter cli doc; do
 done
 grep -qx /usr/bin/wakepath-collector "$folder/rpm-collector"
 rpm -qcp "$folder"/rpm/wakepath-aggregator-*.rpm | grep -qx /etc/wakepath/aggregator.conf
+# The oldest libc that they run on is what the manual says.
+floor=$(for package in "$folder"/1/*.deb; do dpkg-deb -f "$package" Depends; done | grep -o 'libc6 (>= [0-9.]*' | sed 's/.* //' |
+  sort -V | tail -n 1)
+grep -q "glibc $floor" "$(dirname "$0")/../../docs/getting-started.md" || die "docs/getting-started.md does not say that glibc $floor is needed"
 
 echo "--- a clean root"
 debootstrap --variant=minbase bookworm "$root" "${WAKEPATH_DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$folder/log" 2>&1 ||
@@ -138,6 +142,11 @@ await is-active --quiet wakepath-aggregator wakepath-collector
 # The journal shows the reload of a changed level; the socket's group let the collector in.
 echo 'log-level = "debug"' >>"$root/etc/wakepath/aggregator.conf"
 booted systemctl reload wakepath-aggregator wakepath-collector
+# A mistake is told to who asks, and the daemon does not hear of it.
+cp "$root/etc/wakepath/aggregator.conf" "$folder/sound.conf"
+echo 'epoch = soon' >>"$root/etc/wakepath/aggregator.conf"
+! booted systemctl reload wakepath-aggregator 2>/dev/null || die "a wrong file was reloaded"
+cat "$folder/sound.conf" >"$root/etc/wakepath/aggregator.conf"
 sleep 2
 booted systemctl start wakepath-reporter
 booted systemctl stop wakepath-collector wakepath-aggregator

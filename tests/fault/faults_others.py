@@ -117,7 +117,7 @@ class MemoryGroup:
         os.rmdir(self.path)
 
 
-def out_of_memory(rig, chance):
+def aggregator_out_of_memory(rig, chance):
     """The aggregator gets less memory than the session takes: the kernel kills it; with more it goes on where it was."""
     group = MemoryGroup(chance.randrange(4 << 20, 12 << 20))
     try:
@@ -130,11 +130,32 @@ def out_of_memory(rig, chance):
         if "stay in the spool" in rig.ends(collector):
             rig.ends(rig.collector(spool=rig.spool))
     finally:
-        for child in rig.children:
-            if child.poll() is None and child.args[0] == "sh":
-                rig.kill(child)
-        group.remove()
+        leave(rig, group)
     return int(struck)
+
+
+def collector_out_of_memory(rig, chance):
+    """The collector gets less than it needs: the kernel kills it, at its start or later; the next one goes on with what is in the spool."""
+    group = MemoryGroup(chance.randrange(1 << 20, 4 << 20))
+    try:
+        rig.aggregator()
+        child = rig.collector(spool=rig.spool, before=group.words())
+        child.wait(PATIENCE_S)
+        struck = child.returncode == -signal.SIGKILL
+        if not struck and child.returncode:
+            raise Difference("it ended with %d:\n%s" % (child.returncode, rig.log(child)))
+        if struck or "stay in the spool" in rig.log(child):
+            rig.ends(rig.collector(spool=rig.spool))
+    finally:
+        leave(rig, group)
+    return int(struck)
+
+
+def leave(rig, group):
+    for child in rig.children:
+        if child.poll() is None and child.args[0] == "sh":
+            rig.kill(child)
+    group.remove()
 
 
 def clock_steps(rig, chance):
@@ -169,7 +190,8 @@ def time_namespace(rig, chance):
 
 FAULTS = [("two aggregators on one shard", two_aggregators), ("two reporters, compaction and a pruner at once", crowd),
           ("readers that stay, stop, or are killed", reader_stays), ("aggregator stopped (SIGSTOP) for 3 s", stopped("aggregator", 3)),
-          ("collector stopped (SIGSTOP) for 3 s", stopped("collector", 3)), ("out of memory (cgroup)", out_of_memory),
+          ("collector stopped (SIGSTOP) for 3 s", stopped("collector", 3)), ("aggregator out of memory (cgroup)", aggregator_out_of_memory),
+          ("collector out of memory (cgroup)", collector_out_of_memory),
           ("wall clock steps by an hour", clock_steps), ("another monotonic clock (time namespace)", time_namespace)]
 LONG = [("aggregator stopped (SIGSTOP) for 30 s", stopped("aggregator", STOP_S)),
         ("collector stopped (SIGSTOP) for 30 s", stopped("collector", STOP_S))]

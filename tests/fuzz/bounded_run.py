@@ -41,7 +41,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=4)
     parser.add_argument("--found")
     parser.add_argument("targets", nargs="*")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     names = given.targets or targets()
     build(os.path.abspath(given.folder), names)
     failed = 0

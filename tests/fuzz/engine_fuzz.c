@@ -65,6 +65,8 @@ static void make_event(const uint8_t *b, uint64_t *time, struct wp_event *e)
         e->d %= SOCKETS + 1;
     if (wp_event_is_block(e))
         e->other %= 4; /* a string */
+    if (wp_event_has_wait(e))
+        e->wait = b[8] % 4;
     if (kind == WP_EVENT_RENAME)
         e->c %= 4;
 }
@@ -81,8 +83,8 @@ static void check(const struct wp_report *report)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     struct wp_aggregate_rule rules[2] = {{.name = "a"}, {.name = "b"}};
-    struct wp_host_session_options options = {.rules = rules, .rule_count = 2, .epoch_ns = 50000000, .lateness_ns = 100000000,
-        .history_ns = 1000000000};
+    struct wp_host_session_options options = {.rules = rules, .rule_count = 2, .epoch_ns = 1000000000, .lateness_ns = 2000000000,
+        .history_ns = 10000000000}; /* as they are by default: shorter epochs are many more, and nothing else happens in them */
     struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h"};
     struct wp_host_session *session;
     struct host host;
@@ -100,12 +102,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (wp_host_session_take(session, &batch, &err))
         abort();
     wp_host_session_close(session);
-    for (uint32_t i = 0; i < 2; i++) {
+    for (uint32_t i = 0; i < session->aggregate_count; i++) { /* one is made when its first process comes up */
         wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
         check(session->aggregates[i]->report);
-        wp_selector_fini(&rules[i].selector);
     }
     wp_host_session_destroy(session);
+    wp_selector_fini(&rules[0].selector);
+    wp_selector_fini(&rules[1].selector);
     free(events);
     return 0;
 }

@@ -95,6 +95,7 @@ static void refusals(void **state)
     REFUSED(o.thread.comm = 2);
     REFUSED(o.thread.exe = UINT32_MAX);
     REFUSED(o.thread.cgroup = 2);
+    REFUSED(o.thread.workload = 2);
     REFUSED(o.thread.parent = 2);
     REFUSED(o.thread.parent = 1);
     REFUSED(o.thread.cmdline_matches[3] = 9);
@@ -115,6 +116,8 @@ static void refusals(void **state)
     REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .d = 2});
     REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_WAKING, .c = WP_CAUSE_MESSAGE, .d = 2});
     REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_RENAME, .c = 2});
+    REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_SWITCH, .wait = 2});
+    REFUSED(o.event = (struct wp_event){.kind = WP_EVENT_WAKING, .wait = UINT32_MAX});
 }
 
 /* A peer that never stops naming things: refused at the limit, with all that it said before in place. */

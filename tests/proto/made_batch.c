@@ -84,7 +84,8 @@ static void make_names(struct made *made)
         struct wp_thread_entry *e = &b->threads[i];
         *e = (struct wp_thread_entry){.tid = (uint32_t)odd(made, UINT32_MAX), .pid = (uint32_t)odd(made, UINT32_MAX),
             .start_ns = odd(made, UINT64_MAX), .comm = below(made, made->strings + 1), .exe = below(made, made->strings + 1),
-            .cgroup = below(made, made->strings + 1), .parent = below(made, made->threads + i + 1), .flags = below(made, 16)};
+            .cgroup = below(made, made->strings + 1), .parent = below(made, made->threads + i + 1), .flags = below(made, 16),
+            .workload = below(made, made->strings + 1)};
         for (uint32_t j = below(made, 5); made->strings && j; j--)
             e->cmdline_matches[j - 1] = 1 + below(made, made->strings);
     }
@@ -158,6 +159,8 @@ static void make_event(struct made *made, struct wp_event *e, uint64_t time_ns)
         e->other = below(made, made->threads + 1);
     if (wp_event_is_block(e) && made->has_files)
         e->other = below(made, made->strings + 1);
+    if (wp_event_has_wait(e) && made->has_waits)
+        e->wait = below(made, made->strings + 1);
     if (columns & WP_COLUMN_STACK)
         e->stack = below(made, made->stacks + 1);
     if (columns & WP_COLUMN_A || (kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_TIMED))
@@ -183,6 +186,7 @@ void made_next(struct made *made, uint32_t events)
     b->anchor_real_ns = odd(made, UINT64_MAX);
     b->is_last = !below(made, 20);
     made->has_files = below(made, 2);
+    made->has_waits = below(made, 2);
     b->event_count = below(made, events + 1);
     b->events = calloc(b->event_count + 1, sizeof(*b->events));
     uint64_t time = b->watermark_ns;

@@ -9,6 +9,7 @@ import tempfile
 import unittest
 
 import accessible
+import till
 from browser import Browser
 
 BIN, SAMPLE = sys.argv[1], sys.argv[2]
@@ -17,15 +18,21 @@ BIN, SAMPLE = sys.argv[1], sys.argv[2]
 def make_site(folder, kind):
     store, out = f"{folder}/store-{kind}", f"{folder}/site-{kind}"
     subprocess.run([SAMPLE, kind, store], check=True)
-    subprocess.run([f"{BIN}/wakepath-reporter", "--store", store, "--out", out, "--quiet"], check=True)
+    code = f"{folder}/{kind}-code"
+    till.write_source(code)
+    subprocess.run([f"{BIN}/wakepath-reporter", "--store", store, "--out", out, "--quiet", "--source-map", f"/build/shop={code}/code"],
+                   check=True)
     return "file://" + out
+
+
+SOURCES = ["v1/main/functions.html", "v1/main/sources.html", "v1/main/source-1.html", "v1/main/source-3.html", "v1/main/source-4.html"]
 
 
 class Pages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="wp-browser-test-")
-        cls.sites = {kind: make_site(cls.folder.name, kind) for kind in ("plain", "hostile", "large", "fleet")}
+        cls.sites = {kind: make_site(cls.folder.name, kind) for kind in ("plain", "hostile", "large", "fleet", "source")}
         cls.browser = Browser()
 
     @classmethod
@@ -62,10 +69,26 @@ class Pages(unittest.TestCase):
                 self.assertEqual(self.open(kind, page), "page")
             for page, view in (("flame", "flame"), ("chronology", "chronology"), ("running", "running"), ("exemplar-1", "chronology"),
                                ("exemplar-rows-1", "running")):
-                if kind == "fleet" and view != "flame" or kind == "large" and page.startswith("exemplar"):
+                if kind in ("fleet", "source") and view != "flame" or kind == "large" and page.startswith("exemplar"):
                     continue  # nothing of it was kept event by event
                 self.drawn(self.open(kind, f"v1/main/{page}.html"), view)
                 self.assertGreater(self.dark_pixels(), 3, f"{kind} {page}")
+
+        for page in ("sources", "source-1", "source-4"):
+            for kind in ("hostile", "source"):
+                self.assertEqual(self.open(kind, f"v1/main/{page}.html"), "page")
+
+    def test_a_line_leads_to_its_callers_and_back(self):
+        self.open("source", "v1/main/functions-1.html")
+        browser = self.browser
+        browser.open(browser.evaluate("Array.from(document.querySelectorAll('dd a')).find(a => a.textContent === 'money.h:7').href"))
+        self.assertEqual(browser.evaluate("document.querySelector(':target .text').textContent"), "    return price * count / 100;")
+        browser.open(browser.evaluate("document.querySelector('.caller a:last-of-type').href"))
+        self.assertIn("sum += cents(", browser.evaluate("document.querySelector(':target .text').textContent"))
+        self.assertEqual(browser.evaluate("document.querySelector('h1').textContent"), "till.c")
+        browser.open(browser.evaluate("document.querySelector('#file-functions a').href"))
+        self.assertIn("functions-1.html", browser.evaluate("location.href"))
+        self.assertEqual(browser.faults(), [])
 
     def test_flame_zooms_searches_and_keeps_its_address(self):
         self.open("plain", "v1/main/flame.html")
@@ -111,8 +134,8 @@ class Pages(unittest.TestCase):
         for dark in (False, True):
             self.browser.call("Emulation.setEmulatedMedia",
                               {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
-            for kind in ("plain", "fleet"):
-                for page in pages:
+            for kind, shown in (("plain", pages), ("fleet", pages), ("source", SOURCES)):
+                for page in shown:
                     if kind == "fleet" and "exemplar-" in page:
                         continue
                     self.open(kind, page)

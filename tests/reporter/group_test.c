@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +7,7 @@
 #include <cmocka.h>
 
 #include "reporter/group.h"
+#include "tests/reporter/sample_source.h"
 #include "tests/reporter/sample.h"
 
 #include <string.h>
@@ -75,7 +77,7 @@ static void filters_hold_of_one_layer(void **state)
     struct wp_facts facts;
     build(&facts);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-        for (int by = 0; by < WP_BYS; by++) {
+        for (int by = 0; by < WP_BY_FILE; by++) { /* lines know of functions only */
             struct wp_group group;
             uint64_t sum = 0;
             assert_int_equal(wp_group_build(&group, &facts, &cases[i].filter, (enum wp_group_by)by, NULL), 0);
@@ -103,11 +105,34 @@ static void functions_of_the_same_name_are_told_apart(void **state)
     wp_facts_fini(&facts);
 }
 
+static void lines_and_files_add_up(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_group group;
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", sample_source_report(), NULL, NULL), 0);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){0}, WP_BY_LINE, NULL), 0);
+    assert_int_equal(group.matched_ns, 1100000000); /* all of it has lines */
+    assert_string_equal(group.rows[0].name, "/build/shop/src/money.h:7");
+    assert_int_equal(group.rows[0].ns, 400000000);
+    assert_int_equal(find(&group, "/build/shop/src/till.c:47", "main")->ns, 0);
+    assert_int_equal(find(&group, "/build/shop/src/till.c:47", "main")->inclusive_ns, 560000000);
+    wp_group_fini(&group);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){.function = "settle"}, WP_BY_FILE, NULL), 0);
+    assert_int_equal(group.count, 1);
+    assert_int_equal(group.rows[0].ns, 160000000);
+    assert_int_equal(group.rows[0].inclusive_ns, 410000000);
+    wp_group_fini(&group);
+    assert_int_equal(wp_group_build(&group, &facts, &(struct wp_group_filter){.host = "*"}, WP_BY_FILE, NULL), -EINVAL);
+    wp_facts_fini(&facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hosts_are_those_of_the_frames),
         cmocka_unit_test(filters_hold_of_one_layer),
+        cmocka_unit_test(lines_and_files_add_up),
         cmocka_unit_test(functions_of_the_same_name_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

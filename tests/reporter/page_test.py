@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+from till import write_source
+
 BIN, SAMPLE = sys.argv.pop(1), sys.argv.pop(1)
 GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "pages")
 # Which page of which site is held against its golden file: each kind of page once, where it has most to say.
@@ -21,54 +23,6 @@ PAGES = {"plain": ("v1/index", "v1/main/index", "v1/main/flame", "v1/main/chrono
 # What tidy, made for an older HTML, does not know: attributes of SVG and of accessibility, groups in lists of definitions.
 UNKNOWN = re.compile(r"proprietary attribute|inserting implicit <dl>|missing </div> before <dt>|missing </dl> before </div>|missing <dd>"
                      r"|trimming empty <(bdi|small|span|p)>|not approved by W3C|not recognized|discarding unexpected </?(svg|g|path|rect|line|text)")
-
-
-# The text of the till (sample_source.c): a statement of two lines, and lines that are a grammar's or numbered anew.
-TILL = """/* The till. */
-#include "money.h"
-
-struct line { long price; int count; };
-
-static long settle(const struct line *lines, int n)
-{
-    long sum = 0;
-    for (int i = 0; i < n; i++) {
-        const struct line *line = &lines[i];
-
-        sum += cents(line->price,
-            line->count);
-    }
-    return sum < 0 ? 0 : sum;
-}
-
-static void book(int fd, long sum)
-{
-    char text[32];
-    int size = snprintf(text, sizeof(text), "%ld <b>&amp;</b>\\n", sum);
-    if (write(fd, text, size) == size)
-        fsync(fd);
-}
-
-#line 30 "order.y"
-static int parse(const char *at)
-    { while (*at) at++; return 0; }
-#line 45 "till.c"
-int main(void)
-{
-    long sum = settle(lines, 3);
-    parse(text);
-    book(fd, sum);
-}
-"""
-MONEY = "/* Money. */\n\n\n/* Rounds. */\nstatic inline long cents(long price, int count)\n{\n    return price * count / 100;\n}\n"
-
-
-def write_source(folder):
-    os.makedirs(f"{folder}/code/src")
-    for name, text in (("till.c", TILL), ("money.h", MONEY)):
-        with open(f"{folder}/code/src/{name}", "w", encoding="utf-8") as file:
-            file.write(text)
-        os.utime(file.name, (1780000000, 1780000000))
 
 
 def write_sites(folder):

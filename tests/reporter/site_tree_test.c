@@ -44,7 +44,7 @@ static int teardown(void **state)
 static int publish(const char *out, const char *index, const char *page, struct wp_error *err)
 {
     struct wp_site_tree tree;
-    int rc = wp_tree_begin(&tree, out, true, err);
+    int rc = wp_tree_begin(&tree, out, -1, err);
     if (rc)
         return rc;
     rc = wp_tree_write(&tree, "v1/main/page.html", page, strlen(page), err);
@@ -147,7 +147,7 @@ static void entries_that_are_gone_are_removed(void **state)
     assert_int_equal(publish(place->out, "one", "page", NULL), 0);
     snprintf(stranger, sizeof(stranger), "%s/notes", place->out);
     assert_int_equal(wp_file_write_atomic(stranger, "x", 1, NULL), 0);
-    assert_int_equal(wp_tree_begin(&tree, place->out, true, &err), 0);
+    assert_int_equal(wp_tree_begin(&tree, place->out, -1, &err), 0);
     assert_int_equal(wp_tree_write(&tree, "index.html", "new", 3, &err), 0);
     assert_int_equal(wp_tree_commit(&tree, &err), 0);
     snprintf(path, sizeof(path), "%s/v1", place->out);
@@ -177,7 +177,7 @@ static void an_abort_and_a_crash_leave_the_old_site(void **state)
     assert_int_equal(publish(place->out, "one", "page", NULL), 0);
     pid_t child = fork();
     if (!child) {
-        if (!wp_tree_begin(&tree, place->out, true, NULL))
+        if (!wp_tree_begin(&tree, place->out, -1, NULL))
             wp_tree_write(&tree, "index.html", "half", 4, NULL);
         _exit(9); /* as if killed: no clean-up */
     }
@@ -192,8 +192,8 @@ static void a_second_writer_waits_or_leaves(void **state)
     const struct place *place = *state;
     struct wp_site_tree first, second;
     struct wp_error err = {0};
-    assert_int_equal(wp_tree_begin(&first, place->out, true, &err), 0);
-    assert_int_equal(wp_tree_begin(&second, place->out, false, &err), -EBUSY);
+    assert_int_equal(wp_tree_begin(&first, place->out, -1, &err), 0);
+    assert_int_equal(wp_tree_begin(&second, place->out, 0, &err), -EBUSY);
     pid_t child = fork();
     if (!child)
         _exit(publish(place->out, "child", "page", NULL) ? 1 : 0);

@@ -6,6 +6,7 @@
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 : "${WAKEPATH_BIN:=$here/../../../build/dev/bin}"
+WAKEPATH_BIN=$(cd "$WAKEPATH_BIN" && pwd) # cases go elsewhere
 work=$(mktemp -d /var/tmp/wakepath-case-XXXXXX)
 undo=:
 trap 'eval "$undo"; rm -rf "$work"' EXIT

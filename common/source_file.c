@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/source_disk.h"
+#include "common/source_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_SOURCE_DISK_H
-#define WP_REPORTER_SOURCE_DISK_H
+#ifndef WP_COMMON_SOURCE_FILE_H
+#define WP_COMMON_SOURCE_FILE_H
 /*
  * Source files from disk. Their paths come from programs that were recorded, and what is read is published: a path is hostile.
  * *changed_ns: when the file was changed last. -EFBIG over `limit` bytes.
  */
 #include "common/buffer.h"
 #include "common/error.h"
+
+#include <stdbool.h>
 
 /* A file beneath a folder that was given on purpose; the folder is not left, by ".." or by links. */
 int wp_source_read_beneath(const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns,

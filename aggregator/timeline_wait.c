@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/timeline.h"
+
+#include <stdlib.h>
+
+#define WAITS 65536u /* a slice has two bytes for it */
+
+uint16_t wp_timeline_set_wait(struct wp_timeline *timeline, uint32_t string)
+{
+    struct wp_intkey key = {string, 0};
+    uint32_t number;
+    if (!string)
+        return 0;
+    if (wp_intmap_get(&timeline->wait_of_string, key, &number))
+        return (uint16_t)number;
+    if (timeline->wait_count >= WAITS)
+        return 0;
+    number = timeline->wait_count ? timeline->wait_count : 1;
+    if (number >= timeline->wait_room) {
+        uint32_t room = timeline->wait_room ? timeline->wait_room * 2 : 64;
+        uint32_t *waits = realloc(timeline->waits, room * sizeof(*waits));
+        if (!waits)
+            return 0;
+        timeline->waits = waits;
+        timeline->wait_room = room;
+        timeline->waits[0] = 0;
+    }
+    if (wp_intmap_put(&timeline->wait_of_string, key, number))
+        return 0;
+    timeline->waits[number] = string;
+    timeline->wait_count = number + 1;
+    return (uint16_t)number;
+}
+
+void wp_timeline_wake(struct wp_slice *slice, const struct wp_waking *waking)
+{
+    slice->wake_ns = waking->time_ns;
+    slice->waker = waking->waker;
+    slice->cause = waking->cause & 7u;
+    slice->cause_a = waking->a;
+    slice->cause_d = waking->d;
+    slice->wait = waking->wait ? waking->wait : slice->wait;
+    slice->flags |= waking->in_irq ? WP_SLICE_IN_IRQ : 0;
+}
+
+void wp_timeline_wait_fini(struct wp_timeline *timeline)
+{
+    free(timeline->waits);
+    wp_intmap_fini(&timeline->wait_of_string);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_WAIT_H
+#define WP_COLLECTOR_BPF_WAIT_H
+/*
+ * What a system call waits for: the file or socket of its descriptor, the lock of futex, and for epoll what was ready at the
+ * waking. Each is named once and by a key from then on; a thread remembers its last one, so that waiting there again takes a
+ * few reads. x86-64 alone: the calls are known by number.
+ */
+#include "told_path.h"
+#include "unwind.h"
+
+#include <bpf/bpf_endian.h>
+
+#define ANON_INODE_FS_MAGIC 0x09041934 /* include/uapi/linux/magic.h */
+#define PIPEFS_MAGIC 0x50495045
+#define PID_FS_MAGIC 0x50494446
+#define S_IFMT 0xf000
+#define S_IFSOCK 0xc000
+#define FAMILY_UNIX 1
+#define FAMILY_INET 2
+#define FAMILY_INET6 10
+
+/* How to see that a file is still the one that is remembered: memory of files and inodes is used again at once. */
+enum { CHECK_NUMBER, CHECK_KIND, CHECK_PORTS, CHECK_PEER };
+
+struct known_file {
+    __u64 file, inode, check, sk, key;
+    __u32 how, reserved;
+};
+
+struct waits {
+    struct known_file own, ready;
+    __u64 eventpoll;         /* that the thread sleeps in; 0: in none */
+    __u64 lock, space, lock_key;
+    __u64 nameless, nameless_end; /* memory of no file, in that space */
+};
+
+struct {
+    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, int);
+    __type(value, struct waits);
+} waits SEC(".maps");
+
+struct wait_record {
+    struct wp_record head;
+    struct wp_record_wait wait;
+};
+
+#if defined(__TARGET_ARCH_x86)
+
+#define CALL_FUTEX 202
+#define CALL_POLL 7
+#define CALL_PPOLL 271
+
+/* Bits of the calls whose first argument is the descriptor that they wait for. */
+#define BIT(number, word) ((number) / 64 == (word) ? 1ull << (number) % 64 : 0)
+#define FD_CALLS(word) ( \
+    BIT(0, word) | BIT(1, word) | BIT(16, word) | BIT(17, word) | BIT(18, word) | BIT(19, word) | BIT(20, word) | /* read to writev */ \
+    BIT(40, word) | BIT(42, word) | BIT(43, word) | BIT(44, word) | BIT(45, word) | BIT(46, word) | BIT(47, word) | /* sockets */ \
+    BIT(72, word) | BIT(73, word) | BIT(74, word) | BIT(75, word) | BIT(77, word) | BIT(78, word) | /* fcntl to getdents */ \
+    BIT(217, word) | BIT(232, word) | BIT(275, word) | BIT(276, word) | BIT(277, word) | BIT(278, word) | BIT(281, word) | \
+    BIT(285, word) | BIT(288, word) | BIT(295, word) | BIT(296, word) | BIT(299, word) | BIT(306, word) | BIT(307, word) | \
+    BIT(326, word) | BIT(327, word) | BIT(328, word) | BIT(426, word) | BIT(441, word))
+
+static const volatile __u64 fd_calls[8] = {FD_CALLS(0), FD_CALLS(1), FD_CALLS(2), FD_CALLS(3), FD_CALLS(4), FD_CALLS(5),
+    FD_CALLS(6), FD_CALLS(7)};
+
+static __always_inline bool is_fd_call(__u32 number)
+{
+    __u32 word = number >> 6;
+    barrier_var(word); /* the bound that the compiler knows of it is lost on the verifier */
+    return number < 512 && fd_calls[word & 7] >> (number & 63) & 1;
+}
+
+static __always_inline bool is_epoll(__u32 number)
+{
+    return number == 232 || number == 281 || number == 441; /* epoll_wait, epoll_pwait, epoll_pwait2 */
+}
+
+static __always_inline struct file *file_at(struct task_struct *task, __u32 fd)
+{
+    struct fdtable *table = BPF_CORE_READ(task, files, fdt);
+    struct file **files = BPF_CORE_READ(table, fd), *file = 0;
+    if (!files || fd >= BPF_CORE_READ(table, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + fd))
+        return 0;
+    return file;
+}
+
+static __always_inline __u64 check_of(const struct known_file *k, struct file *file, struct inode *inode)
+{
+    struct sock *sk = (struct sock *)k->sk;
+    struct unix_sock *local = (struct unix_sock *)k->sk;
+    switch (k->how) {
+    case CHECK_KIND: return (__u64)(unsigned long)BPF_CORE_READ(file, f_op);
+    case CHECK_PORTS: return BPF_CORE_READ(sk, __sk_common.skc_portpair);
+    case CHECK_PEER: return (__u64)(unsigned long)BPF_CORE_READ(local, peer);
+    default: return BPF_CORE_READ(inode, i_ino);
+    }
+}
+
+/*
+ * Is this the end that serves? A port that connect chose is in a bucket that says -1 (net/ipv4/inet_hashtables.c), one that was
+ * bound, and so that of an accepted connection, is not. Of what has no bucket the lower port is taken to be the known one.
+ */
+static __always_inline bool is_serving(struct sock *sk, __u8 protocol, __u16 local, __u16 remote)
+{
+    struct inet_connection_sock *connection = (struct inet_connection_sock *)sk;
+    struct inet_bind_bucket *bucket = protocol == 6 ? BPF_CORE_READ(connection, icsk_bind_hash) : 0;
+    if (!remote || !bucket)
+        return local && (!remote || local < remote);
+    return BPF_CORE_READ(bucket, fastreuse) >= 0;
+}
+
+static __always_inline void describe_inet(struct wp_record_wait *wait, struct sock *sk)
+{
+    __u16 local = BPF_CORE_READ(sk, __sk_common.skc_num), remote = bpf_ntohs(BPF_CORE_READ(sk, __sk_common.skc_dport));
+    if (is_serving(sk, wait->socket.protocol, local, remote)) { /* its clients are many */
+        wait->socket.local_port = local;
+        return;
+    }
+    wait->socket.remote_port = remote;
+    if (wait->socket.family == FAMILY_INET)
+        BPF_CORE_READ_INTO(&wait->socket.remote, sk, __sk_common.skc_daddr);
+    else
+        BPF_CORE_READ_INTO(&wait->socket.remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
+}
+
+/* Its own name, else that of the other end. */
+static __always_inline void describe_unix(struct wp_record_wait *wait, struct unix_sock *sk)
+{
+    struct unix_address *address = BPF_CORE_READ(sk, addr);
+    struct unix_sock *peer = BPF_CORE_READ(sk, peer);
+    if (!address)
+        address = BPF_CORE_READ(peer, addr);
+    if (!address)
+        return;
+    int size = BPF_CORE_READ(address, len) - 2; /* sun_family */
+    if (size > 0 && size <= 108)
+        bpf_probe_read_kernel(wait->path, size & 127, address->name[0].sun_path);
+}
+
+static __always_inline __u64 wait_key(const struct wp_record_wait *wait)
+{
+    const __u64 *words = (const __u64 *)wait;
+    __u64 key = 0x77616974;
+#pragma unroll
+    for (__u32 i = 0; i < sizeof(*wait) / 8; i++)
+        key = mix(key, words[i]);
+    return name_key(key);
+}
+
+/* Where a description is made: half of the bytes that a program may have on its stack are too many. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 2);
+    __type(key, __u32);
+    __type(value, struct wait_record);
+} wait_scratch SEC(".maps");
+
+static __always_inline struct wait_record *new_wait(__u32 which)
+{
+    struct wait_record *r = bpf_map_lookup_elem(&wait_scratch, &which);
+    if (r)
+        __builtin_memset(&r->wait, 0, sizeof(r->wait));
+    return r;
+}
+
+static __always_inline void tell_wait(struct wait_record *r, struct task_struct *task, __u64 key)
+{
+    if (!is_new_name(key))
+        return;
+    fill_head(&r->head, WP_RECORD_WAIT, task);
+    r->head.a = key;
+    r->head.tail = sizeof(r->wait);
+    if (bpf_ringbuf_output(&ring, r, sizeof(*r), wake_flag()))
+        count_drop(WP_RECORD_WAIT);
+}
+
+static __always_inline __u64 socket_key(struct known_file *k, struct file *file, struct task_struct *task, __u32 which)
+{
+    struct socket___kernel *socket = (struct socket___kernel *)BPF_CORE_READ(file, private_data);
+    struct sock *sk = BPF_CORE_READ(socket, sk);
+    struct wait_record *r = new_wait(which);
+    if (!sk || !r)
+        return 0;
+    k->sk = (__u64)(unsigned long)sk;
+    r->wait.socket.family = (__u8)BPF_CORE_READ(sk, __sk_common.skc_family);
+    r->wait.socket.protocol = (__u8)BPF_CORE_READ(sk, sk_protocol);
+    r->wait.type = BPF_CORE_READ(sk, sk_type);
+    k->how = CHECK_PORTS;
+    if (r->wait.socket.family == FAMILY_INET || r->wait.socket.family == FAMILY_INET6) {
+        describe_inet(&r->wait, sk);
+    } else if (r->wait.socket.family == FAMILY_UNIX && bpf_core_type_exists(struct unix_sock)) {
+        k->how = CHECK_PEER;
+        describe_unix(&r->wait, (struct unix_sock *)sk);
+    }
+    __u64 key = wait_key(&r->wait);
+    tell_wait(r, task, key);
+    return key;
+}
+
+static __always_inline __u64 path_key(struct known_file *k, struct file *file, struct inode *inode)
+{
+    __u64 magic = BPF_CORE_READ(inode, i_sb, s_magic), key;
+    k->how = CHECK_NUMBER;
+    if (magic == ANON_INODE_FS_MAGIC || magic == PIPEFS_MAGIC || magic == PID_FS_MAGIC) { /* one is like the other */
+        k->how = CHECK_KIND;
+        key = name_key(mix(magic, (__u64)(unsigned long)BPF_CORE_READ(file, f_op)));
+    } else {
+        key = inode_key(inode);
+    }
+    if (is_new_name(key))
+        tell_path(BPF_CORE_READ(file, f_path.dentry), inode, key);
+    return key;
+}
+
+/* The key of a file, by what is remembered (`which` 0: in a switch, 1: in a waking). */
+static __noinline __u64 file_key(struct known_file *k, struct file *file, struct task_struct *task, __u32 which)
+{
+    struct inode *inode = BPF_CORE_READ(file, f_inode);
+    if (!k || !inode)
+        return 0;
+    if (k->file == (__u64)(unsigned long)file && k->inode == (__u64)(unsigned long)inode && k->key &&
+        k->check == check_of(k, file, inode))
+        return k->key;
+    k->file = (__u64)(unsigned long)file;
+    k->inode = (__u64)(unsigned long)inode;
+    k->key = (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFSOCK ? socket_key(k, file, task, which) : path_key(k, file, inode);
+    k->check = check_of(k, file, inode);
+    return k->key;
+}
+
+/* A lock in memory that is a file's, or just behind it (what begins as zeros): it has a name there. */
+static __noinline __u64 lock_key(struct waits *w, struct task_struct *task, __u64 address)
+{
+    struct mm_struct *mm = task->mm;
+    if (!w || !mm)
+        return 0;
+    __u64 space = mix(BPF_CORE_READ(mm, exec_vm), task->self_exec_id);
+    if (w->space == space && w->lock == address)
+        return w->lock_key;
+    if (w->space == space && address - w->nameless < w->nameless_end - w->nameless)
+        return 0;
+    w->space = space;
+    w->lock = address;
+    w->lock_key = w->nameless = w->nameless_end = 0;
+    struct vm_area_struct *area = find_area(mm, address, 0);
+    if (!area)
+        return 0;
+    __u64 start = BPF_CORE_READ(area, vm_start), end = BPF_CORE_READ(area, vm_end);
+    struct file *file = BPF_CORE_READ(area, vm_file);
+    if (!file) {
+        area = find_area(mm, start - 1, 0);
+        file = area && BPF_CORE_READ(area, vm_end) == start ? BPF_CORE_READ(area, vm_file) : 0;
+    }
+    struct wait_record *r = new_wait(0);
+    if (!file || !r) {
+        w->nameless = start;
+        w->nameless_end = end;
+        return 0;
+    }
+    r->wait.address = address;
+    r->wait.start = BPF_CORE_READ(area, vm_start);
+    r->wait.end = BPF_CORE_READ(area, vm_end);
+    r->wait.offset = BPF_CORE_READ(area, vm_pgoff) << 12;
+    r->wait.inode = BPF_CORE_READ(file, f_inode, i_ino);
+    w->lock_key = name_key(mix(mix(wait_key(&r->wait), task->tgid), space));
+    tell_wait(r, task, w->lock_key);
+    return w->lock_key;
+}
+
+/* What the call that `task` sleeps in waits for, 0: not known. The task is the one that runs here. */
+static __always_inline __u64 wait_of(struct task_struct *task, struct pt_regs *regs, __u32 number)
+{
+    bool is_poll = number == CALL_POLL || number == CALL_PPOLL;
+    if (!regs || !(number == CALL_FUTEX || is_poll || is_fd_call(number)))
+        return 0;
+    __u64 first = BPF_CORE_READ(regs, di);
+    __u32 fd = (__u32)first;
+    if (is_poll && (BPF_CORE_READ(regs, si) != 1 || bpf_probe_read_user(&fd, sizeof(fd), (void *)first)))
+        return 0; /* of several any may be the one */
+    struct waits *w = bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+    if (!w)
+        return 0;
+    if (number == CALL_FUTEX)
+        return wp_unwinds ? lock_key(w, task, first) : 0;
+    struct file *file = file_at(task, fd);
+    if (!file)
+        return 0;
+    if (is_epoll(number)) {
+        w->eventpoll = (__u64)(unsigned long)BPF_CORE_READ(file, private_data);
+        return 0; /* what was ready is known at the end */
+    }
+    return file_key(&w->own, file, task, 0);
+}
+
+/* What made the epoll ready that `woken` sleeps in, 0: none. The last one that was added has caused the waking. */
+static __always_inline __u64 ready_of(struct task_struct *woken)
+{
+    if (woken->flags & PF_KTHREAD || !bpf_core_type_exists(struct eventpoll))
+        return 0;
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(woken);
+    if (!regs || !is_epoll((__u32)regs->orig_ax))
+        return 0;
+    struct waits *w = bpf_task_storage_get(&waits, woken, 0, 0);
+    if (!w || !w->eventpoll)
+        return 0;
+    struct eventpoll *poll = (struct eventpoll *)w->eventpoll;
+    struct list_head *last = BPF_CORE_READ(poll, rdllist.prev), *head = &poll->rdllist;
+    if (!last || last == head)
+        return 0;
+    struct epitem *none = 0;
+    struct epitem *item = (struct epitem *)((__u64)(unsigned long)last -
+        __builtin_preserve_field_info(none->rdllink, BPF_FIELD_BYTE_OFFSET));
+    struct file *file = BPF_CORE_READ(item, ffd.file);
+    return file ? file_key(&w->ready, file, current_task(), 1) : 0;
+}
+
+#else
+
+static __always_inline __u64 wait_of(struct task_struct *task, struct pt_regs *regs, __u32 number)
+{
+    return 0;
+}
+
+static __always_inline __u64 ready_of(struct task_struct *woken)
+{
+    return 0;
+}
+
+#endif
+#endif

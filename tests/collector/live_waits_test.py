@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What calls wait for, by name: live_waits_test.py BIN_DIR WAITS_FIXTURE."""
+import os, re, shutil, subprocess, sys, tempfile, unittest
+
+BIN, FIXTURE = (os.path.abspath(path) for path in sys.argv[1:3])
+
+
+class Waits(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="wakepath-waits-", dir="/var/tmp")
+        cls.place = os.path.join(cls.folder, "place")
+        os.mkdir(cls.place)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def record(self, *command):
+        """(what the command said, {name of a sleep: nanoseconds}) of the command's own sleeps."""
+        store = os.path.join(self.folder, f"store-{self.id()}")
+        said = subprocess.run([f"{BIN}/wakepath", "record", "--quiet", "--out", f"{self.folder}/site-{self.id()}", "--store", store,
+                               "--release", "r", "--", *command], check=True, capture_output=True, text=True).stdout
+        text = subprocess.run([f"{BIN}/wakepath-reporter", "--store", store, "--release", "r", "--aggregate", "main", "--format",
+                               "folded"], check=True, capture_output=True, text=True).stdout
+        sleeps = {}
+        for line in text.splitlines():
+            stack, _, ns = line.rpartition(" ")
+            for frame in stack.split(";"):
+                if frame.startswith("sleep:"):
+                    sleeps[frame[6:]] = sleeps.get(frame[6:], 0) + int(ns)
+        return said, sleeps
+
+    def test_every_kind(self):
+        said, sleeps = self.record(FIXTURE, self.place)
+        ports = dict(line.split() for line in said.splitlines())
+        program = os.path.basename(FIXTURE)
+        wanted = ["read pipe", f"read pipe {self.place}/fifo", "read eventfd", "read timerfd", "read inotify", "read signalfd", "read tty",
+                  f"flock {self.place}/database", f"accept tcp :{ports['tcp']}", f"recvfrom tcp 127.0.0.1:{ports['tcp']}",
+                  f"recvfrom tcp :{ports['tcp']}", f"recvfrom unix {self.place}/socket", "recvfrom unix", f"recvfrom udp :{ports['udp']}",
+                  "poll pipe", "epoll_wait pipe", "epoll_wait eventfd", f"futex queue_lock ({program})",
+                  f"futex filled_locks+0x28 ({program})"]
+        if "tcp6" in ports:
+            wanted.append(f"recvfrom tcp [::1]:{ports['tcp6']}")
+        # The fixture's folder has a random name, in which a number may stand.
+        general = [re.sub("[0-9]{4,}", "N", name) if self.place in name else name for name in wanted]
+        for name in general:
+            self.assertGreater(sleeps.get(name, 0), 5e6, f"{name} is missing among {sorted(sleeps)}")
+        bare = sum(ns for name, ns in sleeps.items() if name in ("read", "recvfrom", "poll", "epoll_wait", "flock", "accept"))
+        self.assertLess(bare, 0.1 * sum(sleeps.values()), f"calls on files that have no name: {sleeps}")
+        self.assertGreater(sleeps.get("futex", 0), 5e6, "a lock on the heap has no name")
+
+    def test_a_lock_of_a_library(self):
+        """A variable of a shared object that is mapped anywhere; and of one that has no symbols any more."""
+        with open(f"{self.folder}/shelf.c", "w", encoding="utf-8") as file:
+            file.write("#include <pthread.h>\n#include <time.h>\nstatic pthread_mutex_t shelf_lock;\nvoid shelf_use(long ns) {\n"
+                       "pthread_mutex_lock(&shelf_lock); nanosleep(&(struct timespec){0, ns}, 0); pthread_mutex_unlock(&shelf_lock); }\n")
+        with open(f"{self.folder}/reader.c", "w", encoding="utf-8") as file:
+            file.write("#include <pthread.h>\nvoid shelf_use(long ns);\nstatic void *work(void *p) {"
+                       "for (int i = 0; i < 50; i++) shelf_use(2000000); return p; }\n"
+                       "int main(void) { pthread_t t; pthread_create(&t, 0, work, 0); work(0); return pthread_join(t, 0); }\n")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", f"{self.folder}/libshelf.so", f"{self.folder}/shelf.c"], check=True)
+        subprocess.run(["gcc", "-o", f"{self.folder}/reader", f"{self.folder}/reader.c", "-L", self.folder, "-lshelf", "-pthread",
+                        f"-Wl,-rpath,{self.folder}"], check=True)
+        _, sleeps = self.record(f"{self.folder}/reader")
+        self.assertGreater(sleeps.get("futex shelf_lock (libshelf.so)", 0), 20e6, sleeps)
+        subprocess.run(["strip", f"{self.folder}/libshelf.so"], check=True)
+        shutil.rmtree(f"{self.folder}/store-{self.id()}")
+        _, sleeps = self.record(f"{self.folder}/reader")
+        self.assertTrue(any(re.fullmatch(r"futex libshelf\.so\+0x[0-9a-f]+", name) for name in sleeps), sleeps)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Each kind of page under axe-core (Deque; the rules of WCAG 2.1 A and AA, and its best practices), in both colours and as wide as a phone:
+nothing serious or critical may be said. axe_test.py BIN_DIR SAMPLE_TOOL CACHE_DIR
+
+axe-core comes from npm's registry, of one version with one digest, and is kept in CACHE_DIR. Without it the test is skipped, which ctest
+says (77); browser_test.py has a smaller check of our own that needs nothing."""
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import unittest
+
+from browser import Browser
+
+BIN, SAMPLE, CACHE = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
+VERSION = "4.10.3"
+SHA256 = "0f2b4d7dcdf7d1219df8d1959ad68e565f51d14c3f0d88bb71cd59abeb956292"  # of the package's archive
+PAGES = {"plain": ("index", "v1/index", "v1/main/index", "v1/main/flame", "v1/main/chronology", "v1/main/running", "v1/main/exemplars",
+                   "v1/main/exemplar-1", "v1/main/exemplar-rows-1", "v1/main/waits", "v1/main/processes", "v1/main/functions", "v1/main/functions-1",
+                   "v1/main/io", "v1/main/unexplained", "v1/main/about"),
+         "service": ("index", "v2/main/index", "v2/main/compare", "v2/main/requests"), "fleet": ("v1/main/hosts", "v1/main/flame"),
+         "hostile": ("v1/main/index", "v1/main/functions", "v1/main/exemplars")}
+
+
+def fetch():
+    """The text of axe.min.js, or what kept it from being had."""
+    path = f"{CACHE}/axe-core-{VERSION}.tgz"
+    if not os.path.exists(path):
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                done = subprocess.run(["npm", "pack", "--silent", f"axe-core@{VERSION}"], cwd=folder, capture_output=True, text=True,
+                                      timeout=120, check=False)
+            except (OSError, subprocess.TimeoutExpired) as error:
+                return None, f"npm cannot fetch it: {error}"
+            if done.returncode:
+                return None, f"npm cannot fetch it: {done.stderr.strip()[-300:]}"
+            os.makedirs(CACHE, exist_ok=True)
+            os.replace(f"{folder}/axe-core-{VERSION}.tgz", path) if os.stat(folder).st_dev == os.stat(CACHE).st_dev else \
+                subprocess.run(["cp", f"{folder}/axe-core-{VERSION}.tgz", path], check=True)
+    with open(path, "rb") as file:
+        archive = file.read()
+    if hashlib.sha256(archive).hexdigest() != SHA256:
+        os.unlink(path)
+        raise SystemExit(f"axe-core {VERSION} is not what it was: sha256 {hashlib.sha256(archive).hexdigest()}")
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        return tar.extractfile("package/axe.min.js").read().decode(), None
+
+
+class Axe(unittest.TestCase):
+    script = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.holder = tempfile.TemporaryDirectory(prefix="wp-axe-")
+        for kind, releases in (("plain", ("v1",)), ("service", ("v1", "v2")), ("fleet", ("v1",)), ("hostile", ("v1",))):
+            for release in releases:
+                name = "service-slower" if (kind, release) == ("service", "v2") else kind
+                subprocess.run([SAMPLE, name, f"{cls.holder.name}/store-{kind}", release], check=True)
+            subprocess.run([f"{BIN}/wakepath-reporter", "--store", f"{cls.holder.name}/store-{kind}", "--out", f"{cls.holder.name}/{kind}",
+                            "--quiet"], check=True)
+        cls.browser = Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+        cls.holder.cleanup()
+
+    def violations(self, address):
+        self.browser.open(address)
+        self.browser.evaluate(self.script + ";1")
+        self.browser.evaluate("axe.run(document, {resultTypes: ['violations']}).then(function (found) { window.said = found; },"
+                              "function (error) { window.said = {violations: [{impact: 'critical', id: String(error), nodes: []}]}; }); 1")
+        self.assertTrue(self.browser.wait("window.said && 1"), address)
+        return json.loads(self.browser.evaluate(
+            "JSON.stringify(window.said.violations.map(function (v) { return [v.impact, v.id, v.nodes.slice(0, 3).map(function (n) {"
+            "return n.html.slice(0, 160); })]; }))"))
+
+    def look(self, dark, width, pages=None):
+        self.browser.call("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
+        self.browser.call("Emulation.setDeviceMetricsOverride", {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600})
+        bad, looked = [], 0
+        for kind, names in (pages or PAGES).items():
+            for page in names:
+                looked += 1
+                bad += [(kind, page, *one) for one in self.violations(f"file://{self.holder.name}/{kind}/{page}.html")
+                        if one[0] in ("serious", "critical")]
+        self.assertEqual(bad, [])
+        self.assertGreaterEqual(looked, 5)
+
+    def test_light(self):
+        self.look(False, 1200)
+
+    def test_dark(self):
+        self.look(True, 1200)
+
+    def test_on_a_phone(self):
+        self.look(False, 400)
+
+    def test_it_would_say_so(self):
+        """A page with a fault of each sort: else silence would prove nothing."""
+        path = self.holder.name + "/bad.html"
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("<!doctype html><html><head><title>x</title></head><body data-ready='page'><img src='data:,'><button></button>"
+                       "<p style='color:#ccc;background:#fff'>pale</p></body></html>")
+        said = {one[1] for one in self.violations("file://" + path) if one[0] in ("serious", "critical")}
+        self.assertLessEqual({"html-has-lang", "image-alt", "button-name", "color-contrast"}, said)
+
+
+if __name__ == "__main__":
+    Axe.script, why = fetch()
+    if why:
+        print(f"SKIPPED: axe-core {VERSION} is not here, and {why}. The pages were NOT looked at by it.", file=sys.stderr)
+        sys.exit(77)
+    unittest.main(verbosity=2)
