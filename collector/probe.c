@@ -45,7 +45,8 @@ static const struct fact facts[] = {
     {"packets that come", {"tp_btf/netif_receive_skb"}, "no datagrams"},
     {"samples", {"perf_event"}, "what runs is known by its switches, not by its functions"},
     {"user stacks", {"unwind/maple_tree"}, "by frame pointer"},
-    {"words of the kernel's stack", {"kfunc/bpf_rdonly_cast"}, "the same stack as the last one is known again by calls of a helper: dearer"},
+    {"words of the kernel's stack", {"kfunc/bpf_rdonly_cast", "helper/bpf_probe_read_kernel"},
+        "a stack is walked each time"},
 };
 #define FACTS (sizeof(facts) / sizeof(facts[0]))
 
