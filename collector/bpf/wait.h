@@ -80,9 +80,13 @@ static __always_inline bool is_epoll(__u32 number)
 
 static __always_inline struct file *file_at(struct task_struct *task, __u32 fd)
 {
-    struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-    struct file **files = BPF_CORE_READ(table, fd), *file = 0;
-    if (!files || fd >= BPF_CORE_READ(table, max_fds) || bpf_probe_read_kernel(&file, sizeof(file), files + fd))
+    struct files_struct *open = task->files; /* loads of known types are cheaper than calls that read */
+    struct fdtable *table = open ? open->fdt : 0;
+    struct file **files, *file = 0;
+    if (!table || fd >= table->max_fds)
+        return 0;
+    files = table->fd;
+    if (bpf_probe_read_kernel(&file, sizeof(file), files + fd))
         return 0;
     return file;
 }
@@ -237,7 +241,7 @@ static __noinline __u64 lock_key(struct waits *w, struct task_struct *task, __u6
     struct mm_struct *mm = task->mm;
     if (!w || !mm)
         return 0;
-    __u64 space = mix(BPF_CORE_READ(mm, exec_vm), task->self_exec_id);
+    __u64 space = mix(mm->exec_vm, task->self_exec_id);
     if (w->space == space && w->lock == address)
         return w->lock_key;
     if (w->space == space && address - w->nameless < w->nameless_end - w->nameless)
@@ -276,9 +280,9 @@ static __always_inline __u64 wait_of(struct task_struct *task, struct pt_regs *r
     bool is_poll = number == CALL_POLL || number == CALL_PPOLL;
     if (!regs || !(number == CALL_FUTEX || is_poll || is_fd_call(number)))
         return 0;
-    __u64 first = BPF_CORE_READ(regs, di);
+    __u64 first = regs->di;
     __u32 fd = (__u32)first;
-    if (is_poll && (BPF_CORE_READ(regs, si) != 1 || bpf_probe_read_user(&fd, sizeof(fd), (void *)first)))
+    if (is_poll && (regs->si != 1 || bpf_probe_read_user(&fd, sizeof(fd), (void *)first)))
         return 0; /* of several any may be the one */
     struct waits *w = bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!w)
