@@ -84,6 +84,10 @@ static int look_at(struct wp_aggregate *aggregate, const struct wp_exemplar_wind
     aggregate->path_thread = window->thread;
     wp_exemplar_begin(&exemplar, start_ns, aggregate->real_offset_ns);
     wp_exemplar_path(&exemplar, aggregate->home, window->thread);
+    if (exemplar.trace->path_count) { /* a thread of the aggregate when the window began, whatever it is called by its end */
+        struct wp_trace_path *path = &exemplar.trace->paths[0];
+        path->is_base = exemplar.trace->threads[path->thread].is_base = true;
+    }
     wp_explain_aside(&aggregate->explainer, &(struct wp_stretch){aggregate->home, window->thread, start_ns, end_ns}, take_piece);
     wp_exemplar_extend(&exemplar, end_ns);
     exemplar.trace->length_ns = window->length_ns;

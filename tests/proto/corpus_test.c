@@ -277,8 +277,10 @@ static int meet_server(uint32_t major, uint32_t minor, uint8_t frame_major, stru
     add_unknown_fields(&raw);
     wp_frame_write(writer, WP_FRAME_WELCOME, raw.data, raw.size, &frame, NULL);
     frame.data[4] = frame_major;
-    zmq_send(m.raw, identity, (size_t)size, ZMQ_SNDMORE);
-    zmq_send(m.raw, frame.data, frame.size, 0);
+    for (int i = frame_major == 1; i < 2; i++) { /* a single frame of another version may be a damaged one */
+        zmq_send(m.raw, identity, (size_t)size, ZMQ_SNDMORE);
+        zmq_send(m.raw, frame.data, frame.size, 0);
+    }
     for (int i = 0; i < 500 && rc >= 0 && !wp_client_is_welcome(client); i++)
         rc = wp_client_poll(client, 10, err);
     if (rc >= 0)
