@@ -188,14 +188,16 @@ int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, const stru
     snprintf(path, sizeof(path), "%s/%s", cache->folder, name);
     if (!take(path, rows)) {
         *is_cached = true;
-        utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
+        if (met)
+            utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
         return 0;
     }
     int rc = wp_unwind_rows_read(rows, fd, err);
+    if (rc || !met)
+        return rc;
     fill_head(&head, fd, met);
-    if (!rc)
-        keep(cache, path, &head, *rows);
-    return rc;
+    keep(cache, path, &head, *rows);
+    return 0;
 }
 
 /* The object that a kept file is of, when it is still there; -1. */

@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_UNWIND_CACHE_H
 #define WP_COLLECTOR_UNWIND_CACHE_H
 /*
- * Unwind rows of objects on disk, by build id (without one by inode, size and times): a collector that starts again need not read every library's .eh_frame anew. One
- * file an object; what is damaged, of another version or not ours is as if it were not there. Bounded: the oldest go. Several
+ * Unwind rows of objects on disk, by build id (without one by inode, size and times): a collector that starts again need not read
+ * every library's .eh_frame anew. One file an object; what is damaged, of another version or not ours is as if it were not there. Bounded: the oldest go. Several
  * threads may use one.
  */
 #include "collector/unwind_rows.h"
@@ -12,8 +12,8 @@ struct wp_unwind_cache {
     const char *folder; /* borrowed; made when it is not there. NULL: nothing is kept */
 };
 
-/* The rows of an open object, from the cache or read and then kept; *is_cached says which. met: what the kernel calls the file.
- * As wp_unwind_rows_read. */
+/* The rows of an open object, from the cache or read and then kept; *is_cached says which. met: what the kernel calls the file,
+ * that somebody runs; NULL: nobody was seen to, so nothing is written and it is no younger for it. As wp_unwind_rows_read. */
 int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met, struct wp_unwind_rows **rows,
     bool *is_cached, struct wp_error *err);
 

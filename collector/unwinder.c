@@ -24,13 +24,14 @@
 #define WORKERS 2u
 #define SMALL ((uint64_t)2 << 20) /* bytes of a file */
 #define MAPS_BYTES ((size_t)16 << 20)
-#define KEPT_BYTES ((uint64_t)96 << 20) /* of rows that are taken from the cache at the start: six million */
+#define KEPT_BYTES ((uint64_t)32 << 20) /* of rows that are taken from the cache at the start: less than half of the kernel's pages */
 #define VDSO_BYTES ((size_t)8 << 10)
 
 struct job {
     struct wp_unwind_file file;
     int fd;
     uint64_t size;
+    bool is_kept;   /* taken from the cache, before anybody was met in it */
     char path[256]; /* for the log */
 };
 
@@ -82,7 +83,7 @@ static void do_job(struct wp_unwinder *u, struct job *job, uint32_t number)
     struct wp_error err = {0};
     uint32_t object = 0; /* without rows: by frame pointer */
     bool is_cached;
-    if (!wp_unwind_cache_rows(&u->cache, job->fd, &job->file, &rows, &is_cached, &err)) {
+    if (!wp_unwind_cache_rows(&u->cache, job->fd, job->is_kept ? NULL : &job->file, &rows, &is_cached, &err)) {
         object = number;
         tell(u, rows, job->path, object, is_cached ? "cache" : "file");
     } else {
@@ -203,7 +204,7 @@ static int open_file(uint64_t inode, uint32_t device, uint32_t pid, uint64_t add
 }
 
 /* Takes the descriptor over. */
-static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int fd, const char *path)
+static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int fd, const char *path, bool is_kept)
 {
     struct wp_intkey key = {inode, device};
     struct stat status = {0};
@@ -212,7 +213,8 @@ static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int 
     bool has_room = u->count < QUEUE;
     if (has_room) {
         struct job *job = &u->queue[u->count++];
-        *job = (struct job){.file = {.inode = inode, .device = device}, .fd = fd, .size = (uint64_t)status.st_size};
+        *job = (struct job){.file = {.inode = inode, .device = device}, .fd = fd, .size = (uint64_t)status.st_size,
+            .is_kept = is_kept};
         snprintf(job->path, sizeof(job->path), "%.255s", path);
         pthread_cond_broadcast(&u->more);
     }
@@ -231,7 +233,7 @@ void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uin
         return;
     int fd = open_file(inode, device, pid, address, path, sizeof(path));
     if (fd >= 0)
-        add_job(u, inode, device, fd, path);
+        add_job(u, inode, device, fd, path, false);
 }
 
 static bool is_everywhere(const char *path)
@@ -257,7 +259,7 @@ static void add_own_files(struct wp_unwinder *u)
             continue;
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd >= 0 && !fstat(fd, &status))
-            add_job(u, status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), fd, path);
+            add_job(u, status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), fd, path, false);
         else if (fd >= 0)
             close(fd);
     }
@@ -273,7 +275,7 @@ static void add_kept(void *context, const struct wp_unwind_file *file, int fd, c
     if (wp_intmap_get(&u->asked, (struct wp_intkey){file->inode, file->device}, &one))
         close(fd); /* one of our own */
     else
-        add_job(u, file->inode, file->device, fd, path);
+        add_job(u, file->inode, file->device, fd, path, true);
 }
 
 static void release(struct wp_unwinder *u)

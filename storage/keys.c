@@ -28,13 +28,19 @@ static void format_blob(const uint8_t digest[16], char text[WP_KEY_ROOM])
     snprintf(text, WP_KEY_ROOM, SOURCE "%.2s/%.2s/%s", hex, hex + 2, hex);
 }
 
+static bool is_in_aggregate(const struct wp_key *key)
+{
+    return key->kind == WP_VALUE_REPORT || key->kind == WP_VALUE_TRACE || key->kind == WP_VALUE_EXEMPLARS ||
+           (key->kind == WP_VALUE_METADATA && *key->aggregate);
+}
+
 /* What stands before the shard. */
 static int format_front(const struct wp_key *key, char text[WP_KEY_ROOM], struct wp_error *err)
 {
     const char *name = wp_value_kind_name(key->kind);
     char session[37];
-    bool in_aggregate = key->kind == WP_VALUE_REPORT || key->kind == WP_VALUE_TRACE || key->kind == WP_VALUE_EXEMPLARS ||
-                        (key->kind == WP_VALUE_METADATA && *key->aggregate);
+    bool in_aggregate = is_in_aggregate(key);
+    int folder = (int)wp_bucket_base(key->aggregate); /* buckets of one name share it; their digests stand behind the shard */
     if (in_aggregate && !wp_aggregate_valid(key->aggregate))
         return wp_error_set(err, -EINVAL, "'%s' is not an aggregate's name: letters, digits and ._+- (1 to 128)", key->aggregate);
     if (key->kind == WP_VALUE_PROCESSED) {
@@ -43,11 +49,11 @@ static int format_front(const struct wp_key *key, char text[WP_KEY_ROOM], struct
     } else if (!in_aggregate) {
         snprintf(text, WP_KEY_ROOM, STATE "%s.", name);
     } else if (key->kind == WP_VALUE_METADATA && key->has_timebox) {
-        snprintf(text, WP_KEY_ROOM, "%s/metadata.~%llu.", key->aggregate, (unsigned long long)key->timebox_s);
+        snprintf(text, WP_KEY_ROOM, "%.*s/metadata.~%llu.", folder, key->aggregate, (unsigned long long)key->timebox_s);
     } else if (key->kind == WP_VALUE_METADATA) {
-        snprintf(text, WP_KEY_ROOM, "%s/metadata.", key->aggregate);
+        snprintf(text, WP_KEY_ROOM, "%.*s/metadata.", folder, key->aggregate);
     } else {
-        snprintf(text, WP_KEY_ROOM, "%s/%s.%llu.", key->aggregate, name, (unsigned long long)key->timebox_s);
+        snprintf(text, WP_KEY_ROOM, "%.*s/%s.%llu.", folder, key->aggregate, name, (unsigned long long)key->timebox_s);
     }
     return 0;
 }
@@ -68,7 +74,7 @@ int wp_key_format(const struct wp_key *key, char text[WP_KEY_ROOM], struct wp_er
     if (rc)
         return rc;
     size_t used = strlen(text);
-    snprintf(text + used, WP_KEY_ROOM - used, "%s", key->shard);
+    snprintf(text + used, WP_KEY_ROOM - used, "%s%s", key->shard, is_in_aggregate(key) ? key->aggregate + wp_bucket_base(key->aggregate) : "");
     used = strlen(text);
     if (key->has_delta)
         snprintf(text + used, WP_KEY_ROOM - used, ".~%010llu", (unsigned long long)key->delta);
@@ -97,15 +103,32 @@ static bool take_number(const char *text, uint64_t *number, const char **rest)
     return *text == '.';
 }
 
-/* "<shard>" or "<shard>.~<delta>". */
+/* "~<digest>" behind a shard belongs to the aggregate's name. */
+static bool take_bucket(struct wp_key *key, const char *text, size_t size)
+{
+    size_t used = strlen(key->aggregate);
+    if (!size)
+        return true;
+    if (!used || used + size >= sizeof(key->aggregate))
+        return false;
+    memcpy(key->aggregate + used, text, size);
+    key->aggregate[used + size] = 0;
+    return wp_bucket_base(key->aggregate) == used;
+}
+
+/* "<shard>" or "<shard>.~<delta>", of a bucket "<shard>~<digest>" and "<shard>~<digest>.~<delta>". */
 static bool take_shard(struct wp_key *key, const char *text)
 {
     const char *mark = strstr(text, ".~");
-    size_t size = mark ? (size_t)(mark - text) : strlen(text);
+    size_t whole = mark ? (size_t)(mark - text) : strlen(text);
+    const char *bucket = memchr(text, '~', whole);
+    size_t size = bucket ? (size_t)(bucket - text) : whole;
     if (size >= sizeof(key->shard))
         return false;
     memcpy(key->shard, text, size);
     key->shard[size] = 0;
+    if (!take_bucket(key, text + size, whole - size))
+        return false;
     if (mark) {
         const char *digits = mark + 2;
         if (!has_delta_form(key->kind) || strlen(digits) != DELTA_DIGITS)
@@ -175,7 +198,7 @@ static bool parse_aggregate(struct wp_key *key, const char *text)
     key->aggregate[slash - text] = 0;
     text = slash + 1;
     const char *dot = strchr(text, '.');
-    if (!wp_aggregate_valid(key->aggregate) || !dot)
+    if (!wp_aggregate_valid(key->aggregate) || key->aggregate[wp_bucket_base(key->aggregate)] || !dot)
         return false;
     if (!strncmp(text, "metadata.", 9)) {
         key->kind = WP_VALUE_METADATA;
@@ -190,6 +213,12 @@ static bool parse_aggregate(struct wp_key *key, const char *text)
     else if (!strncmp(text, "exemplars.", 10))
         key->kind = WP_VALUE_EXEMPLARS;
     return key->kind && take_number(dot + 1, &key->timebox_s, &text) && take_shard(key, text);
+}
+
+bool wp_key_is_of(const char *text, const char *aggregate)
+{
+    struct wp_key key;
+    return !wp_key_parse(&key, text, NULL) && !strcmp(key.aggregate, aggregate);
 }
 
 int wp_key_parse(struct wp_key *key, const char *text, struct wp_error *err)

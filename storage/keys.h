@@ -3,7 +3,8 @@
 #define WP_STORAGE_KEYS_H
 /*
  * The keys of a store, formatted and parsed. Deltas end in ".~" and ten digits: '~' is in no id, so that a shard whose
- * id ends in a number (an address) is never taken for a delta, and deltas sort by number.
+ * id ends in a number (an address) is never taken for a delta, and deltas sort by number. Of a bucket NAME~DIGEST (bucket.h) the
+ * folder is NAME, and "~DIGEST" stands behind the shard: what has one name stands in one folder.
  */
 #include "common/error.h"
 #include "storage/store.h"
@@ -31,5 +32,7 @@ struct wp_key {
 int wp_key_format(const struct wp_key *key, char text[WP_KEY_ROOM], struct wp_error *err);
 /* -EINVAL: not a key of a store. Whatever it takes, wp_key_format gives back the same text. */
 int wp_key_parse(struct wp_key *key, const char *text, struct wp_error *err);
+/* Whether the text is a key of this very aggregate, other buckets of its name not included. */
+bool wp_key_is_of(const char *text, const char *aggregate);
 
 #endif

@@ -2,6 +2,7 @@
 /* Metadata: keys with values, of a release or an aggregate, one value a shard. One rule settles conflicts: the last
  * writer by time, then the greater shard id. */
 #include "proto/store.pb-c.h"
+#include "storage/bucket.h"
 #include "storage/columns.h"
 #include "storage/rows.h"
 #include "storage/txn.h"
@@ -269,12 +270,13 @@ static int load_rows(struct wp_txn *txn, const struct wp_metadata_place *place, 
 {
     char prefix[WP_KEY_ROOM], **keys = NULL;
     size_t count = 0;
-    snprintf(prefix, sizeof(prefix), "%.128s/metadata.", place->aggregate ? place->aggregate : "__state__");
+    const char *aggregate = place->aggregate ? place->aggregate : "";
+    snprintf(prefix, sizeof(prefix), "%.*s/metadata.", *aggregate ? (int)wp_bucket_base(aggregate) : 128, *aggregate ? aggregate : "__state__");
     int rc = wp_txn_keys(txn, prefix, &keys, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
         struct wp_key key;
         ProtobufCMessage *message = NULL;
-        if (wp_key_parse(&key, keys[i], NULL) || key.has_timebox != place->has_timebox ||
+        if (wp_key_parse(&key, keys[i], NULL) || strcmp(key.aggregate, aggregate) || key.has_timebox != place->has_timebox ||
                 (key.has_timebox && key.timebox_s != place->timebox_s))
             continue;
         rc = load(txn, &key, &message, err);

@@ -4,16 +4,55 @@
 #include "storage/txn.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 /* Jumps from one aggregate's first key to behind its last one; there may be many keys in between. */
+struct aggregate_list {
+    char **names;
+    size_t count, folder; /* where the buckets of the folder that is looked at begin */
+    const char *base;
+};
+
+static int add_bucket(void *context, const char *text, size_t size)
+{
+    struct aggregate_list *list = context;
+    struct wp_key key;
+    (void)size;
+    if (wp_key_parse(&key, text, NULL)) /* no key of ours: its folder is shown as it is, for verify to name it */
+        snprintf(key.aggregate, sizeof(key.aggregate), "%.128s", list->base);
+    for (size_t i = list->folder; i < list->count; i++)
+        if (!strcmp(list->names[i], key.aggregate))
+            return 0;
+    return wp_strings_add(&list->names, &list->count, key.aggregate);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* All of a folder is looked through: what is not said of a bucket may have been damaged. */
+static int add_buckets(struct wp_txn *txn, struct aggregate_list *list, const char *name)
+{
+    char prefix[WP_KEY_ROOM];
+    snprintf(prefix, sizeof(prefix), "%s/", name);
+    list->folder = list->count;
+    list->base = name;
+    int rc = wp_txn_visit(txn, prefix, add_bucket, list, NULL);
+    if (list->count > list->folder)
+        qsort(list->names + list->folder, list->count - list->folder, sizeof(*list->names), compare_names);
+    return rc;
+}
+
 int wp_txn_aggregates(struct wp_txn *txn, char ***aggregates, size_t *count, struct wp_error *err)
 {
     MDB_cursor *cursor;
     MDB_val k, v;
     char name[WP_KEY_ROOM];
+    struct aggregate_list list = {0};
     *aggregates = NULL;
     *count = 0;
     int rc = mdb_cursor_open(txn->mdb, txn->dbi, &cursor), added = 0;
@@ -30,17 +69,18 @@ int wp_txn_aggregates(struct wp_txn *txn, char ***aggregates, size_t *count, str
         memcpy(name, k.mv_data, size);
         name[size] = 0;
         if (strcmp(name, "__state__") && strcmp(name, "__source__"))
-            added = wp_strings_add(aggregates, count, name);
+            added = add_buckets(txn, &list, name);
         name[size] = '/' + 1;
         k = (MDB_val){size + 1, name};
         rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
     }
     mdb_cursor_close(cursor);
-    if (!added && (!rc || rc == MDB_NOTFOUND))
+    if (!added && (!rc || rc == MDB_NOTFOUND)) {
+        *aggregates = list.names;
+        *count = list.count;
         return 0;
-    wp_strings_free(*aggregates, *count);
-    *aggregates = NULL;
-    *count = 0;
+    }
+    wp_strings_free(list.names, list.count);
     return added ? wp_error_set(err, -ENOMEM, "out of memory for the list of aggregates")
                  : wp_txn_error(txn, err, rc, "cannot list the aggregates");
 }

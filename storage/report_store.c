@@ -80,20 +80,35 @@ bool wp_selection_has(const struct wp_selection *selection, const struct wp_key 
            (!selection->shard || !strcmp(selection->shard, key->shard));
 }
 
+static int keys_of(struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count, struct wp_error *err)
+{
+    char prefix[WP_KEY_ROOM];
+    size_t kept = 0;
+    snprintf(prefix, sizeof(prefix), "%.*s/%s", (int)wp_bucket_base(aggregate), aggregate, what);
+    int rc = wp_txn_keys(txn, prefix, keys, count, err);
+    for (size_t i = 0; !rc && i < *count; i++)
+        if (wp_key_is_of((*keys)[i], aggregate))
+            (*keys)[kept++] = (*keys)[i];
+        else
+            free((*keys)[i]);
+    if (!rc)
+        *count = kept;
+    return rc;
+}
+
 int wp_txn_list(struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count,
     struct wp_error *err)
 {
-    char prefix[WP_KEY_ROOM];
+    char kind[32];
     if (!wp_aggregate_valid(aggregate))
         return wp_error_set(err, -EINVAL, "'%.150s' is not an aggregate's name: letters, digits and ._+- (1 to 128)", aggregate);
-    snprintf(prefix, sizeof(prefix), "%s/%s.", aggregate, what);
-    int rc = wp_txn_keys(txn, prefix, keys, count, err);
+    snprintf(kind, sizeof(kind), "%s%s", what, *what ? "." : "");
+    int rc = keys_of(txn, aggregate, kind, keys, count, err);
     if (rc || *count)
         return rc;
     char **any = NULL;
     size_t any_count = 0;
-    snprintf(prefix, sizeof(prefix), "%s/", aggregate);
-    rc = wp_txn_keys(txn, prefix, &any, &any_count, err);
+    rc = keys_of(txn, aggregate, "", &any, &any_count, err);
     wp_strings_free(any, any_count);
     if (!rc && !any_count)
         rc = wp_error_set(err, -ENOENT, "release '%s' of '%s' has no aggregate '%s'", txn->env->release, txn->store->root,

@@ -64,11 +64,13 @@ static int drop_old(struct wp_txn *txn, const struct wp_retention *rule, struct 
     return rc;
 }
 
-static int stop_at_data(void *context, const char *text, size_t size)
+static bool has_data(char **keys, size_t count)
 {
     struct wp_key key;
-    (void)context, (void)size;
-    return wp_key_parse(&key, text, NULL) || key.kind != WP_VALUE_METADATA;
+    for (size_t i = 0; i < count; i++)
+        if (wp_key_parse(&key, keys[i], NULL) || key.kind != WP_VALUE_METADATA)
+            return true;
+    return false;
 }
 
 /* Whether a report or trace of the aggregate covers this instant. */
@@ -97,15 +99,14 @@ static int drop_timeboxes(struct wp_txn *txn, const struct wp_retention *rule, c
 
 int wp_txn_drop_empty(struct wp_txn *txn, const struct wp_retention *rule, struct wp_error *err)
 {
-    char **aggregates = NULL, **keys, prefix[WP_KEY_ROOM];
+    char **aggregates = NULL, **keys;
     size_t count = 0, key_count;
     int rc = wp_txn_aggregates(txn, &aggregates, &count, err);
     for (size_t i = 0; !rc && i < count; i++) {
-        snprintf(prefix, sizeof(prefix), "%s/", aggregates[i]);
-        int found = wp_txn_visit(txn, prefix, stop_at_data, NULL, err);
-        rc = found < 0 ? found : wp_txn_keys(txn, prefix, &keys, &key_count, err);
+        rc = wp_txn_list(txn, aggregates[i], "", &keys, &key_count, err);
         if (rc)
             break;
+        bool found = has_data(keys, key_count);
         if (found)
             rc = drop_timeboxes(txn, rule, keys, key_count, err);
         for (size_t j = 0; !rc && !found && j < key_count; j++)

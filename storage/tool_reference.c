@@ -29,10 +29,10 @@ int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err)
     place->timebox_s = reference.timebox_s;
     snprintf(place->release, sizeof(place->release), "%s", reference.release);
     if (reference.has_timebox) /* for what lists keys */
-        snprintf(place->rest, sizeof(place->rest), "%s/report.%llu.", reference.aggregate,
-            (unsigned long long)reference.timebox_s);
+        snprintf(place->rest, sizeof(place->rest), "%.*s/report.%llu.", (int)wp_bucket_base(reference.aggregate),
+            reference.aggregate, (unsigned long long)reference.timebox_s);
     else
-        snprintf(place->rest, sizeof(place->rest), "%s", reference.aggregate);
+        snprintf(place->rest, sizeof(place->rest), "%.*s", (int)wp_bucket_base(reference.aggregate), reference.aggregate);
     return 0;
 }
 

@@ -23,14 +23,14 @@ EDGE = ("messages", "waited_ns", "transit_ns", "transit_max_ns", "bound_max_ns")
 PARTS = CATEGORIES + ("whole", "unread")
 LINKS = ("?", "waking", "fork", "exec", "message", "io", "horizontal")
 ID = r"[A-Za-z0-9._+-]{1,128}"
-AGGREGATE = r"[A-Za-z0-9._+-]{1,128}(?:~[0-9a-f]{8})?"
+BUCKET = r"(?:~[0-9a-f]{8})?"
 DELTA = r"(?:\.~[0-9]{10})?"
 NUMBER = r"(?:0|[1-9][0-9]*)"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 KEYS = (
-    ("report", rf"{AGGREGATE}/report\.{NUMBER}\.{ID}{DELTA}"), ("trace", rf"{AGGREGATE}/trace\.{NUMBER}\.{ID}"),
-    ("exemplars", rf"{AGGREGATE}/exemplars\.{NUMBER}\.{ID}"),
-    ("metadata", rf"(?:{AGGREGATE}|__state__)/metadata\.(?:~{NUMBER}\.)?{ID}"), ("shard", rf"__state__/shard\.{ID}"),
+    ("report", rf"{ID}/report\.{NUMBER}\.{ID}{BUCKET}{DELTA}"), ("trace", rf"{ID}/trace\.{NUMBER}\.{ID}{BUCKET}"),
+    ("exemplars", rf"{ID}/exemplars\.{NUMBER}\.{ID}{BUCKET}"),
+    ("metadata", rf"{ID}/metadata\.(?:~{NUMBER}\.)?{ID}{BUCKET}|__state__/metadata\.{ID}"), ("shard", rf"__state__/shard\.{ID}"),
     ("processed", rf"__state__/processed\.{UUID}\.{ID}"), ("last_sample", rf"__state__/last_sample\.{ID}"),
     ("genealogy", rf"__state__/genealogy\.{ID}{DELTA}"), ("sourcemap", rf"__state__/sourcemap\.{ID}{DELTA}"),
     ("source", rf"__state__/source\.{ID}{DELTA}"), ("clock", rf"__state__/clock\.{ID}"),

@@ -68,8 +68,9 @@ class BucketTest(StoreCase):
         self.assertEqual(self.contents(), sorted(json.dumps(self.alone(one), sort_keys=True) for one in (slow, fast)))
         self.assertIn("recorded with different parameters", self.says(1, "cat", self.root, "v1:web").stderr)
         self.assertIn("apart from others of its name: sample_period_ns", self.says(0, "stat", self.root).stdout)
-        listed = self.says(0, "ls", self.root, "v1").stdout.splitlines()
-        self.assertEqual([line for line in listed if "/web" in line], [f"v1/{name}/" for name in sorted(names)])
+        listed = self.says(0, "ls", "-R", self.root, "v1").stdout.splitlines()
+        digests = {re.search(r"~[0-9a-f]{8}(?=$|\.~)", line).group() for line in listed if line.startswith("v1/web/")}
+        self.assertEqual({"web" + digest for digest in digests}, set(names), "one folder, each with its digest behind the shard")
         before = self.contents()
         self.says(0, "compact", "--roll-up", self.root)
         self.says(0, "prune", "--hours", "1d", "--now", "99999999999", self.root)
@@ -138,9 +139,11 @@ class BucketTest(StoreCase):
         found = Reader(TREE + "/proto/store.proto").read(self.root + "/v1")
         names = set()
         for key, value in found.items():
-            if value["kind"] == "metadata" and "~" in key.split("/")[0]:
-                names.add(key.split("/")[0])
-                self.assertEqual(Reader(TREE + "/proto/store.proto").bucket(value["entries"]), key.split("/")[0])
+            folder, _, name = key.partition("/")
+            if value["kind"] == "metadata" and "~" in name:
+                bucket = f"{folder}~{name[-8:]}"
+                names.add(bucket)
+                self.assertEqual(Reader(TREE + "/proto/store.proto").bucket(value["entries"]), bucket)
         self.assertEqual(names, set(self.buckets()))
 
 
