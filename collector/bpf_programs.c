@@ -15,6 +15,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #include "wakepath.skel.h"
+#include "wakepath_plain.skel.h"
 #pragma GCC diagnostic pop
 
 #define KERNEL_LOG (UINT32_MAX >> 8) /* the most that old kernels allow; one that does not suffice is an error to them */
@@ -53,11 +54,26 @@ static void tell(const struct wp_programs *p, const struct wp_probe_fact *fact)
         wp_log(p->logger, WP_LOG_INFO, "second choice for %s reason=\"%s\" programs=\"%s\"", fact->name, best->why, used->programs);
 }
 
+/* Both objects have the same maps, programs and variables. */
+static int open_object(struct wp_programs *p, bool is_plain, struct wp_error *err)
+{
+    LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = p->kernel_log, .kernel_log_size = p->kernel_log ? KERNEL_LOG : 0);
+    p->object = calloc(1, sizeof(*p->object));
+    int rc = p->object ? wakepath_bpf__create_skeleton(p->object) : -ENOMEM;
+    if (!rc && is_plain)
+        p->object->skeleton->data = (void *)(uintptr_t)wakepath_plain_bpf__elf_bytes(&p->object->skeleton->data_sz);
+    if (!rc)
+        rc = bpf_object__open_skeleton(p->object->skeleton, &opts);
+    return rc ? wp_error_errno(err, rc, "cannot open the BPF programs") : 0;
+}
+
 /* Only what this kernel can have, and of that the best, is loaded. */
 static int choose(struct wp_programs *p, const char *left_out, struct wp_error *err)
 {
     struct bpf_program *program;
     int rc = wp_probe_create(&p->probe, left_out, err);
+    if (!rc)
+        rc = open_object(p, !wp_probe_wants(p->probe, "kfunc/bpf_rdonly_cast"), err);
     if (rc)
         return rc;
     const struct wp_probe *probe = p->probe;
@@ -105,9 +121,7 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
     p->cpus = (unsigned)libbpf_num_possible_cpus();
     libbpf_set_print(NULL); /* it would write to stderr */
     libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
-    LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = p->kernel_log, .kernel_log_size = p->kernel_log ? KERNEL_LOG : 0);
-    p->object = wakepath_bpf__open_opts(&opts);
-    int rc = p->object ? choose(p, options->left_out, err) : wp_error_errno(err, -errno, "cannot open the BPF programs");
+    int rc = choose(p, options->left_out, err);
     if (!rc) {
         set_options(p, options);
         rc = wakepath_bpf__load(p->object);
