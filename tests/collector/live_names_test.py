@@ -77,17 +77,6 @@ class Names(unittest.TestCase):
         js = "(?:JS|LazyCompile|Function):[*~^+]?"  # the latter two before V8 11, without a column
         self.assertGreater(share(rows, rf";{js}shop .*shop\.js:\d+(:\d+)?;{js}settle ", f";{js}"), ENOUGH, rows[-5:])
 
-    @unittest.skipUnless(shutil.which("node"), "no node")
-    def test_node_with_a_dump(self):
-        with open(f"{self.folder}/shop.js", "w", encoding="utf-8") as file:
-            file.write("""function settle(n) { let x = 0; for (let i = 0; i < n; i++) x = (x * 31 + i) | 0; return x; }
-                function shop() { let x = 0; const end = Date.now() + 4000; while (Date.now() < end) x += settle(20000); return x; }
-                if (shop() === 0.5) console.log();""")
-        rows = record("command", "node", "--perf-prof", "--no-turbo-inlining", f"{self.folder}/shop.js", cwd=self.folder)
-        self.assertTrue(glob.glob(f"{self.folder}/jit-*.dump"))
-        js = "(?:JS|LazyCompile|Function):[*~^+]?"
-        self.assertGreater(share(rows, rf";{js}shop .*shop\.js:\d+(:\d+)?;{js}settle ", f";{js}"), ENOUGH, rows[-5:])
-
     # Callers of the trampoline are seen only where Python itself keeps frame pointers, which it need not.
     @unittest.skipUnless(python_with_perf(), "no Python of 3.12 or later")
     def test_python(self):
