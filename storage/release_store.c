@@ -51,7 +51,7 @@ int wp_txn_aggregates(struct wp_txn *txn, char ***aggregates, size_t *count, str
 {
     MDB_cursor *cursor;
     MDB_val k, v;
-    char name[WP_KEY_ROOM];
+    char name[WP_ID_ROOM + 1];
     struct aggregate_list list = {0};
     *aggregates = NULL;
     *count = 0;

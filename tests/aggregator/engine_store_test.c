@@ -425,7 +425,7 @@ static void boxes(const struct place *place, struct seen_boxes *seen)
     *seen = (struct seen_boxes){0};
     assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
     assert_int_equal(wp_txn_begin(&seen->txn, store, "v1", false, NULL), 0);
-    assert_int_equal(wp_txn_visit(seen->txn, "main~", see_box, seen, NULL), 0);
+    assert_int_equal(wp_txn_visit(seen->txn, "main/", see_box, seen, NULL), 0);
     wp_txn_abort(seen->txn);
     wp_store_close(store);
 }
@@ -522,7 +522,7 @@ static void a_live_session_is_kept_small(void **state)
     char bucket[WP_ID_ROOM];
     assert_int_equal(wp_store_open(&store, place->root, false, NULL), 0);
     assert_int_equal(wp_txn_begin(&txn, store, "v1", false, NULL), 0);
-    assert_int_equal(wp_txn_visit(txn, "main~", count_key, &deltas, NULL), 0);
+    assert_int_equal(wp_txn_visit(txn, "main/", count_key, &deltas, NULL), 0);
     assert_int_equal(wp_txn_bucket(txn, "main", bucket, NULL), 0);
     assert_true(deltas > 0 && deltas <= WP_DELTAS);
     assert_int_equal(wp_txn_read_trace(txn, bucket, NULL, &trace, NULL), 0);
