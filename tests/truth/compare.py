@@ -139,7 +139,7 @@ def read_trace(binaries, store):
     """The exemplar of the aggregate, each piece of it."""
     keys = subprocess.run([f"{binaries}/wakepath-store", "ls", "-R", f"{store}/r"], check=True, capture_output=True, text=True,
                           timeout=60).stdout.split()
-    key = next(key for key in keys if re.match(r"r/truth~[0-9a-f]{8}/trace\.", key))
+    key = next(key for key in keys if re.match(r"r/truth/trace\.", key))
     return json.loads(subprocess.run([f"{binaries}/wakepath-store", "cat", "--json", f"{store}/{key}"], check=True,
                                      capture_output=True, text=True, timeout=60).stdout)
 
