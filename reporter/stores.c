@@ -352,9 +352,12 @@ int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate,
 int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_exemplars *set, struct wp_error *err)
 {
-    int rc = 0;
-    for (size_t i = 0; i < snapshot->stores->count && (!rc || rc == -EBADMSG); i++) {
-        int one_rc = snapshot->txns[i] ? wp_txn_read_exemplars(snapshot->txns[i], aggregate, selection, set, err) : 0;
+    char bucket[129];
+    int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
+    bool is_there = !rc;
+    rc = rc == -ENOENT ? 0 : rc;
+    for (size_t i = 0; is_there && i < snapshot->stores->count && (!rc || rc == -EBADMSG); i++) {
+        int one_rc = snapshot->txns[i] ? wp_txn_read_exemplars(snapshot->txns[i], bucket, selection, set, err) : 0;
         rc = one_rc && one_rc != -ENOENT ? one_rc : rc;
     }
     return rc;

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A real recording through the exports: read by independent readers, they hold what the store holds, no more and no less."""
 import collections
+import glob
 import json
 import os
 import subprocess
@@ -77,6 +78,8 @@ class RealExports(RecordTest):
         self.check_stacks(total)
         self.check_perfetto(trace)
         self.check_speedscope(trace, total)
+        with open(os.path.join(glob.glob(self.out + "/*/main")[0], "exemplars.html"), encoding="utf-8") as page:
+            self.assertIn("The longest wait", page.read())
         answer = json.loads(subprocess.run([program("wakepath"), "query", "--store", self.store, "--by", "path", "--format", "json",
                                             "--top", "0"], capture_output=True, check=True, timeout=60).stdout)["releases"][0]
         self.assertEqual((answer["matched_ns"], answer["total_ns"], sum(row["ns"] for row in answer["rows"])), (total,) * 3)
