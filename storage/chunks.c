@@ -76,3 +76,23 @@ int wp_chunks_compact(struct wp_txn *txn, const char *shard, const struct wp_chu
     wp_strings_free(deltas, count);
     return rc;
 }
+
+int wp_chunks_join(const struct wp_chunks *chunks, const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = chunks->take(chunks->rows, values[i].data, values[i].size, err);
+    return rc ? rc : chunks->pack(chunks->rows, out, err);
+}
+
+int wp_chunks_check(const struct wp_chunks *chunks, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    struct wp_buffer again = {0};
+    int rc = chunks->take(chunks->rows, bytes, size, err);
+    if (!rc)
+        rc = chunks->pack(chunks->rows, &again, err);
+    if (!rc && (again.size != size || (size && memcmp(again.data, bytes, size))))
+        rc = wp_error_set(err, -EBADMSG, "%s is not in canonical order", wp_value_kind_name(chunks->kind));
+    wp_buffer_fini(&again);
+    return rc;
+}

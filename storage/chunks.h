@@ -19,4 +19,9 @@ int wp_chunks_append(struct wp_txn *txn, const char *shard, const struct wp_chun
 /* Joins the value and its deltas; leaves all as it is when one of them is damaged. */
 int wp_chunks_compact(struct wp_txn *txn, const char *shard, const struct wp_chunks *chunks, struct wp_error *err);
 
+/* All values as one. The rows are what has been taken so far, commonly none. */
+int wp_chunks_join(const struct wp_chunks *chunks, const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err);
+/* -EBADMSG: the bytes are not what the writer would make of their rows. */
+int wp_chunks_check(const struct wp_chunks *chunks, const uint8_t *bytes, size_t size, struct wp_error *err);
+
 #endif

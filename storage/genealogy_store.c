@@ -311,11 +311,10 @@ int wp_genealogy_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)
 int wp_genealogy_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err)
 {
     struct genealogy all;
+    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take, pack};
     int rc = start(&all, err);
-    for (size_t i = 0; !rc && i < count; i++)
-        rc = take(&all, values[i].data, values[i].size, err);
     if (!rc)
-        rc = pack(&all, out, err);
+        rc = wp_chunks_join(&chunks, values, count, out, err);
     finish(&all);
     return rc;
 }
@@ -323,15 +322,10 @@ int wp_genealogy_join(const struct wp_buffer *values, size_t count, struct wp_bu
 int wp_genealogy_check(const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct genealogy all;
-    struct wp_buffer again = {0};
+    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take, pack};
     int rc = start(&all, err);
     if (!rc)
-        rc = take(&all, bytes, size, err);
-    if (!rc)
-        rc = pack(&all, &again, err);
-    if (!rc && (again.size != size || (size && memcmp(again.data, bytes, size))))
-        rc = wp_error_set(err, -EBADMSG, "genealogy is not in canonical order");
-    wp_buffer_fini(&again);
+        rc = wp_chunks_check(&chunks, bytes, size, err);
     finish(&all);
     return rc;
 }

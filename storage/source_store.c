@@ -261,11 +261,10 @@ int wp_source_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)(vo
 int wp_source_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err)
 {
     struct sources all;
+    struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take, pack};
     int rc = start(&all, err);
-    for (size_t i = 0; !rc && i < count; i++)
-        rc = take(&all, values[i].data, values[i].size, err);
     if (!rc)
-        rc = pack(&all, out, err);
+        rc = wp_chunks_join(&chunks, values, count, out, err);
     finish(&all);
     return rc;
 }
@@ -273,15 +272,10 @@ int wp_source_join(const struct wp_buffer *values, size_t count, struct wp_buffe
 int wp_source_check(const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct sources all;
-    struct wp_buffer again = {0};
+    struct wp_chunks chunks = {WP_VALUE_SOURCE, &all, take, pack};
     int rc = start(&all, err);
     if (!rc)
-        rc = take(&all, bytes, size, err);
-    if (!rc)
-        rc = pack(&all, &again, err);
-    if (!rc && (again.size != size || (size && memcmp(again.data, bytes, size))))
-        rc = wp_error_set(err, -EBADMSG, "source is not in canonical order");
-    wp_buffer_fini(&again);
+        rc = wp_chunks_check(&chunks, bytes, size, err);
     finish(&all);
     return rc;
 }

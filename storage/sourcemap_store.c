@@ -220,11 +220,10 @@ int wp_sourcemap_compact(struct wp_txn *txn, const char *shard, struct wp_error 
 int wp_sourcemap_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err)
 {
     struct sourcemap map;
+    struct wp_chunks chunks = {WP_VALUE_SOURCEMAP, &map, take, pack};
     int rc = start(&map, err);
-    for (size_t i = 0; !rc && i < count; i++)
-        rc = take(&map, values[i].data, values[i].size, err);
     if (!rc)
-        rc = pack(&map, out, err);
+        rc = wp_chunks_join(&chunks, values, count, out, err);
     finish(&map);
     return rc;
 }
@@ -232,15 +231,10 @@ int wp_sourcemap_join(const struct wp_buffer *values, size_t count, struct wp_bu
 int wp_sourcemap_check(const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct sourcemap map;
-    struct wp_buffer again = {0};
+    struct wp_chunks chunks = {WP_VALUE_SOURCEMAP, &map, take, pack};
     int rc = start(&map, err);
     if (!rc)
-        rc = take(&map, bytes, size, err);
-    if (!rc)
-        rc = pack(&map, &again, err);
-    if (!rc && (again.size != size || (size && memcmp(again.data, bytes, size))))
-        rc = wp_error_set(err, -EBADMSG, "sourcemap is not in canonical order");
-    wp_buffer_fini(&again);
+        rc = wp_chunks_check(&chunks, bytes, size, err);
     finish(&map);
     return rc;
 }

@@ -250,8 +250,10 @@ static int child_fills_the_disk(const char *root)
 static void full_disk_loses_nothing(void **state)
 {
     struct fixture *f = *state;
-    if (geteuid())
-        skip(); /* mounting a small disk is for root */
+    if (geteuid()) {
+        print_error("SKIPPED: mounting a small disk is for root\n");
+        skip();
+    }
     wp_store_close(f->store);
     f->store = NULL;
     pid_t child = fork();
