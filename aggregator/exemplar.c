@@ -179,13 +179,9 @@ void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t
     exemplar->trace->start_ns = origin_ns + (uint64_t)real_offset_ns;
 }
 
-void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
+void wp_exemplar_keep_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
 {
     struct wp_trace *trace = exemplar->trace;
-    if (trace->piece_count >= exemplar->row_limit || piece->end_ns <= exemplar->origin_ns) {
-        trace->omitted++;
-        return;
-    }
     exemplar->now_ns = piece->end_ns;
     uint32_t path = path_of(exemplar, base_host, base);
     if (path == UINT32_MAX) {

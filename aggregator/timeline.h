@@ -130,6 +130,8 @@ struct wp_timeline {
     uint32_t *waits;                    /* string ids of what calls wait for; [0] is none. Past 65535 there are no more */
     uint32_t wait_count, wait_room;
     struct wp_intmap wait_of_string;
+    uint32_t last_wait;                 /* string that was looked up last ... */
+    uint16_t last_wait_number;          /* ... and what was found */
     struct wp_blockops blockops;
     struct wp_messages messages;
     uint64_t late_sample_ns;            /* a sample may come this long after its run ended */

@@ -47,6 +47,8 @@ static int compare(const struct wp_exemplar_window *a, const struct wp_exemplar_
 /* A number that says nothing of the window, and is the same wherever it is drawn. */
 static uint64_t draw_of(const struct wp_exemplar_window *row)
 {
+    if (row->draw)
+        return row->draw;
     uint8_t numbers[12];
     for (unsigned i = 0; i < 8; i++)
         numbers[i] = (uint8_t)(row->start_ns >> 8 * i);
@@ -143,7 +145,9 @@ bool wp_exemplars_want(const struct wp_exemplars *set, const struct wp_exemplar_
     for (uint32_t i = range.from; i < range.to; i++)
         if (!compare(&set->rows[i], window))
             return false;
-    return roles_of(set, range, window) != 0;
+    struct wp_exemplar_window drawn = *window;
+    drawn.draw = draw_of(window);
+    return roles_of(set, range, &drawn) != 0;
 }
 
 static void drop_row(struct wp_exemplars *set, uint32_t row)
@@ -190,6 +194,7 @@ static int insert(struct wp_exemplars *set, uint32_t at, const struct wp_exempla
     row.service = strdup(window->service);
     row.host = strdup(window->host);
     row.trace = (struct wp_buffer){0};
+    row.draw = draw_of(window);
     if (!row.service || !row.host || (window->trace.size && wp_buffer_append(&row.trace, window->trace.data, window->trace.size))) {
         free_row(&row);
         return -ENOMEM;
