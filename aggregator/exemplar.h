@@ -25,6 +25,7 @@ struct wp_exemplar {
     struct wp_exemplar_host {
         struct wp_exemplar_row *rows; /* by thread, owned */
         uint32_t row_room, generation;
+        struct wp_intmap labels;     /* what sleeps are called and who ran, in the trace's strings */
         int64_t shift_ns;            /* its time + shift = home's */
         bool has_shift;
     } *hosts;                        /* by host, owned */
