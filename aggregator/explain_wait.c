@@ -153,6 +153,23 @@ static void by_timer(struct wp_explainer *x, const struct wp_wait *wait, uint64_
         wp_wait_emit(x, wait, wait->node, WP_TIMEOUT, from, to, NULL);
 }
 
+/* "io:DEVICE KIND FILE" on the sleep's node. */
+static uint32_t io_node(struct wp_explainer *x, uint32_t parent, const struct wp_blockop *op)
+{
+    const uint32_t kinds = WP_BLOCK_FLUSH | WP_BLOCK_DISCARD | WP_BLOCK_WRITE;
+    uint32_t device = wp_dictionary_device_name(x->timeline->dictionary, op->device);
+    uint64_t what = (uint64_t)(device ? 1 : 2) << 42 | (uint64_t)(op->flags & kinds) << 32 | op->file;
+    struct wp_intkey key = {(uint64_t)(device ? device : op->device) << 32 | parent, wp_explain_here(x, what)};
+    uint32_t node;
+    if (wp_intmap_get(&x->sites, key, &node))
+        return node;
+    char name[WP_STRING_BYTES + 32];
+    wp_name_io(x->timeline->dictionary, op, name, sizeof(name));
+    node = wp_explain_label(x, parent, WP_STYLE_IO, name);
+    wp_explain_remember(x, key, node);
+    return node;
+}
+
 static void by_block(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     const struct wp_timeline *timeline = x->timeline;
@@ -163,14 +180,14 @@ static void by_block(struct wp_explainer *x, const struct wp_wait *wait, uint64_
         wp_wait_label(x, wait, WP_STYLE_IO, "io:unknown", WP_BLOCKING_IO, from, to);
         return;
     }
-    char name[WP_STRING_BYTES + 32];
-    wp_name_io(timeline->dictionary, op, name, sizeof(name));
     uint64_t issue = op->issue_ns > from ? op->issue_ns : from;
-    wp_wait_label(x, wait, WP_STYLE_IO, name, WP_BLOCKING_IO, issue < to ? issue : to, to);
-    to = issue < to ? issue : to;
+    if (issue < to) {
+        wp_wait_emit(x, wait, io_node(x, wait->node, op), WP_BLOCKING_IO, issue, to, NULL);
+        to = issue;
+    }
     uint64_t insert = op->insert_ns > from ? op->insert_ns : from;
     if (insert < to) {
-        uint32_t node = wp_explain_label(x, wp_explain_label(x, wait->node, WP_STYLE_IO, name), WP_STYLE_IO, "io:queue");
+        uint32_t node = wp_explain_literal(x, io_node(x, wait->node, op), WP_STYLE_IO, "io:queue");
         wp_wait_emit(x, wait, node, WP_IO_QUEUE, insert, to, NULL);
         to = insert;
     }

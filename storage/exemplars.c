@@ -30,18 +30,22 @@ static bool is_wait(const struct wp_exemplar_window *row)
     return !*row->service;
 }
 
-/* The order of the rows; 0: the same window. */
-static int compare(const struct wp_exemplar_window *a, const struct wp_exemplar_window *b)
+/* The order of a service's rows; 0: the same window. */
+static int compare_within(const struct wp_exemplar_window *a, const struct wp_exemplar_window *b)
 {
-    int names = strcmp(a->service, b->service);
-    if (names)
-        return names;
     if (a->length_ns != b->length_ns)
         return a->length_ns > b->length_ns ? -1 : 1;
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
-    names = strcmp(a->host, b->host);
+    int names = strcmp(a->host, b->host);
     return names ? names : a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+/* The order of the rows. */
+static int compare(const struct wp_exemplar_window *a, const struct wp_exemplar_window *b)
+{
+    int names = strcmp(a->service, b->service);
+    return names ? names : compare_within(a, b);
 }
 
 /* A number that says nothing of the window, and is the same wherever it is drawn. */
@@ -57,7 +61,7 @@ static uint64_t draw_of(const struct wp_exemplar_window *row)
     return XXH3_64bits_withSeed(numbers, sizeof(numbers), XXH3_64bits(row->host, strlen(row->host)));
 }
 
-/* Whether `a` wins the draw. Among waits the chances are as their lengths: draw / length is least. */
+/* Whether `a` wins the draw of one service. Among waits the chances are as their lengths: draw / length is least. */
 static bool is_drawn_before(const struct wp_exemplar_window *a, const struct wp_exemplar_window *b)
 {
     uint64_t x = draw_of(a), y = draw_of(b);
@@ -68,7 +72,7 @@ static bool is_drawn_before(const struct wp_exemplar_window *a, const struct wp_
     } else if (x != y) {
         return x < y;
     }
-    return compare(a, b) < 0;
+    return compare_within(a, b) < 0;
 }
 
 static unsigned octave(const struct wp_exemplar_window *row)
@@ -76,10 +80,10 @@ static unsigned octave(const struct wp_exemplar_window *row)
     return row->length_ns ? 63u - (unsigned)__builtin_clzll(row->length_ns) : 0;
 }
 
-/* Whether the two stand in one draw. */
+/* Whether two of one service stand in one draw. */
 static bool is_rival(const struct wp_exemplar_window *a, const struct wp_exemplar_window *b)
 {
-    return !strcmp(a->service, b->service) && (is_wait(a) || octave(a) == octave(b));
+    return is_wait(a) || octave(a) == octave(b);
 }
 
 struct range {
@@ -103,7 +107,7 @@ static unsigned roles_of(const struct wp_exemplars *set, struct range range, con
     uint32_t slower = 0, before = 0;
     for (uint32_t i = range.from; i < range.to; i++) {
         const struct wp_exemplar_window *row = &set->rows[i];
-        int order = compare(row, window);
+        int order = compare_within(row, window);
         slower += order < 0;
         before += order && is_rival(row, window) && is_drawn_before(row, window);
     }
@@ -143,7 +147,7 @@ bool wp_exemplars_want(const struct wp_exemplars *set, const struct wp_exemplar_
     if (!is_wait(window) && services_before(set, range.from) >= WP_EXEMPLARS_SERVICES)
         return false;
     for (uint32_t i = range.from; i < range.to; i++)
-        if (!compare(&set->rows[i], window))
+        if (!compare_within(&set->rows[i], window))
             return false;
     struct wp_exemplar_window drawn = *window;
     drawn.draw = draw_of(window);
