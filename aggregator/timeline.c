@@ -69,32 +69,6 @@ const char *wp_timeline_comm(const struct wp_timeline *timeline, uint32_t identi
     return wp_dictionary_string(timeline->dictionary, timeline->identities[identity].comm);
 }
 
-/* --- rings --- */
-
-struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns)
-{
-    uint64_t count = thread->slice_end - thread->first_slice;
-    if (!thread->slices || count > thread->slice_mask) {
-        uint32_t size = thread->slices ? (thread->slice_mask + 1) * 2 : 4;
-        struct wp_slice *slices = realloc(thread->slices, size * sizeof(*slices)); /* large ones are not even copied */
-        if (!slices) {
-            timeline->failed = true;
-            if (!thread->slices)
-                return NULL;
-            thread->first_slice++; /* keep going with what there is */
-        } else {
-            for (uint64_t i = thread->first_slice; i < thread->slice_end; i++)
-                if ((i & (size - 1)) != (i & thread->slice_mask))
-                    slices[i & (size - 1)] = slices[i & thread->slice_mask];
-            thread->slices = slices;
-            thread->slice_mask = size - 1;
-        }
-    }
-    struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end++);
-    *slice = (struct wp_slice){.out_ns = out_ns, .identity = thread->identity};
-    return slice;
-}
-
 /* --- who is who --- */
 
 static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_entry *entry, bool is_new)
