@@ -10,7 +10,7 @@
 
 int wp_blockops_init(struct wp_blockops *blockops)
 {
-    *blockops = (struct wp_blockops){.mask = RING_START - 1, .keep_ns = WP_BLOCKOPS_KEEP_NS};
+    *blockops = (struct wp_blockops){.mask = RING_START - 1, .keep_ns = 10000000000u + WP_BLOCKOPS_LATER_NS};
     blockops->ops = calloc(RING_START, sizeof(*blockops->ops));
     return blockops->ops ? 0 : -ENOMEM;
 }
@@ -69,7 +69,7 @@ static void make_room(struct wp_blockops *blockops, uint64_t now_ns)
         return;
     while (blockops->first < blockops->count && is_old(blockops, blockops->first, now_ns))
         blockops->first++;
-    if (blockops->count - blockops->first > blockops->mask / 2)
+    if (blockops->count - blockops->first > (uint64_t)blockops->mask * 3 / 4)
         grow(blockops);
     if (blockops->count - blockops->first > blockops->mask)
         blockops->first++;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WP_BLOCKOPS_KEEP_NS 60000000000u /* more than a host's history (10 s) and what is kept of it for others (30 s) */
+#define WP_BLOCKOPS_LATER_NS 35000000000u /* beyond a host's history: what is kept of it for others is at most 30 s */
 
 struct wp_blockop {
     uint64_t insert_ns, issue_ns, done_ns; /* 0: not (yet) seen */
@@ -25,7 +25,7 @@ struct wp_blockops {
     struct wp_blockop *ops;   /* ring of the last ones, owned, grown up to its limit while what it holds is young enough to be asked for */
     uint32_t mask;
     uint64_t first, count;    /* made so far, of these forgotten; op n is ops[n & mask] */
-    uint64_t keep_ns;         /* one that was done so long ago is not asked for; WP_BLOCKOPS_KEEP_NS, if nothing else is set */
+    uint64_t keep_ns;         /* one that was done so long ago is not asked for; a history of 10 s and LATER_NS, if nothing else is set */
     struct wp_intmap by_key;  /* (device, key) -> low 32 bits of n */
     struct wp_intmap by_thread; /* thread -> low 32 bits of n of its last finished one */
     struct wp_intmap begun;     /* thread -> low 32 bits of n of its last one */
