@@ -53,6 +53,12 @@ class Comparison(unittest.TestCase):
         truth = {"total_ns": 9, "chains": {"client": {"disk": 9}}}
         self.assertEqual(wrong("[client];f;sleep:fsync;[kworker/u8:1];sleep:kernel;io:vda write 9\n", truth)[0], 0)
 
+    def test_waiting_for_a_cpu_in_a_call_to_the_disk(self):
+        truth = {"total_ns": 9, "chains": {"client": {"disk": 9}}}
+        self.assertEqual(wrong("[client];f;sleep:fdatasync /var/tmp/#N;sched:runnable 9\n", truth)[0], 0)
+        self.assertEqual(wrong("[client];f;sleep:fdatasync /var/tmp/#N;[kworker/u8:1];sleep:kernel;sched:runnable 9\n", truth)[0], 0)
+        self.assertEqual(wrong("[client];f;sleep:read /var/tmp/#N;sched:runnable 9\n", truth)[0], 9)
+
 
 SLEEP = ["[client]", "read", "sleep:read", "tcp:x"]
 PLACES = {"queue": SLEEP + ["path:[hop1]"], "cpu": SLEEP + ["[hop1]", "serve"], "run": ["[client]", "main"], "transit": SLEEP,
