@@ -7,6 +7,7 @@
  * part the whole time, and are judged together. docs/compare.md has the method and what it cannot tell.
  */
 #include "reporter/facts.h"
+#include "reporter/moderation.h"
 #include "reporter/significance.h"
 
 enum wp_per {                 /* what both sides are divided by */
@@ -35,7 +36,8 @@ struct wp_change {
     uint32_t permalink;       /* a node of the newer flame that the row stands on, 0 none */
     bool is_ignored;          /* asked not to be judged */
     uint64_t ns[2], count[2];
-    struct wp_rate rate[2];   /* ns a unit */
+    struct wp_rate rate[2];   /* ns a unit, with the error that was taken */
+    struct wp_rate between[2]; /* as the recordings of that side alone tell it; freedom 0: there is only one */
     double delta;             /* ns a unit */
     double percent;           /* of before; INFINITY when there was none */
     double t, p, adjusted;    /* adjusted for all rows judged with it */
@@ -50,7 +52,7 @@ struct wp_changes {
 struct wp_side {
     const char *release, *aggregate, *label; /* label: what tells it from the other in a sentence */
     uint64_t wall_ns, total_ns, first_ns, recordings, sampled_ns, bucket_ns;
-    uint32_t buckets;
+    uint32_t buckets, stretches; /* stretches: recordings that can be told apart */
     double accounted_percent, units; /* units: seconds or recordings that it is divided by */
 };
 
@@ -72,6 +74,7 @@ struct wp_compare {
     uint32_t flame_count;
     size_t worse, better, few, same; /* hops */
     size_t judged;            /* rows tested together */
+    struct wp_moderation moderation; /* freedom 0: no side has several recordings */
     bool is_degraded;         /* some judged row is worse */
 };
 
