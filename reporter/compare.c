@@ -108,6 +108,8 @@ static int rank_class(const struct wp_compare *compare, const struct wp_change *
         return 0;
     if (change->verdict == WP_VERDICT_BETTER)
         return 1;
+    if (compare->options.method != WP_METHOD_T_TEST)
+        return change->assessment.severity == WP_SEVERITY_MAYBE ? 2 : 3;
     return wp_change_is_tested(change) && change->adjusted < compare->options.alpha ? 2 : 3;
 }
 
@@ -248,7 +250,7 @@ static int build_family(struct wp_compare_build *build, enum wp_change_family fa
             row_ofs[family](build, build->tree.side[side].node[cell->node], cell->category);
         }
     uint32_t rows = build->keys.count;
-    changes->rows = wp_pool_alloc(&build->compare->pool, (rows + (size_t)1) * sizeof(*changes->rows));
+    changes->rows = wp_pool_alloc(&build->compare->pool, (2 * (size_t)rows + 1) * sizeof(*changes->rows)); /* totals, too */
     if (!changes->rows || wp_row_sums_init(&sums, &build->tree, rows, row_ofs[family], build))
         return -ENOMEM;
     name_rows(build, family, row_ofs[family], changes->rows, rows);
@@ -259,6 +261,7 @@ static int build_family(struct wp_compare_build *build, enum wp_change_family fa
             continue;
         }
         wp_change_fill(build, &change, &sums, row);
+        build->compare->pool.failed |= wp_compare_assess_series(build, &change, &sums, row) != 0;
         changes->rows[changes->count++] = change; /* in place: never past the row just read */
     }
     wp_row_sums_fini(&sums);
@@ -294,17 +297,22 @@ static int adjust(struct wp_compare *compare, int from, int to, int (*how)(const
     return rc;
 }
 
+static double material_of(const struct wp_compare *compare)
+{
+    return MATERIAL_SHARE * (double)compare->side[WP_BEFORE].total_ns / compare->side[WP_BEFORE].units;
+}
+
 static void judge_family(struct wp_compare *compare, enum wp_change_family family)
 {
     struct wp_changes *changes = &compare->changes[family];
-    double material = MATERIAL_SHARE * (double)compare->side[WP_BEFORE].total_ns / compare->side[WP_BEFORE].units;
+    double material = material_of(compare);
     size_t *const counts[] = {&compare->same, &compare->few, &compare->worse, &compare->better};
     for (size_t i = 0; i < changes->count; i++) {
         struct wp_change *change = &changes->rows[i];
-        wp_change_judge(compare, change, material);
-        if (family == WP_CHANGE_HOPS)
+        wp_compare_conclude(compare, change, family, material);
+        if (family == (compare->options.method == WP_METHOD_OUTLIERS ? WP_CHANGE_FUNCTIONS : WP_CHANGE_HOPS))
             (*counts[change->verdict])++;
-        if (family < WP_CHANGE_JUDGED && change->verdict == WP_VERDICT_WORSE)
+        if (wp_compare_is_judged(compare, family) && change->verdict == WP_VERDICT_WORSE)
             compare->is_degraded = true;
     }
     if (changes->count)
@@ -330,6 +338,8 @@ static int work(struct wp_compare_build *build)
         rc = adjust(compare, 0, WP_CHANGE_JUDGED, wp_adjust_holm);
     if (!rc)
         rc = adjust(compare, WP_CHANGE_FUNCTIONS, WP_CHANGE_FAMILIES, wp_adjust_hochberg);
+    if (!rc)
+        rc = wp_compare_assess_outliers(compare, material_of(compare));
     for (int family = 0; family < WP_CHANGE_FAMILIES && !rc; family++)
         judge_family(compare, (enum wp_change_family)family);
     if (!rc)

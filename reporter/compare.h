@@ -7,6 +7,7 @@
  * part the whole time, and are judged together. docs/compare.md has the method and what it cannot tell.
  */
 #include "reporter/facts.h"
+#include "reporter/method.h"
 #include "reporter/moderation.h"
 #include "reporter/significance.h"
 
@@ -42,6 +43,7 @@ struct wp_change {
     double percent;           /* of before; INFINITY when there was none */
     double t, p, adjusted;    /* adjusted for all rows judged with it */
     enum wp_verdict verdict;
+    struct wp_assessment assessment; /* what the method found */
 };
 
 struct wp_changes {
@@ -60,8 +62,9 @@ struct wp_compare_options {
     enum wp_per per;
     double alpha, threshold_percent;
     uint32_t ignored;         /* bits of categories that are shown and not judged */
+    enum wp_method method;
 };
-#define WP_COMPARE_DEFAULTS ((struct wp_compare_options){WP_PER_WALL, 0.01, 3, 0})
+#define WP_COMPARE_DEFAULTS ((struct wp_compare_options){WP_PER_WALL, 0.01, 3, 0, WP_METHOD_T_TEST})
 
 struct wp_compare {
     struct wp_pool pool;
@@ -82,6 +85,8 @@ struct wp_compare {
 int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, const struct wp_facts *after,
     const struct wp_compare_options *options, struct wp_error *err);
 void wp_compare_fini(struct wp_compare *compare);
+/* Whether rows of the family make a verdict of the whole. */
+bool wp_compare_is_judged(const struct wp_compare *compare, enum wp_change_family family);
 
 /* "wall", "activity", "recording"; -1 for another word. */
 const char *wp_per_key(enum wp_per per);

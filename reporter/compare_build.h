@@ -27,6 +27,12 @@ int wp_compare_moderate(struct wp_compare *compare);
 bool wp_change_is_tested(const struct wp_change *change);
 /* Worse or better when it is sure, above the threshold and of `material` ns a unit or more. */
 void wp_change_judge(const struct wp_compare *compare, struct wp_change *change, double material);
+/* The assessment by a method that follows a row over time; nothing with another method. -ENOMEM. */
+int wp_compare_assess_series(const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums, uint32_t row);
+/* Of all functions against each other; rows of totals are added, for which there must be room. -ENOMEM. */
+int wp_compare_assess_outliers(struct wp_compare *compare, double material);
+/* The verdict, by whichever method. */
+void wp_compare_conclude(const struct wp_compare *compare, struct wp_change *change, enum wp_change_family family, double material);
 /* -ENOMEM. */
 int wp_compare_flame(struct wp_compare_build *build);
 
