@@ -90,9 +90,9 @@ class Turns:
         words = ["chrt", "-i", "0", "nice", "-n", "19", "%s/bin/fuzz_%s" % (self.given.folder, name), "-max_total_time=%d" % seconds,
                  "-max_len=%d" % LENGTHS[name], "-print_final_stats=1", "-verbosity=0", "-rss_limit_mb=1024", "-entropic=0",
                  "-reload=0", "-artifact_prefix=" + findings, found, "%s/corpus/%s" % (HERE, name)]
-        with self.lock:
+        with self.lock: # a group of its own, so that ^C comes through stop(), but no session: its share of the processor would be one of its own
             child = self.running[name] = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                                          errors="replace", start_new_session=True)
+                                                          errors="replace", process_group=0)
         try:
             said = child.communicate(timeout=seconds + PATIENCE_S)[1]
         except subprocess.TimeoutExpired:
