@@ -8,6 +8,7 @@
 #include "reporter/exemplar_facts.h"
 #include "reporter/flame_tree.h"
 #include "reporter/metadata_facts.h"
+#include "reporter/origins.h"
 #include "reporter/query.h"
 #include "reporter/source_lines.h"
 #include "reporter/stack_ends.h"
@@ -74,6 +75,7 @@ struct wp_facts {
     struct wp_report *report;      /* owned */
     struct wp_trace *trace;        /* owned; NULL: none kept */
     struct wp_exemplar_facts exemplars;
+    struct wp_origins origins;     /* none when only built */
     struct wp_flame flame;
     const char **hosts;            /* sorted */
     struct wp_process_fact *processes;

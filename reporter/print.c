@@ -104,6 +104,8 @@ static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapsh
     int rc = wp_aggregate_choose(snapshot, options->aggregate, &options->selection, aggregate, err);
     if (!rc)
         rc = wp_facts_read(&facts, snapshot, aggregate, &options->selection, err);
+    if (!rc && options->format == WP_FORMAT_HTML)
+        rc = wp_origins_read(&facts, snapshot, &options->selection, err);
     if (!rc)
         rc = format(out, &facts, options, err);
     wp_facts_fini(&facts);

@@ -6,6 +6,7 @@
 #include "reporter/compare_findings.h"
 #include "reporter/exemplar_data.h"
 #include "reporter/format_json.h"
+#include "reporter/origin_data.h"
 #include "reporter/page.h"
 #include "reporter/site_files.h"
 #include "reporter/site_jobs.h"
@@ -145,6 +146,24 @@ static int write_exemplars(struct site *site, const struct wp_facts *facts, stru
     return !rc && facts->exemplars.count ? write_beside(site, facts, "exemplars-data.js", wp_exemplar_data, err) : rc;
 }
 
+/* Whose time it is: the list, and what each has of the flame when there are several. */
+static int write_origins(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+{
+    int rc = write_beside(site, facts, "origins-data.js", wp_origin_list, err);
+    for (size_t i = 0; i < facts->origins.count && !rc; i++) {
+        char name[64];
+        struct wp_buffer content = {0};
+        if (!facts->origins.rows[i].report)
+            continue;
+        snprintf(name, sizeof(name), "origin-%zu-data.js", i + 1);
+        rc = wp_origin_data(&content, facts, i, err);
+        if (!rc)
+            rc = write_content(site, facts, name, &content, err);
+        wp_buffer_fini(&content);
+    }
+    return rc;
+}
+
 static int write_pages(struct site *site, const struct wp_facts *facts, struct wp_error *err)
 {
     int rc = 0;
@@ -175,6 +194,8 @@ static int write_aggregate(struct site *site, struct wp_release_summary *release
         rc = write_beside(site, facts, "flame-data.js", wp_view_data_flame, err);
     if (!rc)
         rc = write_beside(site, facts, "flame-times.js", wp_time_data, err);
+    if (!rc)
+        rc = write_origins(site, facts, err);
     if (!rc && facts->trace)
         rc = write_beside(site, facts, "trace-data.js", wp_view_data_trace, err);
     if (!rc)
@@ -241,6 +262,8 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     size_t row = wp_release_order_find(&site->order, release->id);
     size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
     int rc = wp_facts_read(&facts, snapshot, aggregate, &site->options->selection, err);
+    if (!rc)
+        rc = wp_origins_read(&facts, snapshot, &site->options->selection, err);
     if (!rc && baseline != SIZE_MAX)
         rc = compare_aggregate(site, &facts, baseline, err);
     if (!rc)

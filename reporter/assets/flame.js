@@ -60,7 +60,11 @@
     view.button(bar, 'Main path', 'Follow the largest part until it has nine tenths at most', function () {
       self.zoomTo(self.mainPath());
     });
+    this.hosts = this.differs ? null : new wakepath.FlameHosts(this, bar, place);
     this.times = this.differs ? null : new wakepath.FlameTimes(this, bar, place);
+    if (!this.differs) view.button(bar, 'Behind it', 'The hosts, the times and the examples behind what is shown', function () {
+      wakepath.go('behind.html', view.address('', self.selection()).replace(/^.*?#(page=&)?/, ''));
+    });
     bar.appendChild(view.element('span', 'hint long', 'Click zooms, Escape goes back, / searches'));
     this.trail = view.element('p', 'trail');
     place.appendChild(this.trail);
@@ -350,7 +354,8 @@
     var model = models.gather(this.whole, function (frame) {
       var isProcess = frames[frame][0] === palette.STYLE.PROCESS;
       if (key === 'host') return isProcess && frames[frame][1].endsWith(']@' + name);
-      return frames[frame][1] === name && (key !== 'process' || isProcess);
+      return frames[frame][1] === name && (key !== 'process' || isProcess) ||
+        key === 'process' && isProcess && frames[frame][1].indexOf(name + '@') === 0; // on whatever host
     });
     if (model.count < 2) {
       this.say('Nothing named ' + name + ' is in this flame.');
@@ -416,13 +421,19 @@
     this.surface.paint();
   };
 
-  Flame.prototype.toHash = function () {
-    var state = {search: this.category === null ? this.box.value.trim() : ''};
+  // What is shown, as an address says it: of which frame, hosts and times.
+  Flame.prototype.selection = function () {
+    var state = {};
     if (this.category !== null) state.category = this.data.categories[this.category][0];
     if (this.gatherKey) state[this.gatherKey[0]] = this.gatherKey[1];
     if (this.zoom) state.node = ('0000000' + this.model.link[this.zoom].toString(16)).slice(-8);
+    if (this.times) Object.assign(state, this.hosts.state(), this.times.state(), this.folds.state());
+    return state;
+  };
+
+  Flame.prototype.toHash = function () {
+    var state = Object.assign({search: this.category === null ? this.box.value.trim() : ''}, this.selection());
     if (!this.up) state.down = '1';
-    if (this.times) Object.assign(state, this.times.state(), this.folds.state());
     view.writeHash(state);
   };
 
@@ -434,8 +445,10 @@
     }
     this.folds.restore(state);
     this.whole = this.folds.apply(this.during);
-    this.times.restore(state, function () {
-      self.show(state);
+    this.hosts.restore(state, function () {
+      self.times.restore(state, function () {
+        self.show(state);
+      });
     });
   };
 

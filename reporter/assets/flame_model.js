@@ -133,9 +133,13 @@
   // One tree of all that stands on the frames that `wanted` accepts, wherever they are; without those frames that `leaveOut`
   // (if there is one) accepts.
   function gather(model, wanted, leaveOut) {
+    return gatherAt(model, outermost(model, wanted), leaveOut);
+  }
+
+  // The same of nodes of which none stands on another.
+  function gatherAt(model, roots, leaveOut) {
     var made = {parent: [], depth: [], frame: [], link: [], firstCell: []}, cells = [];
     var stack = [{nodes: [], parent: 0, depth: 0, frame: -1}];
-    var roots = outermost(model, wanted);
     while (stack.length) {
       var group = stack.pop(), at = made.parent.length, inside = members(model, group.nodes, leaveOut);
       made.parent.push(group.parent);
@@ -221,5 +225,5 @@
     return sum;
   }
 
-  window.wakepath.flameModel = {decode: decode, gather: gather, during: during, without: without, categories: categories, pieces: pieces};
+  window.wakepath.flameModel = {decode: decode, gather: gather, gatherAt: gatherAt, outermost: outermost, during: during, without: without, categories: categories, pieces: pieces};
 })();
