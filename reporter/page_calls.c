@@ -236,8 +236,12 @@ static void add_function(struct wp_display *display, const struct wp_facts *fact
     wp_display_fact(display, "Running", wp_human_duration(pool, function->running_ns), "in itself");
     wp_display_fact(display, "Waiting", wp_human_duration(pool, function->waiting_ns), "in itself");
     add_recursion(display, facts, function, clique);
-    if (*function->object)
-        wp_display_fact(display, "File", wp_pool_clip(pool, function->object, NAME_BYTES), "that it is in");
+    if (*function->object) {
+        wp_display_fact(display, "File", wp_pool_clip(pool, wp_source_base(function->object), NAME_BYTES),
+            wp_pool_clip(pool, function->object, NAME_BYTES));
+        if (display->last)
+            display->last->link = wp_page_behind_link(display, facts, "module", function->object);
+    }
     add_source(display, facts, function);
     add_callers(display, facts, calls, function, place);
     add_sites(display, facts, function, place);
