@@ -18,7 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_MS 20
+#define LOOK_MS 40
+#define WATCH_NS 1000000000u
 
 struct collector {
     const struct wp_collector_options *options;
@@ -33,6 +34,7 @@ struct collector {
     struct wp_window window;            /* as it was last */
     bool is_paused;                     /* between two windows, or stretches that the overhead limit leaves */
     unsigned reloads;                   /* of the options, that were taken up */
+    uint64_t watched_ns;                /* when the source was last told what ends its waiting */
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -116,8 +118,20 @@ static void tell_vitals(struct collector *c)
         wp_log(c->logger, WP_LOG_WARN, "goes on without metrics: %s", why.text);
 }
 
+/* What an aggregator says is answered at once: its clock's bounds are as wide as the answer is late. */
+static void watch_outlet(struct collector *c)
+{
+    uint64_t now = now_ns(CLOCK_MONOTONIC);
+    int fd = wp_outlet_fd(c->outlet);
+    if (fd < 0 || !c->source->ops->watch || now - c->watched_ns < WATCH_NS)
+        return;
+    c->watched_ns = now;
+    c->source->ops->watch(c->source, fd);
+}
+
 static void tick(struct collector *c)
 {
+    watch_outlet(c);
     wp_service_tick(c->options->service);
     wp_thinning_tick(&c->thinning, now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_REALTIME));
     struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->outlet, &c->thinning};

@@ -107,6 +107,11 @@ bool wp_outlet_is_ready(const struct wp_outlet *o)
     return !o->sender || wp_sender_is_welcome(o->sender);
 }
 
+int wp_outlet_fd(const struct wp_outlet *o)
+{
+    return o->sender ? wp_sender_fd(o->sender) : -1;
+}
+
 struct wp_window wp_outlet_window(const struct wp_outlet *o)
 {
     return o->sender ? wp_sender_window(o->sender) : (struct wp_window){0};

@@ -101,6 +101,11 @@ bool wp_sender_is_welcome(const struct wp_sender *s)
 }
 
 /* One that says 1.1 would refuse what tells of windows. */
+int wp_sender_fd(const struct wp_sender *s)
+{
+    return s->client ? wp_client_fd(s->client) : -1;
+}
+
 struct wp_window wp_sender_window(struct wp_sender *s)
 {
     if (!wp_sender_is_welcome(s))

@@ -289,16 +289,12 @@ static uint32_t read_pid(uint32_t tid)
     return line ? (uint32_t)strtoul(line + 5, NULL, 10) : 0;
 }
 
-uint32_t wp_thread_table_id(struct wp_thread_table *t, uint32_t tid, uint32_t pid, const char *comm)
+/* Of a thread that was not asked for lately. Apart, so that the usual answer needs no room on the stack. */
+static __attribute__((noinline)) uint32_t look_up(struct wp_thread_table *t, uint32_t tid, uint32_t pid, const char *comm)
 {
-    if (!tid)
-        return 0;
-    struct recent *recent = &t->recent[tid % RECENT];
-    if (recent->tid == tid && (!pid || !recent->pid || recent->pid == pid))
-        return recent->id;
     const struct slot *slot = find(t, tid);
     if (slot && (!pid || !slot->entry.pid || slot->entry.pid == pid)) { /* else: its birth was dropped */
-        *recent = (struct recent){tid, slot->entry.pid, slot->id};
+        t->recent[tid % RECENT] = (struct recent){tid, slot->entry.pid, slot->id};
         return slot->id;
     }
     struct wp_thread_entry entry = {.tid = tid, .pid = pid};
@@ -310,6 +306,14 @@ uint32_t wp_thread_table_id(struct wp_thread_table *t, uint32_t tid, uint32_t pi
     entry.comm = wp_delta_string(t->options.delta, comm);
     fill_process(t, &entry);
     return enter(t, &entry);
+}
+
+uint32_t wp_thread_table_id(struct wp_thread_table *t, uint32_t tid, uint32_t pid, const char *comm)
+{
+    if (!tid)
+        return 0;
+    const struct recent *recent = &t->recent[tid % RECENT];
+    return recent->tid == tid && (!pid || !recent->pid || recent->pid == pid) ? recent->id : look_up(t, tid, pid, comm);
 }
 
 uint32_t wp_thread_table_existing(struct wp_thread_table *t, const struct wp_fact *fact)

@@ -35,6 +35,8 @@ void wp_client_drop(struct wp_client *client);
 /* Waits up to timeout_ms for what the server says and takes it in. 1: something came, 0: nothing, -ECONNREFUSED: the
  * server refused this session (err has its reason), other -errno. */
 int wp_client_poll(struct wp_client *client, int timeout_ms, struct wp_error *err);
+/* Can be read, at the latest, when something came; once, until the next poll. -1: not known. */
+int wp_client_fd(const struct wp_client *client);
 /* From now on the server's time probes are answered, by this clock: the one that the events are stamped with. */
 void wp_client_answer_probes(struct wp_client *client, uint64_t (*clock_ns)(const void *context), const void *context);
 bool wp_client_is_welcome(const struct wp_client *client);

@@ -397,6 +397,13 @@ const char *wp_client_trouble(const struct wp_client *c)
     return c->is_welcome ? "" : c->trouble;
 }
 
+int wp_client_fd(const struct wp_client *c)
+{
+    int fd = -1;
+    size_t size = sizeof(fd);
+    return zmq_getsockopt(c->socket, ZMQ_FD, &fd, &size) ? -1 : fd;
+}
+
 void wp_client_answer_probes(struct wp_client *c, uint64_t (*clock_ns)(const void *context), const void *context)
 {
     c->clock_ns = clock_ns;

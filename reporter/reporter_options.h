@@ -16,6 +16,7 @@ struct wp_common_options {
     size_t store_count;
     struct wp_order_options order;
     struct wp_compare_options compare;
+    bool threshold_given;
 };
 
 /* The options of it, for a program's argp; its input is a struct wp_common_options *. */
