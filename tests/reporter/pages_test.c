@@ -86,7 +86,7 @@ static void time_is_told_apart_by_shard(void **state)
     const char *text = (const char *)data.data;
     assert_non_null(strstr(text, "\"cell\":[0,1],\n\"ns\":[180000000,180000000],"));
     uint64_t sum = 0;
-    for (char *at = strstr(text, "\"time\":[") + 8; *at != ']';)
+    for (char *at = strstr(text, "\"time\":[") + 7; *at != ']';)
         sum += strtoull(at + 1, &at, 10);
     assert_int_equal(sum, 360000000);
     wp_buffer_fini(&data);
