@@ -159,7 +159,7 @@
   // Only what the flame can show: a wait, or several places, are shown by the first of them.
   Behind.prototype.flameAddress = function (from, to) {
     var figure = this.figure, state = Object.assign({}, this.hosts.state(), this.times.state(), this.folds.state());
-    ['process', 'host', 'gather', 'node', 'category'].forEach(function (key) {
+    ['process', 'host', 'gather', 'file', 'node', 'category'].forEach(function (key) {
       state[key] = figure[key];
     });
     if ((figure.nodes || figure.waiter) && this.roots.length) state.node = ('0000000' + this.all.link[this.roots[0]].toString(16)).slice(-8);
@@ -360,6 +360,7 @@
     }, link: function (row) {
       var figure = {};
       figure[key] = row.name;
+      if (kind === 'functions') figure.file = row.file;
       return row.name === '(its own)' || row.name === '(no file)' ? '' : self.address(figure);
     }}, time('With all on it', 'On any stack, once each, with all that stands on it', 'total'),
       {title: 'Share', hint: 'Of this figure', kind: 'share', value: function (row) {
@@ -397,7 +398,7 @@
         if (!frame) return '';
         if (kind === 'places') return self.address({node: ('0000000' + base.link[row.node].toString(16)).slice(-8)});
         if (kind === 'modules' && sums.moduleOf(frame)) return self.address({module: sums.moduleOf(frame)});
-        return self.address(frame[0] === STYLE.PROCESS ? {process: frame[1]} : {gather: frame[1]});
+        return self.address(frame[0] === STYLE.PROCESS ? {process: frame[1]} : {gather: frame[1], file: row.file});
       }}, TIME, SHARE]});
   };
 

@@ -203,6 +203,7 @@ class Pages(unittest.TestCase):
         self.behind("shards", "host=db-3", 540000000)
         self.behind("shards", "waiter=web&for=postgres%40db-3", 540000000)
         self.behind("shards", "module=libc.so.6", 1080000000)
+        self.behind("plain", "gather=_start&file=make", 3207000000)
         self.assertEqual(browser.faults(), [])
 
     def test_hosts_and_times_are_chosen_in_the_flame(self):
