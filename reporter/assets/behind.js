@@ -232,15 +232,18 @@
     this.each(this.cells, function (cell, ns) {
       list.set(hosts[nodes[cell]], (list.get(hosts[nodes[cell]]) || 0) + ns);
     });
-    wakepath.rows.table(this.where, {label: 'Where it passed', whole: this.total, empty: 'No time.', rows: Array.from(list, function (row) {
-      return {name: row[0], ns: row[1]};
-    }).sort(byTime), columns: [{title: 'Host', kind: 'name', value: function (row) {
-      return row.name || 'the host itself';
-    }, note: function (row) {
-      return row.name ? '' : 'of the process of interest';
-    }, link: function (row) {
-      return row.name ? self.address({host: row.name}) : '';
-    }}, TIME, SHARE]});
+    wakepath.origins.list(function (rows) {
+      var home = rows && rows.length === 1 && !rows[0][1] ? rows[0][0] : ''; // the only host that it can be
+      wakepath.rows.table(self.where, {label: 'Where it passed', whole: self.total, empty: 'No time.', rows: Array.from(list, function (row) {
+        return {name: row[0], ns: row[1]};
+      }).sort(byTime), columns: [{title: 'Host', kind: 'name', value: function (row) {
+        return row.name || home || 'the host itself';
+      }, note: function (row) {
+        return row.name || home ? '' : 'of the process of interest';
+      }, link: function (row) {
+        return row.name ? self.address({host: row.name}) : '';
+      }}, TIME, SHARE]});
+    });
   };
 
   Behind.prototype.showWhose = function (then) {
