@@ -5,6 +5,7 @@
 #include "reporter/html_parts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* 'self' alone does not cover pages opened from a disk in every browser, hence file:. */
@@ -187,6 +188,12 @@ static void put_fact(struct writer *writer, const struct wp_item *item)
     wp_buffer_puts(out, "</dd></div>\n");
 }
 
+static void put_mark(struct wp_buffer *out, const char *sign, const char *word, uint64_t count)
+{
+    if (count)
+        wp_buffer_printf(out, " <span class=\"mark %s\">%s %" PRIu64 " %s</span>", word, sign, count, word);
+}
+
 static void put_card(struct writer *writer, const struct wp_item *item)
 {
     struct wp_link none = {0};
@@ -194,6 +201,8 @@ static void put_card(struct writer *writer, const struct wp_item *item)
     wp_html_bar(writer->out, writer->page, item->parts, &none, true);
     wp_buffer_puts(writer->out, "<p class=\"card-facts\">");
     wp_escape_html(writer->out, item->label);
+    put_mark(writer->out, "▲", "worse", item->worse);
+    put_mark(writer->out, "▼", "better", item->better);
     wp_buffer_puts(writer->out, "</p><p><bdi>");
     wp_escape_html(writer->out, item->note);
     wp_buffer_puts(writer->out, "</bdi></p></li>\n");
