@@ -74,6 +74,7 @@ static int test_nodes(struct wp_compare_build *build, const uint32_t *place, con
     include_children(&sums, parent, compare);
     for (uint32_t i = 0; i < count; i++) {
         wp_change_fill(build, &changes[i], &sums, i);
+        wp_change_test(compare, &changes[i]);
         p[i] = wp_change_is_tested(&changes[i]) ? changes[i].p : 1;
     }
     int rc = wp_adjust_hochberg(p, p, count);

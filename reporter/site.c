@@ -6,6 +6,7 @@
 #include "reporter/compare_findings.h"
 #include "reporter/exemplar_data.h"
 #include "reporter/format_json.h"
+#include "reporter/origin_data.h"
 #include "reporter/page.h"
 #include "reporter/site_files.h"
 #include "reporter/site_jobs.h"
@@ -133,7 +134,7 @@ static int write_exemplars(struct site *site, const struct wp_facts *facts, stru
         char name[64];
         struct wp_buffer content = {0};
         snprintf(name, sizeof(name), "exemplar-%u-data.js", i);
-        rc = wp_view_data_window(&content, facts->exemplars.rows[i - 1].trace, err);
+        rc = wp_view_data_window(&content, facts->exemplars.rows[i - 1].trace, "trace", err);
         if (!rc)
             rc = write_content(site, facts, name, &content, err);
         if (!rc)
@@ -142,7 +143,25 @@ static int write_exemplars(struct site *site, const struct wp_facts *facts, stru
             rc = write_exemplar(site, facts, WP_PAGE_EXEMPLAR_ROWS, i, err);
         wp_buffer_fini(&content);
     }
-    return !rc && facts->exemplars.count ? write_beside(site, facts, "exemplars-data.js", wp_exemplar_data, err) : rc;
+    return rc ? rc : write_beside(site, facts, "exemplars-data.js", wp_exemplar_data, err);
+}
+
+/* Whose time it is: the list, and what each has of the flame when there are several. */
+static int write_origins(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+{
+    int rc = write_beside(site, facts, "origins-data.js", wp_origin_list, err);
+    for (size_t i = 0; i < facts->origins.count && !rc; i++) {
+        char name[64];
+        struct wp_buffer content = {0};
+        if (!facts->origins.rows[i].report)
+            continue;
+        snprintf(name, sizeof(name), "origin-%zu-data.js", i + 1);
+        rc = wp_origin_data(&content, facts, i, err);
+        if (!rc)
+            rc = write_content(site, facts, name, &content, err);
+        wp_buffer_fini(&content);
+    }
+    return rc;
 }
 
 static int write_pages(struct site *site, const struct wp_facts *facts, struct wp_error *err)
@@ -175,6 +194,8 @@ static int write_aggregate(struct site *site, struct wp_release_summary *release
         rc = write_beside(site, facts, "flame-data.js", wp_view_data_flame, err);
     if (!rc)
         rc = write_beside(site, facts, "flame-times.js", wp_time_data, err);
+    if (!rc)
+        rc = write_origins(site, facts, err);
     if (!rc && facts->trace)
         rc = write_beside(site, facts, "trace-data.js", wp_view_data_trace, err);
     if (!rc)
@@ -225,6 +246,7 @@ static int compare_aggregate(struct site *site, struct wp_facts *facts, size_t b
         rc = wp_compare_build(&compare, &before, facts, &site->options->compare, err);
     if (!rc) {
         facts->change = wp_compare_summary(&facts->pool, &compare);
+        wp_compare_count(&compare, &facts->changed_worse, &facts->changed_better);
         rc = write_comparison(site, facts, &compare, err);
         wp_compare_fini(&compare);
     }
@@ -240,6 +262,8 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     size_t row = wp_release_order_find(&site->order, release->id);
     size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
     int rc = wp_facts_read(&facts, snapshot, aggregate, &site->options->selection, err);
+    if (!rc)
+        rc = wp_origins_read(&facts, snapshot, &site->options->selection, err);
     if (!rc && baseline != SIZE_MAX)
         rc = compare_aggregate(site, &facts, baseline, err);
     if (!rc)

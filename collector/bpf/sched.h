@@ -181,7 +181,7 @@ int WORK_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binpr
         if (size && !bpf_probe_read_user(r->exec.cmdline, size, (void *)start))
             r->exec.cmdline_size = (__u32)size;
     }
-    submit(r);
+    submit_now(r);
     return 0;
 }
 

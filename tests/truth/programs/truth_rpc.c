@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * truth_rpc OUT FOLDER HOPS CLIENTS REQUESTS THREADS SLOW: a chain of HOPS servers over loopback TCP. Each hop works,
- * sleeps and (the last one) writes to the disk for a request, and asks the next hop in between. CLIENTS threads each ask
- * REQUESTS times over a connection of their own; hop SLOW works five times as long. With one hop and THREADS threads the
- * requests queue: what a client waits before its request is read is the others' time.
+ * truth_rpc OUT FOLDER HOPS CLIENTS REQUESTS THREADS SLOW [WORK_US]: a chain of HOPS servers over loopback TCP. Each hop
+ * works, sleeps and (the last one) writes to the disk for a request, and asks the next hop in between. CLIENTS threads each
+ * ask REQUESTS times over a connection of their own; hop SLOW works five times as long, or WORK_US instead of 1000. With one
+ * hop and THREADS threads the requests queue: what a client waits before its request is read is the others' time.
  */
 #include "truth.h"
 
@@ -33,7 +33,7 @@ struct request {
 
 struct plan {
     struct truth *truth;
-    unsigned hops, clients, requests, threads, slow;
+    unsigned hops, clients, requests, threads, slow, slow_us;
     const char *folder;
     int listeners[HOPS];
     struct sockaddr_in addresses[HOPS];
@@ -79,7 +79,7 @@ static void serve(const struct server *server, int next, int disk, struct reques
 {
     const struct plan *plan = server->plan;
     uint64_t start = truth_now().wall_ns;
-    truth_busy(plan->truth, server->chain, server->hop == plan->slow ? 5000 : 1000);
+    truth_busy(plan->truth, server->chain, server->hop == plan->slow ? plan->slow_us : 1000);
     struct truth_mark done = truth_now();
     unsigned sleep_us = 1000 + 200 * server->hop;
     truth_sleep(plan->truth, server->chain, sleep_us);
@@ -200,10 +200,10 @@ static unsigned number(const char *text)
 
 int main(int argc, char **argv)
 {
-    if (argc != 8)
+    if (argc != 8 && argc != 9)
         return 2;
     struct plan plan = {truth_create(), number(argv[3]), number(argv[4]), number(argv[5]), number(argv[6]), number(argv[7]),
-        argv[2], {0}, {{0}}};
+        argc > 8 ? number(argv[8]) : 5000, argv[2], {0}, {{0}}};
     pid_t children[HOPS];
     if (!plan.hops || plan.hops > HOPS || !plan.clients || plan.clients > 256)
         return 2;
