@@ -63,6 +63,8 @@ class RefusalsTest(unittest.TestCase):
                 ("wakepath-collector --no-config --connect foo", "(they are ipc:///path or tcp://address:port)"),
                 ("wakepath-collector --no-config --connect tcp://127.0.0.1:99999", "a port, a number up to 65535"),
                 ("wakepath-aggregator --no-config --store @/s --bind tcp://127.0.0.1:77447 --insecure", "a port, a number up to 65535"),
+                ("wakepath-aggregator --no-config --store @/s --bind tcp://127.0.0.1:0", "--key and --allow (`wakepath keygen` makes keys)"),
+                ("wakepath-collector --no-config --connect tcp://127.0.0.1:1", "--key and --server-key (`wakepath keygen` makes keys)"),
                 ("wakepath-aggregator --no-config --store @/s --bind ipc://@/e --metrics 9470x", "is not ADDRESS:PORT: a port is a number"),
                 ("wakepath-collector --no-config --output @/c --ring-size 3", "takes a number from 65536 to 1073741824, not '3'"),
                 ("wakepath-collector --no-config --output @/c --source tape", "takes bpf, perf-script:FILE or capture:FILE, not 'tape'"),
@@ -97,10 +99,8 @@ class RefusalsTest(unittest.TestCase):
         self.refuses(f"wakepath-aggregator --no-config --bind ipc://@/{'y' * 108} --store @/s --no-resume", 1, "107 characters at most")
         self.refuses("wakepath-aggregator --no-config --bind tcp://192.0.2.1:7447 --insecure --store @/s --no-resume", 1,
                      "this host has no such address; tcp://0.0.0.0:PORT")
-        self.refuses("wakepath-aggregator --no-config --bind tcp://127.0.0.1:0 --store @/s --no-resume", 1, "`wakepath keygen` makes keys")
         self.refuses("wakepath-aggregator --no-config --bind tcp://127.0.0.1:0 --store @/s --key @/k --allow @/none --no-resume", 1,
                      "put each collector's NAME.pub there")
-        self.refuses("wakepath-collector --no-config --connect tcp://127.0.0.1:1 --spool none --output @/c", 1, "`wakepath keygen` makes keys")
         self.refuses("wakepath-collector --no-config --source capture:@/none --output @/c", 1, "cannot read the capture '@/none'")
         self.refuses("wakepath-collector --no-config --output @/none/c", 1, "cannot write the capture", "No such file")
         self.refuses("wakepath-collector --no-config --output /dev/full --duration 1", 1, "the disk is full")
