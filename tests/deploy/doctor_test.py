@@ -72,7 +72,7 @@ class DoctorTest(unittest.TestCase):
             self.assertIn((subject, "good"), found)
 
     def test_kernel(self):
-        self.lacks("kernel", "wrong", "has no ring buffer for BPF", "Linux 5.8 or later", by=("setarch", "x86_64", "--uname-2.6"))
+        self.lacks("kernel", "wrong", "does not say in what state a thread leaves", "Linux 5.18 or later", by=("setarch", "x86_64", "--uname-2.6"))
 
     def test_privileges(self):
         self.lacks("privileges", "wrong", "needs root", "sudo", by=NOBODY)
