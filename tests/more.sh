@@ -46,16 +46,7 @@ coverage() {
         if (!lines) exit 1; printf "coverage: %.1f %% of %d lines\n", 100 * hits / lines, lines }'
 }
 
-fuzz() {
-  build fuzz || return 1
-  local status=0 fuzzer
-  for fuzzer in build/fuzz/bin/fuzz_*; do
-    mkdir -p "build/fuzz/corpus/${fuzzer##*/}"
-    "$fuzzer" -max_total_time="${WAKEPATH_FUZZ_SECONDS:-20}" -verbosity=0 "build/fuzz/corpus/${fuzzer##*/}" >build/fuzz/run.log 2>&1 ||
-      { tail -n 20 build/fuzz/run.log; status=1; }
-  done
-  return "$status"
-}
+fuzz() { python3 tests/fuzz/bounded_run.py build/fuzz --seconds "${WAKEPATH_FUZZ_SECONDS:-20}" --found build/fuzz/corpus; }
 
 passed=0 failed=0
 [ $# -gt 0 ] || set -- tidy clang sanitize threads coverage fuzz
