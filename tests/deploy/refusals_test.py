@@ -107,6 +107,16 @@ class RefusalsTest(unittest.TestCase):
         self.refuses("wakepath status 127.0.0.1:1", 1, "Connection refused")
         self.assertIn("is one started", self.run_it("wakepath status", ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"])[1])
 
+    def test_no_room_for_the_pages(self):
+        """Nothing is measured twice for that: what was recorded is kept, and the line says where."""
+        os.mkdir(self.path("disk"))
+        done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", "mount -t tmpfs -o size=200k none disk && "
+                               '"$1/wakepath" record --quiet --out disk/out -- true; echo $?; "$1/wakepath-store" verify disk/out/store', "sh", BIN],
+                              cwd=self.folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=200, check=False)
+        self.assertIn("what was recorded is in 'disk/out/store' (wakepath-reporter --store makes pages of it)", done.stderr)
+        self.assertIn("No space left on device", done.stderr)
+        self.assertEqual((done.stdout.splitlines()[0], done.returncode), ("1", 0), done.stdout)
+
     def test_two_of_one_kind(self):
         self.start("wakepath-aggregator --no-config --bind ipc://@/e --store @/s", "the first aggregator")
         self.start("wakepath-collector --no-config --connect ipc://@/e --spool @/spool --metrics none", "the first collector")
