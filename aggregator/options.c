@@ -202,6 +202,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             wp_config_refuse(state, "--bind and --store are needed");
         if (engine->session.lookback_ns && options->is_resumed)
             wp_config_refuse(state, "--lookback needs --no-resume: what is kept for a restart reaches back over the history only");
+        if (wp_endpoint_check_keys(options->ingest.endpoint, true, (options->ingest.key_path != NULL) + (options->ingest.allow_path != NULL),
+                options->ingest.is_insecure, &err))
+            wp_config_refuse(state, "%s", err.text);
         if (options->is_resumed && options->resume)
             options->resume_owned = strdup(options->resume);
         else if (options->is_resumed && asprintf(&options->resume_owned, "%.*s.resume", (int)strlen_without_slashes(engine->store), engine->store) < 0)
