@@ -62,7 +62,7 @@ static void describe_side(struct wp_compare_build *build, int which, const struc
     uint32_t buckets;
     unsigned shift;
     wp_report_buckets(facts->report, &buckets, &shift);
-    *side = (struct wp_side){.release = facts->release, .aggregate = facts->aggregate, .wall_ns = facts->wall_ns,
+    *side = (struct wp_side){.release = facts->release, .aggregate = facts->aggregate, .group = facts->group, .wall_ns = facts->wall_ns,
         .total_ns = facts->total_ns, .first_ns = facts->first_ns, .recordings = facts->recordings ? facts->recordings : 1,
         .buckets = buckets, .stretches = build->stretches[which].count, .bucket_ns = (uint64_t)1 << shift,
         .accounted_percent = facts->accounted_percent};
@@ -90,6 +90,7 @@ static void label_sides(struct wp_compare *compare)
         side->label = !same_release && !same_aggregate 
                 ? wp_pool_printf(&compare->pool, "%s:%s", side->release, side->aggregate)
             : !same_aggregate ? side->aggregate : !same_release ? side->release
+            : side->group ? (*side->group == '!' ? wp_pool_printf(&compare->pool, "all but %s", side->group + 1) : side->group)
             : i == WP_BEFORE ? "before" : "after";
     }
 }

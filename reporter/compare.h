@@ -52,7 +52,7 @@ struct wp_changes {
 };
 
 struct wp_side {
-    const char *release, *aggregate, *label; /* label: what tells it from the other in a sentence */
+    const char *release, *aggregate, *group, *label; /* label: what tells it from the other in a sentence */
     uint64_t wall_ns, total_ns, first_ns, recordings, sampled_ns, bucket_ns;
     uint32_t buckets, stretches; /* stretches: recordings that can be told apart */
     double accounted_percent, units; /* units: seconds or recordings that it is divided by */
