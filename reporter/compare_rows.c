@@ -107,18 +107,18 @@ static int describe_nodes(struct wp_compare_tree *tree)
     return 0;
 }
 
-static int place_flame(struct wp_compare_tree *tree, const struct wp_flame *flame)
+static int place_flame(struct wp_compare_tree *tree, int which, const struct wp_flame *flame)
 {
-    uint32_t count;
+    uint32_t count, *place = calloc(tree->count + (size_t)1, sizeof(*place));
     const struct wp_node *nodes = wp_report_nodes(tree->tree, &count);
-    tree->after = calloc(tree->count + (size_t)1, sizeof(*tree->after));
-    if (!tree->after)
+    tree->place[which] = place;
+    if (!place)
         return -ENOMEM;
     for (uint32_t i = 1; i < flame->source_count; i++)
-        tree->after[tree->side[WP_AFTER].node[i]] = flame->by_source[i];
+        place[tree->side[which].node[i]] = flame->by_source[i];
     for (uint32_t i = 1; i < tree->count; i++)
-        if (!tree->after[i])
-            tree->after[i] = tree->after[nodes[i].parent];
+        if (!place[i])
+            place[i] = place[nodes[i].parent];
     return 0;
 }
 
@@ -137,7 +137,9 @@ int wp_compare_tree_init(struct wp_compare_tree *tree, const struct wp_facts *be
     if (!rc)
         rc = describe_nodes(tree);
     if (!rc)
-        rc = place_flame(tree, &after->flame);
+        rc = place_flame(tree, WP_BEFORE, &before->flame);
+    if (!rc)
+        rc = place_flame(tree, WP_AFTER, &after->flame);
     if (rc)
         wp_compare_tree_fini(tree);
     return rc;
@@ -149,12 +151,12 @@ void wp_compare_tree_fini(struct wp_compare_tree *tree)
         free(tree->side[i].node);
         free(tree->side[i].place);
         free(tree->side[i].activity);
+        free(tree->place[i]);
     }
     free(tree->hop);
     free(tree->process);
     free(tree->function);
     free(tree->layer);
-    free(tree->after);
     wp_intern_destroy(tree->names);
     wp_report_destroy(tree->tree);
     memset(tree, 0, sizeof(*tree));

@@ -15,7 +15,7 @@
 
 #define JOBS_LIMIT 256u
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK };
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK, KEY_CANARY };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
@@ -30,6 +30,7 @@ static const struct argp_option option_table[] = {
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
     {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail when another reporter is writing the same site; else wait for it", 0},
     {"wait", KEY_WAIT, "SECONDS", 0, "Wait so long for another reporter that is writing the same site, then fail", 0},
+    {"canary", KEY_CANARY, "HOSTS", 0, "Give each aggregate a page of these hosts (shell patterns parted by commas) against all its others", 0},
     {"jobs", 'j', "N", 0, "Make so many releases at a time (1); 0: as many as there are processors", 0},
     {"parts", KEY_PARTS, "DIR", 0, "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
     {"gzip", KEY_GZIP, NULL, 0, "Write FILE.gz beside each file of the site, for a server that sends such as they are", 0},
@@ -127,6 +128,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case 'j':
         options->jobs = parse_jobs(state, arg);
+        break;
+    case KEY_CANARY:
+        if (!*arg || *arg == '!' || strlen(arg) > 250)
+            argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
+        options->canary = arg;
         break;
     case KEY_GZIP:
         options->is_gzipped = true;

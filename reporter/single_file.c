@@ -41,7 +41,7 @@ static void section_name(char *name, size_t room, enum wp_page_kind page, const 
 /* The many parts about functions and single windows are of the site alone. */
 static bool is_here(const struct writer *writer, int page)
 {
-    return (page != WP_PAGE_COMPARE || writer->compare) && !wp_page_in_parts((enum wp_page_kind)page) &&
+    return page != WP_PAGE_CANARY && (page != WP_PAGE_COMPARE || writer->compare) && !wp_page_in_parts((enum wp_page_kind)page) &&
         (page != WP_PAGE_SOURCES || writer->facts->source.file_count);
 }
 
@@ -112,7 +112,7 @@ static int put_section(struct writer *writer, enum wp_page_kind page, struct wp_
     struct wp_buffer html = {0};
     char name[32];
     wp_display_init(&display, &(struct wp_query){page, writer->facts->release, writer->facts->aggregate});
-    int rc = page == WP_PAGE_COMPARE ? wp_page_compare(&display, writer->compare, err) : wp_page_build(&display, writer->facts, err);
+    int rc = page == WP_PAGE_COMPARE ? wp_page_compare(&display, writer->compare, true, err) : wp_page_build(&display, writer->facts, err);
     if (!rc)
         rc = wp_format_html(&html, &display, err);
     const char *start = rc ? NULL : strstr((const char *)html.data, begin);
