@@ -66,6 +66,18 @@ static bool is_stored(void *context, const uint8_t session[16], const char *rele
     return is_there;
 }
 
+static bool has_ended(void *context, const uint8_t session[16], const char *release)
+{
+    struct wp_engine *engine = context;
+    struct wp_txn *txn;
+    struct wp_resume resume = {.ended = false};
+    if (wp_txn_begin(&txn, engine->store, release, false, NULL))
+        return false;
+    int rc = wp_txn_get_resume(txn, engine->options.shard, session, &resume, NULL);
+    wp_txn_abort(txn);
+    return !rc && resume.ended;
+}
+
 int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *options, const struct wp_logger *logger,
     struct wp_error *err)
 {
@@ -90,6 +102,8 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
         wp_engine_destroy(engine);
         return rc;
     }
+    if (engine->checkpoints)
+        wp_checkpoints_sweep(engine->checkpoints, has_ended, engine);
     engine->options.session.fleet = engine->fleet;
     engine->options.session.timebox_s = options->timebox_s;
     engine->options.session.is_resumable = options->resume;

@@ -55,7 +55,7 @@ int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_optio
             .command_pid = options->command_pid, .self_pid = options->self_pid, .reads_proc = options->reads_proc,
             .patterns = options->patterns, .pattern_count = options->pattern_count}, err);
     if (!rc && (!(b->waits = wp_wait_table_create(b->delta)) ||
-        !(b->stacks = wp_stack_table_create(b->delta, b->spaces, b->waits, options->logger))))
+        !(b->stacks = wp_stack_table_create(b->delta, b->spaces, b->waits, options->fleet, options->logger))))
         rc = wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
         wp_batcher_destroy(b);
@@ -333,6 +333,7 @@ struct wp_sink wp_batcher_sink(struct wp_batcher *b)
 
 int wp_batcher_finish(struct wp_batcher *b, struct wp_error *err)
 {
+    wp_stack_table_names(b->stacks, NAMES_MS); /* what the fleet did not know is read from here on */
     wp_stack_table_names(b->stacks, NAMES_LAST_MS);
     return cut(b, UINT64_MAX / 2, true, err);
 }

@@ -19,6 +19,7 @@ struct wp_batcher_options {
     bool reads_proc;                /* unknown threads are looked up in /proc */
     const char *const *patterns;    /* borrowed until create returns */
     size_t pattern_count;
+    struct wp_fleet_names *fleet;   /* borrowed, NULL for none */
     const struct wp_logger *logger; /* borrowed, NULL for none */
     /* 0 or -errno, which ends the source's poll. */
     int (*batch)(void *context, const struct wp_batch *batch, struct wp_error *err);

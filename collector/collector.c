@@ -3,6 +3,7 @@
 
 #include "collector/batcher.h"
 #include "collector/collector_vitals.h"
+#include "collector/fleet_names.h"
 #include "collector/identity.h"
 #include "collector/outlet.h"
 #include "collector/probe.h"
@@ -28,6 +29,7 @@ struct collector {
     struct wp_source *source;
     struct wp_batcher *batcher;
     struct wp_outlet *outlet;
+    struct wp_fleet_names *fleet;       /* NULL: names are this host's own affair */
     struct wp_sandbox sandbox;
     struct wp_thinning thinning;
     struct wp_collector_vitals *vitals; /* NULL: nobody watches */
@@ -72,6 +74,10 @@ static int open_batcher(struct collector *c, struct wp_error *err)
         .has_addresses = is_live, .reads_proc = is_live, .patterns = o->patterns, .pattern_count = o->pattern_count,
         .logger = c->logger, .batch = on_batch, .context = c};
     memcpy(options.session, c->hello.session, sizeof(options.session));
+    if (is_live && !o->command_pid && !(options.fleet = c->fleet = wp_fleet_names_create())) /* a recording is of one host */
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    if (c->fleet)
+        wp_outlet_ask_names(c->outlet, c->fleet);
     return wp_batcher_create(&c->batcher, &options, err);
 }
 
@@ -134,7 +140,7 @@ static void tick(struct collector *c)
     watch_outlet(c);
     wp_service_tick(c->options->service);
     wp_thinning_tick(&c->thinning, now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_REALTIME));
-    struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->outlet, &c->thinning};
+    struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->outlet, c->fleet, &c->thinning};
     wp_collector_vitals_tick(c->vitals, &view, now_ns(CLOCK_MONOTONIC));
 }
 
@@ -265,6 +271,10 @@ static int run_live(struct collector *c, struct wp_error *err)
     wp_log(c->logger, WP_LOG_INFO, "collecting source=%s", c->source->ops->name);
     rc = run_source(c, err);
     wp_thinning_finish(&c->thinning, now_ns(CLOCK_MONOTONIC));
+    if (c->fleet) { /* nobody waits for answers any more */
+        wp_outlet_ask_names(c->outlet, NULL);
+        wp_fleet_names_turn(c->fleet, false);
+    }
     if (!rc)
         rc = wp_batcher_finish(c->batcher, err);
     const struct wp_batcher_stats *stats = wp_batcher_stats(c->batcher);
@@ -313,6 +323,7 @@ int wp_collector_run(const struct wp_collector_options *options, const struct wp
     if (c.source)
         c.source->ops->destroy(c.source);
     wp_batcher_destroy(c.batcher);
+    wp_fleet_names_destroy(c.fleet);
     wp_outlet_close(c.outlet); /* a capture that was not finished is removed */
     wp_hello_fini(&c.hello);
     return rc;

@@ -23,6 +23,7 @@
 struct mount {
     uint32_t device;
     char *root, *point; /* owned; without a "/" alone */
+    char type[32];
 };
 
 struct wp_file_paths {
@@ -86,7 +87,7 @@ static void unescape(char *text)
     *to = 0;
 }
 
-static void add_mount(struct wp_file_paths *p, uint32_t device, char *root, char *point)
+static void add_mount(struct wp_file_paths *p, uint32_t device, char *root, char *point, const char *type)
 {
     if (p->known_count == p->known_room) {
         uint32_t room = p->known_room ? p->known_room * 2 : 64;
@@ -98,7 +99,9 @@ static void add_mount(struct wp_file_paths *p, uint32_t device, char *root, char
     }
     unescape(root);
     unescape(point);
-    struct mount mount = {device, strdup(strcmp(root, "/") ? root : ""), strdup(strcmp(point, "/") ? point : "")};
+    struct mount mount = {.device = device, .root = strdup(strcmp(root, "/") ? root : ""),
+        .point = strdup(strcmp(point, "/") ? point : "")};
+    snprintf(mount.type, sizeof(mount.type), "%s", type);
     if (mount.root && mount.point) {
         p->known[p->known_count++] = mount;
     } else {
@@ -110,7 +113,7 @@ static void add_mount(struct wp_file_paths *p, uint32_t device, char *root, char
 /* What is mounted, read anew when /proc says that it has changed (proc(5): POLLPRI): a host may have thousands. */
 static void read_mounts(struct wp_file_paths *p)
 {
-    char line[MOUNT_LINE], root[1024], point[1024];
+    char line[MOUNT_LINE], root[1024], point[1024], type[32];
     unsigned major, minor;
     struct pollfd change = {.fd = p->file ? fileno(p->file) : -1, .events = POLLPRI};
     if (!p->file || (p->has_read && poll(&change, 1, 0) <= 0))
@@ -118,9 +121,11 @@ static void read_mounts(struct wp_file_paths *p)
     p->has_read = true;
     forget_mounts(p);
     rewind(p->file);
-    while (fgets(line, sizeof(line), p->file))
-        if (strstr(line, " - ") && sscanf(line, "%*u %*u %u:%u %1023s %1023s", &major, &minor, root, point) == 4)
-            add_mount(p, major << 20 | minor, root, point);
+    while (fgets(line, sizeof(line), p->file)) {
+        const char *dash = strstr(line, " - ");
+        if (dash && sscanf(line, "%*u %*u %u:%u %1023s %1023s", &major, &minor, root, point) == 4 && sscanf(dash, " - %31s", type) == 1)
+            add_mount(p, major << 20 | minor, root, point, type);
+    }
 }
 
 /* The mount of that device whose root is above `path`; of several the one that shows most of it, the first of equal ones. */
@@ -184,11 +189,21 @@ static const char *bound(const struct wp_file_paths *p, char *text)
     return known < 2 * WHOLE || wp_intern_find(p->texts, text, strlen(text)) != UINT32_MAX ? text : "";
 }
 
+/* What a filesystem keeps for itself is read and written as the device's own: "[metadata ext4 /var]". */
+static void name_metadata(struct wp_file_paths *p, uint32_t device, char *text, size_t room)
+{
+    const struct mount *mount = find_mount(p, device, "");
+    if (mount)
+        snprintf(text, room, "[metadata %s %s]", mount->type, *mount->point ? mount->point : "/");
+    else
+        snprintf(text, room, "[metadata]");
+}
+
 void wp_file_paths_add(struct wp_file_paths *p, uint64_t key, uint32_t device, const struct wp_record_path *path)
 {
     char text[WP_RECORD_NAMES * WP_RECORD_NAME + 1024 + 16], inside[WP_RECORD_NAMES * WP_RECORD_NAME + 16];
     if (!path->count)
-        snprintf(text, sizeof(text), "[metadata]");
+        name_metadata(p, path->special, text, sizeof(text));
     else {
         join(path, inside, sizeof(inside));
         bool is_cut = path->count >= WP_RECORD_NAMES;

@@ -34,6 +34,8 @@ struct wp_client {
     struct wp_window window;         /* the last that was said */
     uint64_t welcomes, acked, taken, sent, hello_ns, heard_ns;
     uint64_t again_ns;               /* when to connect anew; 0: ZeroMQ does it by itself */
+    void (*take_names)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size); /* NULL: nobody */
+    void *names_context;
     uint64_t (*clock_ns)(const void *context); /* NULL: probes are not answered */
     const void *clock_context;
     char trouble[REASON_BYTES];
@@ -285,6 +287,8 @@ static int take_frame(struct wp_client *c, const struct wp_frame *frame, struct 
         take_ack(c, frame);
     } else if (frame->type == WP_FRAME_REFUSED) {
         return take_refused(c, frame, err);
+    } else if ((frame->type == WP_FRAME_NAME_QUESTION || frame->type == WP_FRAME_NAME_ANSWER) && c->take_names) {
+        c->take_names(c->names_context, frame->type, frame->payload, frame->size);
     }
     return 0;
 }
@@ -408,6 +412,20 @@ void wp_client_answer_probes(struct wp_client *c, uint64_t (*clock_ns)(const voi
 {
     c->clock_ns = clock_ns;
     c->clock_context = context;
+}
+
+void wp_client_take_names(struct wp_client *c, void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size),
+    void *context)
+{
+    c->take_names = take;
+    c->names_context = context;
+}
+
+int wp_client_send_names(struct wp_client *c, enum wp_frame_type type, const uint8_t *raw, size_t size, struct wp_error *err)
+{
+    wp_buffer_clear(&c->scratch);
+    int rc = wp_frame_write(c->writer, type, raw, size, &c->scratch, err);
+    return rc ? rc : send_bytes(c, c->scratch.data, c->scratch.size, err);
 }
 
 bool wp_client_is_welcome(const struct wp_client *c)

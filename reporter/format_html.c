@@ -113,8 +113,8 @@ static void put_scripts(struct writer *writer)
         NULL};
     static const char *const behind[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js",
         "flame_sums.js", "figure.js", "rows.js", "behind.js", NULL};
-    static const char *const chrono[] = {"time_axis.js", "trace_model.js", "chronology.js", NULL};
-    static const char *const running[] = {"time_axis.js", "trace_model.js", "running.js", NULL};
+    static const char *const chrono[] = {"time_axis.js", "time_view.js", "trace_model.js", "chronology.js", NULL};
+    static const char *const running[] = {"time_axis.js", "time_view.js", "trace_model.js", "running.js", NULL};
     const char *view = writer->display->view;
     bool is_flame = view && (!strcmp(view, "flame") || !strcmp(view, "difference"));
     bool is_behind = view && !strcmp(view, "behind");

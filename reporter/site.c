@@ -138,7 +138,7 @@ static int write_exemplars(struct site *site, const struct wp_facts *facts, stru
         char name[64];
         struct wp_buffer content = {0};
         snprintf(name, sizeof(name), "exemplar-%u-data.js", i);
-        rc = wp_view_data_window(&content, facts->exemplars.rows[i - 1].trace, err);
+        rc = wp_view_data_window(&content, facts->exemplars.rows[i - 1].trace, "trace", err);
         if (!rc)
             rc = write_content(site, facts, name, &content, err);
         if (!rc)
@@ -147,7 +147,7 @@ static int write_exemplars(struct site *site, const struct wp_facts *facts, stru
             rc = write_exemplar(site, facts, WP_PAGE_EXEMPLAR_ROWS, i, err);
         wp_buffer_fini(&content);
     }
-    return !rc && facts->exemplars.count ? write_beside(site, facts, "exemplars-data.js", wp_exemplar_data, err) : rc;
+    return rc ? rc : write_beside(site, facts, "exemplars-data.js", wp_exemplar_data, err);
 }
 
 /* Whose time it is: the list, and what each has of the flame when there are several. */

@@ -209,7 +209,7 @@
       columns: [{title: 'Category', kind: 'text', value: nameOf, swatch: function (row) {
         return 'c-' + row.key;
       }, link: function (row) {
-        return self.address({category: row.key});
+        return view.address('behind.html', Object.assign(self.state(), {category: row.key}));
       }}, TIME, SHARE]});
   };
 
@@ -261,6 +261,7 @@
           return row.ns;
         }).sort(byTime);
         if (!places.length && rows && rows.length === 1) list = [{name: rows[0][0], note: rows[0][1] && rows[0][1] + ': one sum, not told apart', ns: self.total}];
+        if (!self.total) list = [];
         wakepath.rows.table(self.whose, {label: 'Whose time it is', whole: self.total, rows: list,
           empty: rows ? 'The times by host are on the site, not in this file.' : 'Which hosts it was could not be loaded.',
           columns: [{title: 'Host', kind: 'name', value: nameOf, note: function (row) {
@@ -288,7 +289,7 @@
       sum.forEach(function (ns, i) {
         if (ns && (!range || i >= range[0] && i <= range[1])) list.push({start: data.start[i], ns: ns, name: new Date(data.start[i]).toISOString().replace('T', ' ').slice(0, data.width < 1000 ? 21 : 19)});
       });
-      wakepath.rows.table(self.when, {label: 'When it was', whole: self.total, rows: list.sort(byTime),
+      wakepath.rows.table(self.when, {label: 'When it was', whole: self.total, page: 8, rows: list.sort(byTime),
         empty: data ? 'When it was is not known.' : 'When it was could not be loaded.',
         columns: [{title: 'From (UTC)', hint: 'A bucket of the report; a click shows it alone', kind: 'text', value: nameOf, link: function (row) {
           return view.address('behind.html', Object.assign(self.state(), {from: Math.round(row.start), to: Math.round(row.start + data.width)}));
@@ -366,7 +367,9 @@
       }}, time('Running', 'It was on top of a run', 'run'), time('Waiting', 'It was on top of a wait', 'wait'),
       {title: 'Pieces', hint: 'Runs and waits in which it was on top; not known of chosen hosts or times', kind: 'count', value: function (row) {
         return row.pieces || null;
-      }}, time('A piece', 'Running and waiting, on average', 'each')];
+      }}, {title: 'A piece', hint: 'Running and waiting, on average', kind: 'duration', value: function (row) {
+        return row.pieces ? measure(row, 'each') : null;
+      }}];
     if (kind === 'modules') columns.push({title: 'Leave out', kind: 'text', value: function () {
       return 'leave out';
     }, link: function (row) {

@@ -24,7 +24,7 @@
     this.surface = new Surface(place, (this.differs ? 'Difference flame' : 'Consolidated flame') + '. Arrow keys move, Enter zooms, Escape goes back, slash searches.',
       this.acts());
     this.say = view.say(place);
-    view.legend(place, this.differs ? palette.CHANGES : palette.LEGEND);
+    view.legend(place, (this.differs ? palette.CHANGES : palette.LEGEND).concat(this.all.inlined.size ? [['f-inlined', 'inlined']] : []));
     this.tip = new wakepath.Tip();
     this.fromHash();
     var self = this;
@@ -108,6 +108,10 @@
     return node ? this.model.frames[this.model.frame[node]][1] || '(no name)' : this.gathered || 'everything';
   };
 
+  Flame.prototype.isInlined = function (node) {
+    return node > 0 && this.model.inlined.has(this.model.link[node]);
+  };
+
   // The first row that is drawn, counted from the base: a zoomed node's ancestors stay as a stair of at most a few rows.
   Flame.prototype.firstRow = function () {
     return Math.max(0, this.model.depth[this.zoom] - 4);
@@ -181,8 +185,11 @@
     ctx.fillRect(x, y, Math.max(width - (width > 3 ? 1 : 0), LEAST), ROW - 1);
     ctx.globalAlpha = faded ? 0.7 : 1;
     if (width > 26) {
+      var slants = this.isInlined(node);
       ctx.fillStyle = this.colours['frame-ink'];
+      if (slants) ctx.font = 'italic 12px ' + this.colours.font;
       ctx.fillText(Surface.fit(ctx, this.name(node), width - 10), x + 5, y + ROW / 2);
+      if (slants) ctx.font = '12px ' + this.colours.font;
     }
     if (node === this.hovered || node === this.selected && node !== this.zoom) {
       ctx.strokeStyle = this.colours.ink;
@@ -233,6 +240,7 @@
         units.duration(row[1])]);
     });
     var lines = frame ? [palette.WORDS[frame[0]] + (frame[2] ? ', ' + frame[2] : '')] : [];
+    if (this.isInlined(node)) lines.push('inlined into what it stands on');
     if (this.waitsOn(node)) lines.push('another control path: click twice to go there');
     return {title: this.name(node), lines: lines, rows: rows};
   };
