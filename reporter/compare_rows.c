@@ -4,10 +4,25 @@
 #include "reporter/stack_text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CHAIN_BYTES 400u
+#define FRAME_BYTES 512u
+#define EPHEMERAL_PORT 32768u /* where Linux begins to choose (net.ipv4.ip_local_port_range) */
+
+/* Whoever listens on a port that the kernel chose has another one each time: "tcp:127.0.0.1:37453" is "tcp:127.0.0.1:*" here. */
+static const char *comparable(char room[FRAME_BYTES], const char *name, uint32_t style)
+{
+    const char *colon = style == WP_STYLE_NET || style == WP_STYLE_SLEEP ? strrchr(name, ':') : NULL;
+    char *end = NULL;
+    unsigned long port = colon && colon[1] >= '1' && colon[1] <= '9' ? strtoul(colon + 1, &end, 10) : 0;
+    if (port < EPHEMERAL_PORT || port > UINT16_MAX || (*end && *end != ' '))
+        return name;
+    int size = snprintf(room, FRAME_BYTES, "%.*s:*%s", (int)(colon - name), name, end);
+    return size >= 0 && (size_t)size < FRAME_BYTES ? room : name;
+}
 
 /* The nodes of a side in the common tree. */
 static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_side *side)
@@ -21,9 +36,12 @@ static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_side *sid
         free(frame);
         return -ENOMEM;
     }
-    for (uint32_t i = 1; i < frame_count; i++)
-        frame[i] = wp_report_frame(tree->tree, (enum wp_frame_style)frames[i].style,
-            wp_report_text(side->report, frames[i].name), wp_report_text(side->report, frames[i].object));
+    for (uint32_t i = 1; i < frame_count; i++) {
+        char room[FRAME_BYTES];
+        const char *name = comparable(room, wp_report_text(side->report, frames[i].name), frames[i].style);
+        frame[i] = wp_report_frame(tree->tree, (enum wp_frame_style)frames[i].style, name,
+            wp_report_text(side->report, frames[i].object));
+    }
     for (uint32_t i = 1; i < count; i++)
         side->node[i] = wp_report_child(tree->tree, side->node[nodes[i].parent], frame[nodes[i].frame]);
     free(frame);
