@@ -232,7 +232,7 @@ static void add_function(struct wp_display *display, const struct wp_facts *fact
     wp_display_fact(display, "Inclusive", wp_human_duration(pool, function->inclusive_ns),
         wp_pool_printf(pool, "%s of the total", wp_human_share(pool, function->inclusive_ns, facts->total_ns)));
     if (display->last)
-        display->last->link = wp_page_behind_link(display, facts, "gather", function->name);
+        display->last->link = wp_page_behind_function(display, facts, function);
     wp_display_fact(display, "Running", wp_human_duration(pool, function->running_ns), "in itself");
     wp_display_fact(display, "Waiting", wp_human_duration(pool, function->waiting_ns), "in itself");
     add_recursion(display, facts, function, clique);

@@ -181,8 +181,9 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
     static const struct wp_config_spec spec = {"reporter", NULL, NULL, NULL};
     static const struct argp argp = {option_table, parse, NULL,
         "Makes pages from a store: where the time went, and who was being waited for.\v"
-        "`wakepath-reporter check OLD NEW` compares two releases for a script, `wakepath-reporter query` sums up what a question "
-        "asks for.\n"
+        "Commands, each with its own --help:\n"
+        "  check   Compare two releases for a script\n"
+        "  query   Sum up what a question asks for\n"
         "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, 64 usage.",
         children, NULL, NULL};
     memset(options, 0, sizeof(*options));

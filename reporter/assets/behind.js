@@ -159,7 +159,7 @@
   // Only what the flame can show: a wait, or several places, are shown by the first of them.
   Behind.prototype.flameAddress = function (from, to) {
     var figure = this.figure, state = Object.assign({}, this.hosts.state(), this.times.state(), this.folds.state());
-    ['process', 'host', 'gather', 'node', 'category'].forEach(function (key) {
+    ['process', 'host', 'gather', 'file', 'node', 'category'].forEach(function (key) {
       state[key] = figure[key];
     });
     if ((figure.nodes || figure.waiter) && this.roots.length) state.node = ('0000000' + this.all.link[this.roots[0]].toString(16)).slice(-8);
@@ -232,15 +232,18 @@
     this.each(this.cells, function (cell, ns) {
       list.set(hosts[nodes[cell]], (list.get(hosts[nodes[cell]]) || 0) + ns);
     });
-    wakepath.rows.table(this.where, {label: 'Where it passed', whole: this.total, empty: 'No time.', rows: Array.from(list, function (row) {
-      return {name: row[0], ns: row[1]};
-    }).sort(byTime), columns: [{title: 'Host', kind: 'name', value: function (row) {
-      return row.name || 'the host itself';
-    }, note: function (row) {
-      return row.name ? '' : 'of the process of interest';
-    }, link: function (row) {
-      return row.name ? self.address({host: row.name}) : '';
-    }}, TIME, SHARE]});
+    wakepath.origins.list(function (rows) {
+      var home = rows && rows.length === 1 && !rows[0][1] ? rows[0][0] : ''; // the only host that it can be
+      wakepath.rows.table(self.where, {label: 'Where it passed', whole: self.total, empty: 'No time.', rows: Array.from(list, function (row) {
+        return {name: row[0], ns: row[1]};
+      }).sort(byTime), columns: [{title: 'Host', kind: 'name', value: function (row) {
+        return row.name || home || 'the host itself';
+      }, note: function (row) {
+        return row.name || home ? '' : 'of the process of interest';
+      }, link: function (row) {
+        return row.name ? self.address({host: row.name}) : '';
+      }}, TIME, SHARE]});
+    });
   };
 
   Behind.prototype.showWhose = function (then) {
@@ -360,6 +363,7 @@
     }, link: function (row) {
       var figure = {};
       figure[key] = row.name;
+      if (kind === 'functions') figure.file = row.file;
       return row.name === '(its own)' || row.name === '(no file)' ? '' : self.address(figure);
     }}, time('With all on it', 'On any stack, once each, with all that stands on it', 'total'),
       {title: 'Share', hint: 'Of this figure', kind: 'share', value: function (row) {
@@ -397,7 +401,7 @@
         if (!frame) return '';
         if (kind === 'places') return self.address({node: ('0000000' + base.link[row.node].toString(16)).slice(-8)});
         if (kind === 'modules' && sums.moduleOf(frame)) return self.address({module: sums.moduleOf(frame)});
-        return self.address(frame[0] === STYLE.PROCESS ? {process: frame[1]} : {gather: frame[1]});
+        return self.address(frame[0] === STYLE.PROCESS ? {process: frame[1]} : {gather: frame[1], file: row.file});
       }}, TIME, SHARE]});
   };
 

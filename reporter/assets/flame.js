@@ -341,7 +341,7 @@
   Flame.prototype.refold = function () {
     var key = this.gatherKey, link = this.zoom ? this.model.link[this.zoom] : 0, model = this.folds.apply(this.during);
     this.whole = model;
-    if (!key || !this.gather(key[0], key[1])) this.setModel(model, '', null);
+    if (!key || !this.gather(key[0], key[1], key[2])) this.setModel(model, '', null);
     var at = link ? this.model.link.indexOf(link, 1) : -1;
     if (at > 0) this.zoomTo(at);
   };
@@ -364,11 +364,12 @@
   };
 
   // Everything that stands on the frames of this name; false when there are none.
-  Flame.prototype.gather = function (key, name) {
+  Flame.prototype.gather = function (key, name, file) {
     var frames = this.whole.frames;
     var model = models.gather(this.whole, function (frame) {
       var isProcess = frames[frame][0] === palette.STYLE.PROCESS;
       if (key === 'host') return isProcess && frames[frame][1].endsWith(']@' + name);
+      if (file && file !== '(no file)' && frames[frame][2] !== file && !(file === '[kernel]' && frames[frame][0] === palette.STYLE.KERNEL)) return false;
       return frames[frame][1] === name && (key !== 'process' || isProcess) ||
         key === 'process' && isProcess && frames[frame][1].indexOf(name + '@') === 0; // on whatever host
     });
@@ -376,7 +377,7 @@
       this.say('Nothing named ' + name + ' is in this flame.');
       return false;
     }
-    this.setModel(model, (key === 'host' ? 'all on ' : 'all of ') + name, [key, name]);
+    this.setModel(model, (key === 'host' ? 'all on ' : 'all of ') + name, [key, name, file]);
     return true;
   };
 
@@ -441,7 +442,10 @@
   Flame.prototype.selection = function () {
     var state = {};
     if (this.category !== null) state.category = this.data.categories[this.category][0];
-    if (this.gatherKey) state[this.gatherKey[0]] = this.gatherKey[1];
+    if (this.gatherKey) {
+      state[this.gatherKey[0]] = this.gatherKey[1];
+      state.file = this.gatherKey[2];
+    }
     if (this.zoom) state.node = ('0000000' + this.model.link[this.zoom].toString(16)).slice(-8);
     if (this.times) Object.assign(state, this.hosts.state(), this.times.state(), this.folds.state());
     return state;
@@ -479,7 +483,7 @@
     });
     this.box.value = state.search || '';
     this.category = category;
-    if (!key || !this.gather(key, state[key])) this.setModel(this.whole, '', null);
+    if (!key || !this.gather(key, state[key], state.file)) this.setModel(this.whole, '', null);
     if (state.node) {
       var link = parseInt(state.node, 16), at = this.model.link.indexOf(link, 1);
       if (at > 0) this.zoomTo(at);

@@ -203,6 +203,7 @@ class Pages(unittest.TestCase):
         self.behind("shards", "host=db-3", 540000000)
         self.behind("shards", "waiter=web&for=postgres%40db-3", 540000000)
         self.behind("shards", "module=libc.so.6", 1080000000)
+        self.behind("plain", "gather=_start&file=make", 3207000000)
         self.assertEqual(browser.faults(), [])
 
     def test_hosts_and_times_are_chosen_in_the_flame(self):
@@ -242,6 +243,27 @@ class Pages(unittest.TestCase):
         self.assertTrue(browser.wait(f"window.wakepath.behind && window.wakepath.behind.isThere && window.wakepath.behind.folded.count < {before}"))
         self.assertEqual(browser.evaluate("window.wakepath.behind.total"), 2340000000)
         self.assertIn("hide=cc1", browser.evaluate("location.hash"))
+        self.assertEqual(browser.faults(), [])
+
+    def test_a_table_keeps_its_order_and_limit_in_the_address(self):
+        browser = self.browser
+        rows = ("Array.from(document.querySelectorAll('#functions tbody tr')).filter(function (r) { return !r.hidden; })"
+                ".map(function (r) { return Number(r.cells[3].dataset.v); })")
+        self.open("plain", "v1/main/functions.html")
+        every = browser.evaluate(rows)
+        browser.evaluate("document.querySelectorAll('#functions th button')[3].click()")
+        choose = "(function (s) { s.value = '%s'; s.dispatchEvent(new Event('change')); })(document.querySelector('.tools select'))"
+        browser.evaluate(choose % "20")
+        self.assertEqual(browser.evaluate(rows), sorted(every, reverse=True)[:20])
+        browser.evaluate(choose % "1%")
+        self.assertEqual(browser.evaluate(rows), [ns for ns in sorted(every, reverse=True) if ns >= 32100000])
+        browser.evaluate(choose % "1s")
+        self.assertEqual(browser.evaluate(rows), [ns for ns in sorted(every, reverse=True) if ns >= 1e9])
+        browser.evaluate(choose % "20")
+        address = browser.evaluate("location.href")
+        self.assertIn("#functions.sort=3d&functions.top=20", address)
+        browser.open(address)
+        self.assertEqual(browser.evaluate(rows), sorted(every, reverse=True)[:20])
         self.assertEqual(browser.faults(), [])
 
     def test_rootward_pages_turn_by_twenty(self):
