@@ -51,6 +51,7 @@
     place.appendChild(grid);
     this.whose = section(grid, 'Whose time it is', 'Hosts of the process of interest');
     this.where = section(grid, 'Where it passed', 'Hosts of the process that stands on top');
+    this.pids = section(grid, 'Its processes by host', 'Time in which they stood in a pseudo-stack, of all hosts and times');
     this.kinds = section(grid, 'What it was');
     this.when = section(grid, 'When it was');
     this.ones = section(place, 'Show me one', 'Windows kept event by event that have it, the ones with most of it first');
@@ -145,6 +146,7 @@
     this.folded = this.gathered();
     this.showKinds();
     this.showWhere();
+    this.showPids();
     this.showInside();
     this.showRootward();
     this.showOnes();
@@ -243,6 +245,26 @@
       }, link: function (row) {
         return row.name ? self.address({host: row.name}) : '';
       }}, TIME, SHARE]});
+    });
+  };
+
+  // A report tells processes of one name apart by host, even where it sums up their stacks.
+  Behind.prototype.showPids = function () {
+    var self = this, name = (this.figure.process || '').replace(/^\[|\]$/g, '');
+    wakepath.origins.list(function (rows, processes) {
+      var list = processes.filter(function (row) {
+        return name && row[0] === name;
+      }).map(function (row) {
+        return {name: row[1], ns: row[2], run: row[3], count: row[4]};
+      });
+      self.pids.parentNode.hidden = !list.length;
+      wakepath.rows.table(self.pids, {label: 'Its processes by host', page: 8, rows: list, empty: '', columns: [{title: 'Host', kind: 'name', value: nameOf, note: function (row) {
+        return row.count > 1 ? units.count(row.count) + ' processes' : '';
+      }}, {title: 'On paths', kind: 'duration', value: function (row) {
+        return row.ns;
+      }}, {title: 'Running', kind: 'duration', value: function (row) {
+        return row.run;
+      }}]});
     });
   };
 
