@@ -328,9 +328,11 @@
     view.load('exemplars-data.js', 'exemplars', function (exemplars) {
       var list = wakepath.windowsWith(exemplars ? exemplars.windows : [], function (model) {
         return wakepath.figure.roots(model, figure);
-      }, self.category);
+      }, self.category).filter(function (row) {
+        return self.hasWindow(row);
+      });
       wakepath.rows.table(self.ones, {label: 'Windows that have it', whole: self.total, rows: list,
-        empty: exemplars ? 'No window that was kept event by event has it.' : 'No window was kept event by event.',
+        empty: exemplars && exemplars.windows.length ? 'No window that was kept event by event has it.' : 'No window was kept event by event.',
         columns: [{title: 'Window', kind: 'text', value: nameOf, note: function (row) {
           return row.why;
         }, link: function (row) {
@@ -340,6 +342,15 @@
         }}, {title: 'Window', hint: 'How long it is', kind: 'duration', value: function (row) {
           return row.length;
         }}]});
+    });
+  };
+
+  // Whether a window began in the chosen time, on a chosen host; where a shard names only some of its hosts, any may be.
+  Behind.prototype.hasWindow = function (row) {
+    var range = this.times.range, starts = range && this.times.data.start, rows = this.hosts.rows, chosen = this.hosts.chosen;
+    if (range && (row.start < Math.floor(starts[range[0]]) || row.start > starts[range[1]] + this.times.data.width)) return false;
+    return !chosen.length || chosen.some(function (place) {
+      return rows[place][1] ? rows[place][1].indexOf(row.why) >= 0 || / more$/.test(rows[place][1]) : rows[place][0] === row.why;
     });
   };
 
