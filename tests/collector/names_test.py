@@ -121,6 +121,26 @@ class Names(unittest.TestCase):
             self.assertIn("nanosleep@plt", named)
 
     @unittest.skipUnless(shutil.which("rustc"), "no rustc")
+    @unittest.skipUnless(shutil.which("go"), "no Go (package golang-go)")
+    def test_go_without_symbols(self):
+        with open(f"{self.folder}/shop.go", "w", encoding="utf-8") as file:
+            file.write("""package main
+                type till struct { coins []int }
+                //go:noinline
+                func (t *till) settle(n int) int { return t.coins[n%len(t.coins)] }
+                func main() { t := &till{[]int{3, 1, 2}}; println(t.settle(4)) }""")
+        environment = dict(os.environ, GOCACHE=f"{self.folder}/cache", GOFLAGS="-trimpath", GO111MODULE="off")
+        for mode in ("exe", "pie"):
+            whole, bare = f"{self.folder}/{mode}-whole", f"{self.folder}/{mode}-bare"
+            run("go", "build", "-buildmode", mode, "-o", whole, f"{self.folder}/shop.go", env=environment)
+            run("go", "build", "-buildmode", mode, "-ldflags=-s -w", "-o", bare, f"{self.folder}/shop.go", env=environment)
+            known = [f for f in functions(whole) if not f[2].startswith(("type:", "go:", "runtime.text", "_"))]
+            said = names(bare, [address + size // 2 for address, size, _ in known])
+            right = [f for f, levels in zip(known, said) if levels and levels[0][0] == f[2].removesuffix(".abi0")]
+            self.assertGreater(len(known), 1000)
+            self.assertIn("main.(*till).settle", [f[2] for f in right])
+            self.assertGreater(len(right) / len(known), 0.99, [(f, l) for f, l in zip(known, said) if f not in right][:9])
+
     def test_rust(self):
         seen = 0
         for scheme in ("v0", "legacy"):
