@@ -63,6 +63,8 @@ static int open_source(struct collector *c, struct wp_error *err)
         return wp_source_perf_script_create(&c->source, o->source_path, err);
     struct wp_source_bpf_options bpf = o->bpf;
     bpf.wants_cmdline = o->pattern_count > 0;
+    bpf.learn = o->learned;
+    bpf.learn_count = o->learned_count;
     return wp_source_bpf_create(&c->source, &bpf, c->logger, err);
 }
 
