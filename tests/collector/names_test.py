@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Names of places in files, held against binutils: names_test.py NAMES_DUMP BIN_DIR."""
-import os, random, shutil, subprocess, sys, tempfile, unittest
+import functools, http.server, os, random, shutil, subprocess, sys, tempfile, threading, unittest
 
 DUMP, BIN = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,6 +32,11 @@ def addr2line(path, addresses):
         else:
             places[-1].append(line.split(" (discriminator")[0])
     return [[(p[i], *p[i + 1].rsplit(":", 1)) for i in range(0, len(p), 2)][::-1] for p in places]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 class Names(unittest.TestCase):
@@ -77,6 +82,28 @@ class Names(unittest.TestCase):
         run("g++", "-g", "-Wl,--build-id=sha1", "-o", other, f"{HERE}/names_fixture.cc")
         run("objcopy", "--only-keep-debug", other, f"{place}/{identity[2:]}.debug")
         self.assertNotEqual(names(self.program, addresses, f"{self.folder}/root"), whole)
+
+    def test_debug_file_of_a_server(self):
+        """As debuginfod(8) answers: /buildid/ID/debuginfo. Another file than that of the build is not believed."""
+        known = functions(self.program)
+        addresses = [a for a, _, _ in known]
+        whole, identity = names(self.program, addresses), self.build_id(self.program)
+        place = f"{self.folder}/served/buildid/{identity}"
+        os.makedirs(place)
+        run("objcopy", "--only-keep-debug", self.program, f"{place}/debuginfo")
+        run("strip", self.program)
+        handler = functools.partial(Quiet, directory=f"{self.folder}/served")
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.addCleanup(os.environ.pop, "NAMES_DUMP_URLS")
+            self.addCleanup(os.environ.pop, "DEBUGINFOD_CACHE_PATH")
+            os.environ["NAMES_DUMP_URLS"] = "http://127.0.0.1:%d/" % server.server_address[1]
+            os.environ["DEBUGINFOD_CACHE_PATH"] = f"{self.folder}/cache"
+            self.assertEqual(names(self.program, addresses), whole)
+            server.shutdown()
+        self.assertEqual(names(self.program, addresses), whole, "what was fetched is kept")
+        os.environ["DEBUGINFOD_CACHE_PATH"] = f"{self.folder}/cache2"
+        self.assertNotEqual(names(self.program, addresses), whole, "the server is gone, and nothing else names it")
 
     def test_minidebuginfo(self):
         known = [f for f in functions(self.program) if not f[2].startswith("_")] + \
