@@ -150,7 +150,8 @@ static void tell_activity(struct wp_aggregate *aggregate)
     aggregate->active_from_ns = aggregate->active_to_ns = 0;
 }
 
-static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t from, uint64_t to)
+/* [from, to) of the thread, which lies in that slice. */
+static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t slice, uint64_t from, uint64_t to)
 {
     if (from >= to)
         return;
@@ -158,7 +159,7 @@ static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t fr
     aggregate->path_thread = thread;
     if (!aggregate->is_rehearsal && keeps_exemplar(aggregate))
         wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
-    wp_explain(&aggregate->explainer, &(struct wp_stretch){aggregate->home, thread, from, to});
+    wp_explain_slice(&aggregate->explainer, thread, slice, from, to);
     if (from != aggregate->active_to_ns) {
         tell_activity(aggregate);
         aggregate->active_from_ns = from;
@@ -190,15 +191,13 @@ static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, u
         if (!sleep_is_ready(aggregate, index, ordinal, until_ns, is_final))
             break;
         uint64_t out = slice->out_ns > from ? slice->out_ns : from;
-        if (is_base)
-            account(aggregate, index, out, slice->in_ns);
-        if (is_base && out == slice->out_ns && !aggregate->is_rehearsal)
-            wp_chosen_wait(aggregate, index, slice);
-        from = slice->in_ns > from ? slice->in_ns : from;
         bool is_over = slice->end_ns && slice->end_ns <= until_ns;
         uint64_t end = is_over ? slice->end_ns : until_ns;
+        if (is_base && out == slice->out_ns && !aggregate->is_rehearsal)
+            wp_chosen_wait(aggregate, index, slice);
         if (is_base)
-            account(aggregate, index, from, end);
+            account(aggregate, index, ordinal, out, end);
+        from = slice->in_ns > from ? slice->in_ns : from;
         from = end > from ? end : from;
         if (!is_over)
             break;

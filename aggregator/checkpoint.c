@@ -12,10 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define VERSION 2u
 #define FILE_LIMIT ((size_t)1 << 30)
+#define LEFT_S (30 * 86400)     /* as wakepath-store prune keeps the state of sessions */
 
 typedef Wakepath__Resume__Checkpoint message_type;
 
@@ -418,12 +420,13 @@ static int take_message(struct wp_host_session *session, const message_type *m)
     return rc;
 }
 
-int wp_checkpoints_read(struct wp_checkpoints *c, struct wp_host_session *session, struct wp_error *err)
+/* The file's message, or NULL. -ENOENT, -EBADMSG. */
+static int read_message(struct wp_checkpoints *c, const uint8_t session[16], message_type **out, struct wp_error *err)
 {
     char path[4096];
     struct wp_buffer bytes = {0};
     struct wp_frame frame;
-    path_of(c, session->id, "checkpoint", path, sizeof(path));
+    path_of(c, session, "checkpoint", path, sizeof(path));
     int rc = wp_file_read(path, FILE_LIMIT, &bytes, NULL);
     if (rc) {
         wp_buffer_fini(&bytes);
@@ -433,13 +436,72 @@ int wp_checkpoints_read(struct wp_checkpoints *c, struct wp_host_session *sessio
     message_type *m = !rc && frame.type == WP_FRAME_CHECKPOINT ? wakepath__resume__checkpoint__unpack(NULL, frame.size, frame.payload)
                                                                 : NULL;
     wp_buffer_fini(&bytes);
-    if (!m || m->version != VERSION || m->session.len != 16 || memcmp(m->session.data, session->id, 16))
-        rc = wp_error_set(err, -EBADMSG, "'%s' is no checkpoint of this version", path);
+    if (m && m->version == VERSION && m->session.len == 16 && !memcmp(m->session.data, session, 16)) {
+        *out = m;
+        return 0;
+    }
+    if (m)
+        wakepath__resume__checkpoint__free_unpacked(m, NULL);
+    return wp_error_set(err, -EBADMSG, "'%s' is no checkpoint of this version", path);
+}
+
+int wp_checkpoints_read(struct wp_checkpoints *c, struct wp_host_session *session, struct wp_error *err)
+{
+    message_type *m = NULL;
+    int rc = read_message(c, session->id, &m, err);
     if (!rc)
         rc = read_dictionary(c, session, m->dictionary_bytes, err);
     if (!rc && (rc = take_message(session, m)))
-        wp_error_set(err, rc, "'%s' does not fit its dictionary", path);
+        wp_error_set(err, rc, "the checkpoint of host %s does not fit its dictionary", session->hostname);
     if (m)
         wakepath__resume__checkpoint__free_unpacked(m, NULL);
     return rc;
+}
+
+/* --- what sessions left --- */
+
+static bool session_of(const char *name, uint8_t session[16])
+{
+    int used = 0;
+    for (int i = 0; i < 16; i++, name += 2)
+        if (sscanf(name, "%2hhx%n", &session[i], &used) != 1 || used != 2)
+            return false;
+    return !strcmp(name, ".checkpoint") || !strcmp(name, ".dictionary");
+}
+
+static bool is_over(struct wp_checkpoints *c, const uint8_t session[16],
+    bool (*has_ended)(void *context, const uint8_t session[16], const char *release), void *context)
+{
+    message_type *m = NULL;
+    int rc = read_message(c, session, &m, NULL);
+    bool is = rc == -ENOENT; /* a dictionary alone is of no use */
+    if (!rc) {
+        for (size_t i = 0; !is && i < m->n_aggregates; i++)
+            is = has_ended(context, session, m->aggregates[i]->release);
+        wakepath__resume__checkpoint__free_unpacked(m, NULL);
+    }
+    return is;
+}
+
+void wp_checkpoints_sweep(struct wp_checkpoints *c, bool (*has_ended)(void *context, const uint8_t session[16], const char *release),
+    void *context)
+{
+    DIR *entries = opendir(c->folder);
+    uint8_t session[16];
+    struct stat status;
+    time_t now = time(NULL);
+    unsigned over = 0, left = 0;
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        if (!session_of(entry->d_name, session) || fstatat(dirfd(entries), entry->d_name, &status, 0))
+            continue;
+        bool is_left = status.st_mtime < now - LEFT_S;
+        if (!is_left && !is_over(c, session, has_ended, context))
+            continue;
+        wp_checkpoints_remove(c, session);
+        *(is_left ? &left : &over) += 1;
+    }
+    if (entries)
+        closedir(entries);
+    if (c->logger && over + left)
+        wp_log(c->logger, WP_LOG_INFO, "what sessions left to go on with is removed ended=%u silent_for_a_month=%u", over, left);
 }

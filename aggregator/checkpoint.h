@@ -22,6 +22,10 @@ int wp_checkpoints_write(struct wp_checkpoints *checkpoints, struct wp_host_sess
 /* Into a session that was just created and has seen nothing. -ENOENT: there is none; -EBADMSG: there is a ruined one. On both
  * the session must be made anew. */
 int wp_checkpoints_read(struct wp_checkpoints *checkpoints, struct wp_host_session *session, struct wp_error *err);
+/* For a start: removes what sessions left that are over (a crash may come between their last commit and the removal, or undo that),
+ * as `has_ended` says of one with reports in `release`, and what nobody has gone on with for a month. */
+void wp_checkpoints_sweep(struct wp_checkpoints *checkpoints, bool (*has_ended)(void *context, const uint8_t session[16], const char *release),
+    void *context);
 /* The session is over. */
 void wp_checkpoints_remove(struct wp_checkpoints *checkpoints, const uint8_t session[16]);
 

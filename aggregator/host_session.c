@@ -121,6 +121,7 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
         goto fail;
     if (options->late_sample_ns)
         session->timeline.late_sample_ns = options->late_sample_ns;
+    session->timeline.blockops.keep_ns = options->history_ns + WP_BLOCKOPS_LATER_NS;
     rc = wp_fleet_join(session->fleet, &session->timeline, session->hostname, session->real_offset_ns, &session->home);
     session->has_joined = !rc;
     if (rc)
@@ -305,6 +306,14 @@ static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
     }
 }
 
+/* Events before that resolve nothing, so that they need not be asked; 0: it is not known yet. */
+static uint64_t due_ns(const struct wp_host_session *session)
+{
+    const struct wp_host_session_options *options = session->options;
+    bool is_known = session->resolved_ns && (!options->auto_aggregates || session->is_auto_chosen);
+    return is_known ? session->resolved_ns + options->epoch_ns + options->lateness_ns : 0;
+}
+
 /* --- batches --- */
 
 static void mark_batch(struct wp_host_session *session, const struct wp_batch *batch)
@@ -476,11 +485,16 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
     if (rc)
         return rc;
     take_drops(session, batch);
+    uint64_t next_ns = due_ns(session);
     for (uint32_t i = 0; i < batch->event_count; i++) {
-        if (!session->is_blocked)
-            resolve_before(session, batch->events[i].time_ns);
-        wp_timeline_event(&session->timeline, &batch->events[i]);
-        wp_mappings_event(&session->mappings, &session->timeline, &batch->events[i]);
+        const struct wp_event *event = &batch->events[i];
+        if (event->time_ns >= next_ns && !session->is_blocked) {
+            resolve_before(session, event->time_ns);
+            next_ns = due_ns(session);
+        }
+        wp_timeline_event(&session->timeline, event);
+        if (event->stack)
+            wp_mappings_event(&session->mappings, &session->timeline, event);
     }
     mark_batch(session, batch);
     session->next_seq = batch->seq + 1;

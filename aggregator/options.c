@@ -6,6 +6,7 @@
 #include "common/health.h"
 #include "common/path.h"
 #include "common/version.h"
+#include "proto/endpoint.h"
 
 #include <argp.h>
 #include <stdio.h>
@@ -138,8 +139,13 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct wp_aggregator_options *options = state->input;
     struct wp_engine_options *engine = &options->engine;
     struct wp_error err = {0};
+    bool is_network;
     switch (key) {
-    case KEY_BIND: options->ingest.endpoint = argument; break;
+    case KEY_BIND:
+        if (wp_endpoint_is_network(argument, &is_network, &err))
+            wp_config_refuse(state, "--bind: %s", err.text);
+        options->ingest.endpoint = argument;
+        break;
     case KEY_KEY: options->ingest.key_path = argument; break;
     case KEY_ALLOW: options->ingest.allow_path = argument; break;
     case KEY_INSECURE: options->ingest.is_insecure = true; break;

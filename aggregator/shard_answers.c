@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define PARKED 16384u        /* questions of all others at once */
+#define FIRST_PARKED 64u
 #define ANSWERS 64u          /* of one message */
 #define TREE_NODES 500000u   /* then the tree of names begins anew */
 
@@ -28,12 +29,13 @@ struct parked {
 
 struct wp_shard_answers {
     struct wp_fleet *fleet;  /* borrowed */
-    struct parked *parked;   /* owned, PARKED of them */
+    struct parked *parked;   /* owned, PARKED of them at most */
+    uint32_t room;
     uint32_t used, end;      /* none is used from `end` on */
     struct wp_pathtree tree;
     struct wp_explainer explainer;
     bool has_explainer;
-    struct wp_shard_answer *answer; /* owned */
+    struct wp_shard_answer *answer; /* owned, made when the first question comes */
 };
 
 int wp_shard_answers_create(struct wp_shard_answers **out, struct wp_fleet *fleet)
@@ -42,9 +44,7 @@ int wp_shard_answers_create(struct wp_shard_answers **out, struct wp_fleet *flee
     if (!answers)
         return -ENOMEM;
     answers->fleet = fleet;
-    answers->parked = calloc(PARKED, sizeof(*answers->parked));
-    answers->answer = wp_shard_answer_create(&answers->tree);
-    if (!answers->parked || !answers->answer || wp_pathtree_init(&answers->tree)) {
+    if (wp_pathtree_init(&answers->tree)) {
         wp_shard_answers_destroy(answers);
         return -ENOMEM;
     }
@@ -66,7 +66,7 @@ void wp_shard_answers_destroy(struct wp_shard_answers *answers)
 {
     if (!answers)
         return;
-    for (uint32_t i = 0; answers->parked && i < PARKED; i++)
+    for (uint32_t i = 0; i < answers->end; i++)
         if (answers->parked[i].is_used)
             wakepath__shard__questions__free_unpacked(answers->parked[i].holder, NULL);
     if (answers->has_explainer)
@@ -123,15 +123,33 @@ static Wakepath__Shard__Questions *hold(Wakepath__Shard__Question **question)
     return holder;
 }
 
+/* A free place, which holds nothing. PARKED: there is none. */
+static uint32_t place(struct wp_shard_answers *answers)
+{
+    uint32_t at = answers->used == answers->end ? answers->end : 0;
+    while (at < answers->end && answers->parked[at].is_used)
+        at++;
+    if (at < answers->room || at == PARKED)
+        return at;
+    uint32_t room = answers->room ? 2 * answers->room : FIRST_PARKED;
+    struct parked *parked = realloc(answers->parked, room * sizeof(*parked));
+    if (!parked)
+        return PARKED;
+    memset(parked + answers->room, 0, (room - answers->room) * sizeof(*parked));
+    answers->parked = parked;
+    answers->room = room;
+    return at;
+}
+
 void wp_shard_answers_take(struct wp_shards *shards, const struct wp_server_caller *caller, const Wakepath__Shard__Questions *m)
 {
     struct wp_shard_answers *answers = shards->answers;
     for (size_t i = 0; i < m->n_questions; i++) {
         uint64_t id = m->questions[i]->id;
-        uint32_t at = 0;
         shards->counts.questions++;
-        while (at < PARKED && answers->parked[at].is_used)
-            at++;
+        if (!answers->answer)
+            answers->answer = wp_shard_answer_create(&answers->tree); /* large, and most shards are never asked */
+        uint32_t at = answers->answer ? place(answers) : PARKED;
         Wakepath__Shard__Questions *holder = at < PARKED ? hold(&m->questions[i]) : NULL;
         if (!holder) {
             refuse(shards, caller, id, "its shard is asked too much");

@@ -46,8 +46,8 @@ struct told_host {
 
 /* Keys to be told, and of which host. */
 struct keys {
-    uint64_t key[WP_SHARD_DATAGRAMS];
-    uint32_t place[WP_SHARD_DATAGRAMS];
+    uint64_t *key;             /* owned, WP_SHARD_DATAGRAMS of them from the first one on */
+    uint32_t *place;
     uint32_t count;
 };
 
@@ -192,7 +192,11 @@ static void watch(void *context, uint32_t host, uint32_t socket, const struct wp
 
 static void add_key(struct wp_shards *shards, struct keys *keys, uint64_t key, uint32_t host)
 {
-    if (keys->count == WP_SHARD_DATAGRAMS) {
+    if (!keys->key)
+        keys->key = malloc(WP_SHARD_DATAGRAMS * sizeof(*keys->key));
+    if (!keys->place)
+        keys->place = malloc(WP_SHARD_DATAGRAMS * sizeof(*keys->place));
+    if (keys->count == WP_SHARD_DATAGRAMS || !keys->key || !keys->place) {
         shards->counts.datagrams_lost++;
         return;
     }
@@ -233,6 +237,10 @@ void wp_shard_ends_destroy(struct wp_shard_ends *ends)
     if (!ends)
         return;
     wp_intmap_fini(&ends->index);
+    free(ends->taken.key);
+    free(ends->taken.place);
+    free(ends->sent.key);
+    free(ends->sent.place);
     free(ends->rows);
     free(ends->dirty);
     free(ends->hosts);

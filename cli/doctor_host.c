@@ -68,7 +68,7 @@ static void look_at_privileges(struct wp_findings *f, bool has_service)
         wp_findings_add(f, has_service ? WP_FINDING_NOTE : WP_FINDING_WRONG, "privileges",
             has_service ? "the service has its own "
                           "(its unit gives them); to record by hand, use sudo"
-                        : NULL,
+                        : "sudo wakepath doctor, as recording would be; or a service: docs/first-fleet.md",
             "%s", err.text);
     else if (*missing)
         wp_findings_add(f, WP_FINDING_NOTE, "privileges",

@@ -5,6 +5,7 @@
 #include "common/health.h"
 #include "common/path.h"
 #include "common/version.h"
+#include "proto/endpoint.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -170,6 +171,10 @@ static void take_endpoint(struct wp_endpoints *endpoints, struct argp_state *sta
 {
     if (endpoints->count == WP_ENDPOINTS)
         wp_config_refuse(state, "more than %u of --connect", WP_ENDPOINTS);
+    bool is_network;
+    struct wp_error err = {0};
+    if (wp_endpoint_is_network(text, &is_network, &err))
+        wp_config_refuse(state, "--connect: %s", err.text);
     endpoints->names[endpoints->count++] = text;
 }
 

@@ -10,12 +10,22 @@
 #define COMM_ROOM 16u          /* TASK_COMM_LEN */
 #define DONE_FRESH_NS 1000000u /* a request that ended longer ago did not cause this waking */
 #define KTHREADD 2u
+#define FIRST_CPUS 64u         /* a power of two, as WP_PERF_CPUS is */
 
-int wp_perf_state_init(struct wp_perf_state *state)
+int wp_perf_state_reach(struct wp_perf_state *state, uint32_t cpu)
 {
-    *state = (struct wp_perf_state){0};
-    state->cpus = calloc(WP_PERF_CPUS, sizeof(*state->cpus)); /* untouched ones cost no memory */
-    return state->cpus ? 0 : -ENOMEM;
+    uint32_t count = state->cpu_count ? state->cpu_count : FIRST_CPUS;
+    while (count <= cpu)
+        count *= 2;
+    if (count == state->cpu_count)
+        return 0;
+    struct wp_perf_cpu *cpus = realloc(state->cpus, count * sizeof(*cpus));
+    if (!cpus)
+        return -ENOMEM;
+    memset(cpus + state->cpu_count, 0, (count - state->cpu_count) * sizeof(*cpus));
+    state->cpus = cpus;
+    state->cpu_count = count;
+    return 0;
 }
 
 void wp_perf_state_fini(struct wp_perf_state *state)

@@ -36,12 +36,14 @@ struct wp_perf_cpu {
 };
 
 struct wp_perf_state {
-    struct wp_perf_cpu *cpus;     /* owned, WP_PERF_CPUS of them */
+    struct wp_perf_cpu *cpus;     /* owned, cpu_count of them */
+    uint32_t cpu_count;
     struct wp_intmap pids;        /* tid -> pid of threads that are no leaders */
     bool has_waking;              /* a sched_waking was seen: wakeups say nothing new */
 };
 
-int wp_perf_state_init(struct wp_perf_state *state);
+/* There is a row for this processor (< WP_PERF_CPUS) from now on. Starts zeroed. -ENOMEM. */
+int wp_perf_state_reach(struct wp_perf_state *state, uint32_t cpu);
 void wp_perf_state_fini(struct wp_perf_state *state);
 /* Copies out of the line; false when the event says something in no known form. */
 bool wp_perf_event_begin(struct wp_perf_event *event, enum wp_perf_kind kind, const struct wp_perf_head *head);

@@ -64,6 +64,8 @@ static uint64_t take_time(struct source_perf_script *s, uint64_t printed_ns)
 static int on_lost(struct source_perf_script *s, uint32_t cpu, uint64_t count, uint64_t to_ns, const struct wp_sink *sink,
     struct wp_error *err)
 {
+    if (wp_perf_state_reach(&s->state, cpu))
+        return wp_error_set(err, -ENOMEM, "out of memory");
     uint64_t from_ns = s->state.cpus[cpu].last_ns;
     to_ns = to_ns > s->last_ns ? to_ns : s->last_ns;
     struct wp_drop drop = {.cpu = cpu, .count = count, .from_ns = from_ns ? from_ns : to_ns, .to_ns = to_ns};
@@ -106,6 +108,8 @@ static int on_head(struct source_perf_script *s, const struct wp_perf_head *head
     s->below = STACK_UNWANTED;
     if (!s->is_pending)
         return 0;
+    if (wp_perf_state_reach(&s->state, head->cpu))
+        return wp_error_set(err, -ENOMEM, "out of memory");
     s->event.time_ns = take_time(s, head->time_ns);
     s->state.cpus[head->cpu].last_ns = s->event.time_ns;
     if (wp_perf_event_wants_stack(&s->event))
@@ -251,7 +255,7 @@ int wp_source_perf_script_create(struct wp_source **source, const char *path, st
     s->source.ops = &ops;
     s->input.fd = -1;
     s->path = strdup(strcmp(path, "-") ? path : "standard input");
-    int rc = !s->path || wp_perf_state_init(&s->state) ? wp_error_set(err, -ENOMEM, "out of memory") : 0;
+    int rc = !s->path ? wp_error_set(err, -ENOMEM, "out of memory") : 0;
     if (!rc)
         rc = wp_perf_input_open(&s->input, path, err);
     if (rc) {

@@ -3,6 +3,7 @@
 
 #include "reporter/format_check.h"
 #include "reporter/format_text.h"
+#include "reporter/kept_checks.h"
 #include "reporter/page.h"
 #include "reporter/single_file.h"
 
@@ -77,6 +78,8 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
     if (!rc) {
         rc = format(out, &compare, &facts[WP_AFTER], options->format, err);
         *is_degraded = compare.is_degraded;
+        if (!rc && options->keeps)
+            rc = wp_check_keep(&stores, &compare, &side[WP_AFTER], options->old_text ? options->old_text : side[WP_BEFORE].release, err);
         wp_compare_fini(&compare);
     }
     wp_facts_fini(&facts[WP_BEFORE]);

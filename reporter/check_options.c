@@ -6,9 +6,12 @@
 
 #include <string.h>
 
+enum { KEY_KEEP = 0x300 };
+
 static const struct argp_option option_table[] = {
     {"aggregate", 'a', "NAME", 0, "This aggregate on both sides (main, else the largest)", 0},
     {"format", 'f', "FORMAT", 0, "text, json, junit, or html: one file of pages with the comparison first (text)", 0},
+    {"keep", KEY_KEEP, NULL, 0, "Keep what was found in the store, with the newer release, for its pages", 0},
     {0},
 };
 
@@ -28,6 +31,8 @@ static void take_side(struct argp_state *state, struct wp_check_options *options
         argp_error(state, "two sides are compared, '%s' is a third", text);
     if (state->arg_num) /* what came first is the older one then */
         options->before = options->after;
+    else
+        options->old_text = text;
     if (wp_side_parse(&options->after, text, &err))
         argp_error(state, "%s", err.text);
 }
@@ -53,7 +58,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_ARG:
         take_side(state, options, arg);
         break;
+    case KEY_KEEP:
+        options->keeps = true;
+        break;
     case ARGP_KEY_END:
+        if (!*options->before.release) /* the one that was named is the newer side */
+            options->old_text = NULL;
         if (*options->before.release && options->common.order.against)
             argp_error(state, "OLD and --against both say what to compare with: give one of them");
         break;

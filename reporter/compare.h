@@ -85,6 +85,8 @@ struct wp_compare {
 int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, const struct wp_facts *after,
     const struct wp_compare_options *options, struct wp_error *err);
 void wp_compare_fini(struct wp_compare *compare);
+/* Judged rows that got worse and better. */
+void wp_compare_count(const struct wp_compare *compare, uint64_t *worse, uint64_t *better);
 /* Whether rows of the family make a verdict of the whole. */
 bool wp_compare_is_judged(const struct wp_compare *compare, enum wp_change_family family);
 

@@ -120,6 +120,16 @@ bool wp_compare_is_judged(const struct wp_compare *compare, enum wp_change_famil
     return (family == WP_CHANGE_FUNCTIONS) == (compare->options.method == WP_METHOD_OUTLIERS) && family < WP_CHANGE_FAMILIES;
 }
 
+void wp_compare_count(const struct wp_compare *compare, uint64_t *worse, uint64_t *better)
+{
+    *worse = *better = 0;
+    for (int family = 0; family < WP_CHANGE_FAMILIES; family++)
+        for (size_t i = 0; i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++) {
+            *worse += compare->changes[family].rows[i].verdict == WP_VERDICT_WORSE;
+            *better += compare->changes[family].rows[i].verdict == WP_VERDICT_BETTER;
+        }
+}
+
 void wp_compare_conclude(const struct wp_compare *compare, struct wp_change *change, enum wp_change_family family, double material)
 {
     enum wp_method method = compare->options.method;

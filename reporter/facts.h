@@ -91,6 +91,7 @@ struct wp_facts {
     size_t host_count, process_count, function_count, unexplained_count, event_count, limit_count, edge_count, damage_count;
     size_t finding_count;
     const char *change;            /* what changed since an older release, one sentence; NULL: not compared */
+    uint64_t changed_worse, changed_better; /* rows that this comparison found */
     uint64_t recordings;           /* sessions behind the release, 0 not known */
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];
     uint64_t events_total, events_dropped;

@@ -5,6 +5,7 @@
 #include "reporter/html_parts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* 'self' alone does not cover pages opened from a disk in every browser, hence file:. */
@@ -112,8 +113,8 @@ static void put_scripts(struct writer *writer)
         NULL};
     static const char *const behind[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js",
         "flame_sums.js", "figure.js", "rows.js", "behind.js", NULL};
-    static const char *const chrono[] = {"time_axis.js", "trace_model.js", "chronology.js", NULL};
-    static const char *const running[] = {"time_axis.js", "trace_model.js", "running.js", NULL};
+    static const char *const chrono[] = {"time_axis.js", "time_view.js", "trace_model.js", "chronology.js", NULL};
+    static const char *const running[] = {"time_axis.js", "time_view.js", "trace_model.js", "running.js", NULL};
     const char *view = writer->display->view;
     bool is_flame = view && (!strcmp(view, "flame") || !strcmp(view, "difference"));
     bool is_behind = view && !strcmp(view, "behind");
@@ -187,6 +188,12 @@ static void put_fact(struct writer *writer, const struct wp_item *item)
     wp_buffer_puts(out, "</dd></div>\n");
 }
 
+static void put_mark(struct wp_buffer *out, const char *sign, const char *word, uint64_t count)
+{
+    if (count)
+        wp_buffer_printf(out, " <span class=\"mark %s\">%s %" PRIu64 " %s</span>", word, sign, count, word);
+}
+
 static void put_card(struct writer *writer, const struct wp_item *item)
 {
     struct wp_link none = {0};
@@ -194,6 +201,8 @@ static void put_card(struct writer *writer, const struct wp_item *item)
     wp_html_bar(writer->out, writer->page, item->parts, &none, true);
     wp_buffer_puts(writer->out, "<p class=\"card-facts\">");
     wp_escape_html(writer->out, item->label);
+    put_mark(writer->out, "▲", "worse", item->worse);
+    put_mark(writer->out, "▼", "better", item->better);
     wp_buffer_puts(writer->out, "</p><p><bdi>");
     wp_escape_html(writer->out, item->note);
     wp_buffer_puts(writer->out, "</bdi></p></li>\n");

@@ -119,8 +119,10 @@ void wp_html_table(struct wp_buffer *out, enum wp_page_kind from, const struct w
         wp_buffer_puts(out, "</p>\n");
         return;
     }
-    wp_buffer_printf(out, "<div class=\"scroll\"><table id=\"%s\" class=\"sortable\"%s>\n", table->id,
-        table->searchable ? " data-search" : "");
+    wp_buffer_printf(out, "<div class=\"scroll\"><table id=\"%s\" class=\"sortable\"%s", table->id, table->searchable ? " data-search" : "");
+    if (table->searchable && table->whole_ns) /* what a percent is of */
+        wp_buffer_printf(out, " data-whole=\"%" PRIu64 "\"", table->whole_ns);
+    wp_buffer_puts(out, ">\n");
     put_head(out, table);
     wp_buffer_puts(out, "<tbody>\n");
     for (size_t row = 0; row < table->row_count; row++) {

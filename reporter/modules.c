@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
-#define KERNEL "[kernel]"
 
 struct building {
     const struct wp_facts *facts;
@@ -32,7 +31,7 @@ static bool find_modules(struct building *building, struct wp_pool *pool)
         building->module[i] = NONE;
         if (!i || (!is_kernel && frames[i].style != WP_STYLE_USER))
             continue;
-        building->module[i] = wp_intern_str(building->names, is_kernel ? KERNEL : wp_report_text(building->facts->report, frames[i].object));
+        building->module[i] = wp_intern_str(building->names, is_kernel ? WP_MODULE_KERNEL : wp_report_text(building->facts->report, frames[i].object));
         if (building->module[i] == NONE)
             return false;
     }

@@ -4,6 +4,8 @@
 /* Time by object file: with all that stands on its functions (once a stack) and by itself. The kernel is one, "[kernel]". */
 #include "reporter/facts.h"
 
+#define WP_MODULE_KERNEL "[kernel]"
+
 struct wp_module_fact {
     const char *name;        /* of the file; "[kernel]"; "" functions whose file is not known */
     uint64_t inclusive_ns, running_ns, waiting_ns;

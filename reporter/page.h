@@ -50,6 +50,7 @@ struct wp_link wp_page_flame_link(struct wp_display *display, const struct wp_fa
     const char *value);
 /* What stands behind a figure (behind.js): "key=value", or a node of the flame. */
 struct wp_link wp_page_behind_link(struct wp_display *display, const struct wp_facts *facts, const char *key, const char *value);
+struct wp_link wp_page_behind_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function);
 struct wp_link wp_page_behind_node(struct wp_display *display, const struct wp_facts *facts, uint32_t permalink);
 void wp_page_behind(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_modules(struct wp_display *display, const struct wp_facts *facts);

@@ -2,6 +2,7 @@
 /* What stands behind a figure: the drawn part is summed up in the browser, for what its address names; the tables are of all. */
 #include "reporter/escape.h"
 #include "reporter/humanize.h"
+#include "reporter/modules.h"
 #include "reporter/page.h"
 
 #include <inttypes.h>
@@ -16,6 +17,16 @@ struct wp_link wp_page_behind_link(struct wp_display *display, const struct wp_f
     const char *fragment = wp_pool_text(&display->pool, buffer.data ? (const char *)buffer.data : "");
     wp_buffer_fini(&buffer);
     return wp_link_to(WP_PAGE_BEHIND, facts->release, facts->aggregate, fragment);
+}
+
+struct wp_link wp_page_behind_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function)
+{
+    const char *file = function->style == WP_STYLE_KERNEL ? WP_MODULE_KERNEL : function->object;
+    struct wp_link link = wp_page_behind_link(display, facts, "gather", function->name);
+    struct wp_link other = wp_page_behind_link(display, facts, "file", file);
+    if (*file)
+        link.fragment = wp_pool_printf(&display->pool, "%s&%s", link.fragment, other.fragment);
+    return link;
 }
 
 struct wp_link wp_page_behind_node(struct wp_display *display, const struct wp_facts *facts, uint32_t permalink)

@@ -283,6 +283,8 @@ void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts)
     }
     wp_display_heading(display, "Hosts");
     add_hosts(display, facts, &hosts);
+    wp_display_add(display, WP_ITEM_PARAGRAPH, "A share counts each process for as long as it stood in a pseudo-stack: one that waits and the "
+        "one that it waits for stand there at once, and so do several of one host. So shares do not add up to 100 %, and one may be more.");
     wp_display_heading(display, "Between hosts");
     add_pairs(display, &hosts);
     if (!hosts.has_identity)

@@ -4,22 +4,31 @@
 
 #include <errno.h>
 
-static void add_card(struct wp_display *display, const char *release, const struct wp_aggregate_summary *row,
+/* What the comparison on these pages found, or a check that was kept in the store and found more. */
+static void mark(struct wp_item *item, const struct wp_aggregate_summary *row)
+{
+    item->worse += row->worse > row->kept_worse ? row->worse : row->kept_worse;
+    item->better += row->better > row->kept_better ? row->better : row->kept_better;
+}
+
+static struct wp_item *add_card(struct wp_display *display, const char *release, const struct wp_aggregate_summary *row,
     const char *label, struct wp_link link)
 {
     struct wp_pool *pool = &display->pool;
     struct wp_item *item = wp_display_add(display, WP_ITEM_CARD, label);
     if (!item)
-        return;
+        return NULL;
     item->link = link;
     item->parts = row->categories;
     item->label = wp_pool_printf(pool, "%s wall, %s total, %s accounted for", wp_human_duration(pool, row->wall_ns),
         wp_human_duration(pool, row->total_ns), wp_human_percent(pool, row->accounted_percent));
+    mark(item, row);
     item->note = row->change ? row->change : row->finding_count ? row->findings[0].sentence : "Nothing was recorded.";
     if (row->damage_count)
         wp_display_add(display, WP_ITEM_NOTICE,
             wp_pool_printf(pool, "%zu damaged values of %s in release %s are left out.", row->damage_count, row->name,
                 release));
+    return item;
 }
 
 #define TREND_RELEASES 40u
@@ -130,12 +139,15 @@ int wp_page_index(struct wp_display *display, const struct wp_site_summary *site
             const struct wp_aggregate_summary *row = wp_summary_main(release);
             if (release->is_damaged)
                 add_damaged(display, release);
-            if (row)
-                add_card(display, release->id, row, release->aggregate_count == 1 ? release_label(pool, release)
+            struct wp_item *card = !row ? NULL
+                : add_card(display, release->id, row, release->aggregate_count == 1 ? release_label(pool, release)
                     : wp_pool_printf(pool, "%s (%zu aggregates, here %s)", release_label(pool, release),
                           release->aggregate_count, row->name),
                     release->aggregate_count == 1 ? wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL)
                                                   : wp_link_to(WP_PAGE_RELEASE, release->id, NULL, NULL));
+            for (const struct wp_aggregate_summary *other = release->first; card && other; other = other->next)
+                if (other != row)
+                    mark(card, other);
         }
         if (!site->aggregate_count)
             wp_display_add(display, WP_ITEM_PARAGRAPH, "The store has no reports yet.");

@@ -18,7 +18,7 @@ static void add_modules(struct wp_display *display, const struct wp_facts *facts
         {"Pieces", "Such runs and waits", WP_COLUMN_COUNT},
         {"A piece", "On average", WP_COLUMN_DURATION},
         {"Functions", "That were seen", WP_COLUMN_COUNT},
-        {"Contour", "The flame without its functions: what stood on them counts for who called them", WP_COLUMN_TEXT},
+        {"Contour", "All figures without its functions: what stood on them counts for who called them", WP_COLUMN_TEXT},
     };
     size_t count;
     const struct wp_module_fact *modules = wp_modules_build(&display->pool, facts, &count);
@@ -40,9 +40,11 @@ static void add_modules(struct wp_display *display, const struct wp_facts *facts
         row[5].number = modules[i].count;
         row[6].number = modules[i].count ? (modules[i].running_ns + modules[i].waiting_ns) / modules[i].count : 0;
         row[7].number = modules[i].functions;
-        row[8].text = *modules[i].name ? "leave out" : "";
-        if (*modules[i].name)
-            row[8].link = wp_page_flame_link(display, facts, "hide", modules[i].name);
+        if (*modules[i].name) {
+            row[8].text = "leave out";
+            row[8].link = wp_page_behind_link(display, facts, "hide", modules[i].name);
+            row[8].link.fragment = wp_pool_printf(&display->pool, "what=modules&%s", row[8].link.fragment);
+        }
     }
 }
 
@@ -77,7 +79,8 @@ static void add_services(struct wp_display *display, const struct wp_facts *fact
 void wp_page_modules(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH, "Time by the file that the functions are in. A name leads to what stands behind it: hosts, "
-        "times, functions, callers. Several files can be left out of one flame: each one that is left out there adds to those before.");
+        "times, functions, callers. One that is left out is a contour: what stood on its functions counts for who called them. There others can "
+        "be left out too, and the flame shows the same.");
     wp_display_heading(display, "Object files");
     add_modules(display, facts);
     wp_display_heading(display, "Services");

@@ -82,7 +82,7 @@ static void put_function(struct wp_display *display, const struct wp_facts *fact
         : fact->style == WP_STYLE_KERNEL ? "kernel" : NULL;
     row[0].link = wp_page_function_link(display, facts, (size_t)(fact - facts->functions));
     row[1].number = fact->inclusive_ns;
-    row[1].link = wp_page_behind_link(display, facts, "gather", fact->name);
+    row[1].link = wp_page_behind_function(display, facts, fact);
     row[3].number = fact->running_ns;
     row[4].number = fact->waiting_ns;
     row[5].number = fact->count;

@@ -51,7 +51,7 @@ static int write_site(const struct wp_reporter_options *options, const struct wp
 static int print_report(const struct wp_reporter_options *options, struct wp_error *err)
 {
     struct wp_print_options print = {.stores = options->common.stores, .store_count = options->common.store_count,
-        .release = options->release, .aggregate = options->aggregate, .format = options->format, .sheet = options->sheet,
+        .release = options->release, .aggregate = options->aggregate, .format = options->format, .sheet = options->sheet, .exemplar = options->exemplar,
         .selection = options->selection};
     struct wp_buffer out = {0};
     int rc = wp_print_aggregate(&out, &print, err);

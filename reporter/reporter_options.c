@@ -15,7 +15,8 @@
 
 #define JOBS_LIMIT 256u
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK };
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK,
+    KEY_EXEMPLAR };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
@@ -25,6 +26,7 @@ static const struct argp_option option_table[] = {
         "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, csv or ndjson (html: the site)", 0},
     {"table", 't', "TABLE", 0,
         "With csv or ndjson, only report, categories, processes, functions, waits, edges, requests, unexplained, stacks, lines or calls", 0},
+    {"exemplar", KEY_EXEMPLAR, "N", 0, "With perfetto, the window of exemplar-N.html instead of the first one that was kept", 0},
     {"single-file", KEY_SINGLE, NULL, 0, "All pages of one aggregate as one file of HTML, for a mail", 0},
     {"since", KEY_SINCE, "TIME", 0, "From this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 0},
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
@@ -76,6 +78,8 @@ static void check(struct argp_state *state, struct wp_reporter_options *options)
         argp_error(state, "--single-file is html, and another --format was given");
     if (options->sheet && !is_table)
         argp_error(state, "--table chooses one of the tables of --format csv or ndjson");
+    if (options->exemplar && options->format != WP_FORMAT_PERFETTO)
+        argp_error(state, "--exemplar chooses a window of --format perfetto");
     options->prints = options->is_single || (options->format_given && options->format != WP_FORMAT_HTML);
     if (!options->out && !options->prints)
         argp_error(state, "give --out DIR for the site, --single-file, or a --format to print");
@@ -109,6 +113,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!options->sheet)
             argp_error(state, "'%s' is not a table: report, categories, processes, functions, waits, edges, requests, unexplained, "
                 "stacks, lines or calls", arg);
+        break;
+    case KEY_EXEMPLAR:
+        options->exemplar = parse_count(state, "number of an exemplar", arg, 1000000);
+        if (!options->exemplar)
+            argp_error(state, "exemplars are counted from 1");
         break;
     case KEY_SINGLE:
         options->is_single = true;

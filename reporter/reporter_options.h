@@ -30,6 +30,7 @@ struct wp_reporter_options {
     bool format_given, is_single, is_gzipped, quiet;
     int wait_s;                             /* -1: as long as it takes */
     unsigned jobs;
+    unsigned exemplar;                      /* of perfetto; 0 none */
     bool prints;                            /* one report, not the site */
     struct wp_source_options source;        /* its git is the common one */
     struct wp_selection selection;

@@ -134,7 +134,7 @@ static int write_exemplars(struct site *site, const struct wp_facts *facts, stru
         char name[64];
         struct wp_buffer content = {0};
         snprintf(name, sizeof(name), "exemplar-%u-data.js", i);
-        rc = wp_view_data_window(&content, facts->exemplars.rows[i - 1].trace, err);
+        rc = wp_view_data_window(&content, facts->exemplars.rows[i - 1].trace, "trace", err);
         if (!rc)
             rc = write_content(site, facts, name, &content, err);
         if (!rc)
@@ -143,7 +143,7 @@ static int write_exemplars(struct site *site, const struct wp_facts *facts, stru
             rc = write_exemplar(site, facts, WP_PAGE_EXEMPLAR_ROWS, i, err);
         wp_buffer_fini(&content);
     }
-    return !rc && facts->exemplars.count ? write_beside(site, facts, "exemplars-data.js", wp_exemplar_data, err) : rc;
+    return rc ? rc : write_beside(site, facts, "exemplars-data.js", wp_exemplar_data, err);
 }
 
 /* Whose time it is: the list, and what each has of the flame when there are several. */
@@ -246,6 +246,7 @@ static int compare_aggregate(struct site *site, struct wp_facts *facts, size_t b
         rc = wp_compare_build(&compare, &before, facts, &site->options->compare, err);
     if (!rc) {
         facts->change = wp_compare_summary(&facts->pool, &compare);
+        wp_compare_count(&compare, &facts->changed_worse, &facts->changed_better);
         rc = write_comparison(site, facts, &compare, err);
         wp_compare_fini(&compare);
     }

@@ -70,6 +70,10 @@ static void put_aggregate(struct wp_buffer *out, const struct wp_aggregate_summa
     wp_buffer_printf(out, "\t%a\t%a", row->accounted_percent, row->coverage);
     for (unsigned i = 0; i < WP_CATEGORIES; i++)
         put_number(out, row->categories[i]);
+    put_number(out, row->worse);
+    put_number(out, row->better);
+    put_number(out, row->kept_worse);
+    put_number(out, row->kept_better);
     put_number(out, row->change != NULL);
     put_text(out, row->change);
     put_number(out, row->finding_count);
@@ -288,6 +292,10 @@ static int read_aggregate(struct wp_aggregate_summary *row, char *text)
     row->coverage = next_double(&line);
     for (unsigned i = 0; i < WP_CATEGORIES; i++)
         row->categories[i] = next_number(&line);
+    row->worse = next_number(&line);
+    row->better = next_number(&line);
+    row->kept_worse = next_number(&line);
+    row->kept_better = next_number(&line);
     bool is_compared = next_number(&line) != 0;
     const char *change = next_text(&line);
     row->change = is_compared ? change : NULL;

@@ -32,6 +32,18 @@ static void copy_findings(struct wp_site_summary *site, struct wp_aggregate_summ
     }
 }
 
+static void take_checks(struct wp_site_summary *site, struct wp_aggregate_summary *row, const struct wp_facts *facts)
+{
+    struct wp_kept_check *checks;
+    row->check_count = wp_kept_checks_read(&checks, &site->pool, &facts->metadata);
+    row->checks = checks;
+    for (size_t i = 0; i < row->check_count; i++) {
+        checks[i].against = wp_pool_text(&site->pool, checks[i].against); /* the key is the facts' */
+        row->kept_worse = checks[i].worse > row->kept_worse ? checks[i].worse : row->kept_worse;
+        row->kept_better = checks[i].better > row->kept_better ? checks[i].better : row->kept_better;
+    }
+}
+
 struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct wp_release_summary *release)
 {
     struct wp_aggregate_summary *row = wp_pool_alloc(&site->pool, sizeof(*row));
@@ -66,6 +78,9 @@ struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct
     row->host_count = facts->host_count;
     row->process_count = facts->process_count;
     row->damage_count = facts->damage_count;
+    row->worse = facts->changed_worse;
+    row->better = facts->changed_better;
+    take_checks(site, row, facts);
     row->change = facts->change ? wp_pool_text(&site->pool, facts->change) : NULL;
     copy_findings(site, row, facts);
     if (row->last_ns > release->last_ns)

@@ -4,6 +4,7 @@
 /* What the index and the release pages need of each aggregate, kept after its facts are gone. */
 #include "reporter/display.h"
 #include "reporter/facts.h"
+#include "reporter/kept_checks.h"
 
 struct wp_summary_finding {
     const char *sentence, *fragment;
@@ -17,6 +18,10 @@ struct wp_aggregate_summary {
     double accounted_percent, coverage;
     size_t host_count, process_count, damage_count, finding_count;
     const char *change;                     /* since the baseline, NULL: not compared */
+    uint64_t worse, better;                 /* rows that its comparison found changed */
+    uint64_t kept_worse, kept_better;       /* of the check kept with it that found most */
+    const struct wp_kept_check *checks;     /* only while its release is built */
+    size_t check_count;
     struct wp_summary_finding findings[3];
     struct wp_aggregate_summary *next;
 };

@@ -11,7 +11,8 @@
 #include "reporter/compare.h"
 
 int wp_view_data_flame(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
-int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, struct wp_error *err);
+/* `name`: what the data are called there, "trace" where there is one window. */
+int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, const char *name, struct wp_error *err);
 /* facts->trace must be there. */
 int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
 

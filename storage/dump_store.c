@@ -54,7 +54,7 @@ static int print_text(struct wp_buffer *out, const struct wp_value *value)
 {
     struct wp_buffer raw = {0};
     const ProtobufCMessageDescriptor *type = wp_dump_message(value->kind);
-    int rc = wp_value_unwrap(value, &raw, NULL);
+    int rc = wp_value_unwrap(NULL, value, &raw, NULL);
     if (!rc)
         rc = print_message(out, "head", &wakepath__store__head__descriptor, value->head, value->head_size);
     if (!rc && type)
@@ -197,7 +197,7 @@ static int parse_value(struct wp_dump_lines *lines, enum wp_value_kind kind, str
         }
     }
     if (!rc && !is_stored)
-        rc = kind ? wp_value_wrap(kind, &head, raw.data, raw.size, stored, err) : bad(lines, err, "a value of an unknown kind");
+        rc = kind ? wp_value_wrap(NULL, kind, &head, raw.data, raw.size, stored, err) : bad(lines, err, "a value of an unknown kind");
     wp_buffer_fini(&head);
     wp_buffer_fini(&raw);
     return rc;

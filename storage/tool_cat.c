@@ -17,7 +17,7 @@ static int read_value(struct wp_tool *tool, struct wp_txn *txn, struct json_obje
     if (!rc)
         rc = wp_txn_value(txn, text, key.kind, &value, err);
     if (!rc) {
-        rc = wp_value_unwrap(&value, &raw, err);
+        rc = wp_value_unwrap(&txn->zstd, &value, &raw, err);
         if (!rc && !(*object = wp_value_json(&key, &value, &raw, err)))
             rc = -EBADMSG;
         if (rc)

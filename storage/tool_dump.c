@@ -43,7 +43,7 @@ static int list_value(void *context, const char *text, size_t size)
     if (!rc)
         rc = wp_txn_value(listing->txn, text, key.kind, &value, &reason);
     if (!rc)
-        rc = wp_value_unwrap(&value, &raw, &reason);
+        rc = wp_value_unwrap(&listing->txn->zstd, &value, &raw, &reason);
     if (!rc)
         object = wp_value_json(&key, &value, &raw, &reason);
     if (!object) {

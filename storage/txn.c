@@ -20,6 +20,7 @@ static void free_txn(struct wp_txn *txn)
 {
     wp_env_leave(txn->store, txn->env);
     wp_buffer_fini(&txn->scratch);
+    wp_value_zstd_fini(&txn->zstd);
     free(txn);
 }
 
@@ -102,7 +103,7 @@ int wp_txn_put_headed(struct wp_txn *txn, const char *key, enum wp_value_kind ki
             wp_value_kind_name(kind));
     wp_buffer_clear(&txn->scratch);
     if (!rc)
-        rc = wp_value_wrap(kind, head, bytes, size, &txn->scratch, err);
+        rc = wp_value_wrap(&txn->zstd, kind, head, bytes, size, &txn->scratch, err);
     if (rc)
         return wp_error_wrap(err, rc, "cannot put '%s'", key);
     MDB_val k = key_of(key), v = {txn->scratch.size, txn->scratch.data};
@@ -149,7 +150,7 @@ int wp_txn_get(struct wp_txn *txn, const char *key, enum wp_value_kind kind, str
     int rc = wp_txn_value(txn, key, kind, &value, err);
     if (rc)
         return rc;
-    rc = wp_value_unwrap(&value, out, err);
+    rc = wp_value_unwrap(&txn->zstd, &value, out, err);
     return rc ? wp_error_wrap(err, rc, "%s", key) : 0;
 }
 

@@ -13,6 +13,7 @@ struct wp_txn {
     MDB_dbi dbi;
     bool is_write;
     struct wp_buffer scratch; /* a value on its way in */
+    struct wp_value_zstd zstd;
 };
 
 /* An error of LMDB in this transaction; a full map is noted for the next one. */

@@ -51,25 +51,48 @@ static uint64_t header_check(const uint8_t *header, const uint8_t *head, size_t 
     return XXH3_64bits(header, 40) ^ XXH3_64bits_withSeed(head, head_size, 0x57505631);
 }
 
-static int compress(const uint8_t *raw, size_t raw_size, struct wp_buffer *out, struct wp_error *err)
+void wp_value_zstd_fini(struct wp_value_zstd *zstd)
 {
-    ZSTD_CCtx *context = ZSTD_createCCtx();
-    size_t bound = ZSTD_compressBound(raw_size), size = 0;
-    int rc = context && !wp_buffer_reserve(out, bound) ? 0 : wp_error_set(err, -ENOMEM, "out of memory for compressing");
-    if (!rc) {
-        ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, LEVEL);
-        ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
-        size = ZSTD_compress2(context, out->data + out->size, bound, raw, raw_size);
-        if (ZSTD_isError(size))
-            rc = wp_error_set(err, -ENOMEM, "cannot compress: %s", ZSTD_getErrorName(size));
-        else
-            out->size += size;
-    }
-    ZSTD_freeCCtx(context);
-    return rc;
+    ZSTD_freeCCtx(zstd->packing);
+    ZSTD_freeDCtx(zstd->inflating);
+    *zstd = (struct wp_value_zstd){0};
 }
 
-int wp_value_wrap(enum wp_value_kind kind, const struct wp_buffer *head, const uint8_t *raw, size_t raw_size,
+static int compress(struct wp_value_zstd *zstd, const uint8_t *raw, size_t raw_size, struct wp_buffer *out, struct wp_error *err)
+{
+    size_t bound = ZSTD_compressBound(raw_size);
+    if (!zstd->packing && (zstd->packing = ZSTD_createCCtx())) {
+        ZSTD_CCtx_setParameter(zstd->packing, ZSTD_c_compressionLevel, LEVEL);
+        ZSTD_CCtx_setParameter(zstd->packing, ZSTD_c_checksumFlag, 1);
+    }
+    if (!zstd->packing || wp_buffer_reserve(out, bound))
+        return wp_error_set(err, -ENOMEM, "out of memory for compressing");
+    size_t size = ZSTD_compress2(zstd->packing, out->data + out->size, bound, raw, raw_size);
+    if (ZSTD_isError(size))
+        return wp_error_set(err, -ENOMEM, "cannot compress: %s", ZSTD_getErrorName(size));
+    out->size += size;
+    return 0;
+}
+
+/* The body behind what is in `out`: how it is coded, in `codec`. */
+static int put_body(struct wp_value_zstd *zstd, const uint8_t *raw, size_t raw_size, struct wp_buffer *out, unsigned *codec,
+    struct wp_error *err)
+{
+    struct wp_value_zstd own = {0};
+    size_t body = out->size;
+    int rc = 0;
+    *codec = raw_size >= COMPRESS_FROM ? WP_CODEC_ZSTD : WP_CODEC_NONE;
+    if (*codec)
+        rc = compress(zstd ? zstd : &own, raw, raw_size, out, err);
+    wp_value_zstd_fini(&own);
+    if (rc || (*codec && out->size - body < raw_size))
+        return rc;
+    *codec = WP_CODEC_NONE;
+    out->size = body;
+    return raw_size && wp_buffer_append(out, raw, raw_size) ? wp_error_set(err, -ENOMEM, "out of memory for a body") : 0;
+}
+
+int wp_value_wrap(struct wp_value_zstd *zstd, enum wp_value_kind kind, const struct wp_buffer *head, const uint8_t *raw, size_t raw_size,
     struct wp_buffer *out, struct wp_error *err)
 {
     uint8_t header[WP_VALUE_HEADER] = WP_VALUE_MAGIC;
@@ -79,15 +102,8 @@ int wp_value_wrap(enum wp_value_kind kind, const struct wp_buffer *head, const u
             WP_VALUE_RAW_LIMIT);
     if (wp_buffer_append(out, header, sizeof(header)) || (head_size && wp_buffer_append(out, head->data, head_size)))
         return wp_error_set(err, -ENOMEM, "out of memory for a %s", wp_value_kind_name(kind));
-    size_t body = out->size;
-    unsigned codec = raw_size >= COMPRESS_FROM ? WP_CODEC_ZSTD : WP_CODEC_NONE;
-    int rc = codec ? compress(raw, raw_size, out, err) : 0;
-    if (!rc && (!codec || out->size - body >= raw_size)) {
-        codec = WP_CODEC_NONE;
-        out->size = body;
-        if (raw_size && wp_buffer_append(out, raw, raw_size))
-            rc = wp_error_set(err, -ENOMEM, "out of memory for a %s", wp_value_kind_name(kind));
-    }
+    unsigned codec;
+    int rc = put_body(zstd, raw, raw_size, out, &codec, err);
     if (rc) {
         out->size = start;
         return rc;
@@ -132,26 +148,30 @@ int wp_value_parse(struct wp_value *value, const uint8_t *bytes, size_t size, st
 }
 
 /* A frame says itself how large it is; one that claims more than the header is not inflated at all. */
-static int inflate(const struct wp_value *value, uint8_t *raw, struct wp_error *err)
+static int inflate(struct wp_value_zstd *zstd, const struct wp_value *value, uint8_t *raw, struct wp_error *err)
 {
     if (ZSTD_getFrameContentSize(value->body, value->body_size) != value->raw_size)
         return wp_error_set(err, -EBADMSG, "body is damaged: its frame does not hold %zu bytes", value->raw_size);
-    size_t got = ZSTD_decompress(raw, value->raw_size, value->body, value->body_size);
+    if (!zstd->inflating && !(zstd->inflating = ZSTD_createDCtx()))
+        return wp_error_set(err, -ENOMEM, "out of memory for a body");
+    size_t got = ZSTD_decompressDCtx(zstd->inflating, raw, value->raw_size, value->body, value->body_size);
     if (ZSTD_isError(got))
         return wp_error_set(err, -EBADMSG, "body is damaged: %s", ZSTD_getErrorName(got));
     return got == value->raw_size ? 0 : wp_error_set(err, -EBADMSG, "body is damaged: %zu bytes of %zu", got, value->raw_size);
 }
 
-int wp_value_unwrap(const struct wp_value *value, struct wp_buffer *out, struct wp_error *err)
+int wp_value_unwrap(struct wp_value_zstd *zstd, const struct wp_value *value, struct wp_buffer *out, struct wp_error *err)
 {
+    struct wp_value_zstd own = {0};
     if (wp_buffer_reserve(out, value->raw_size))
         return wp_error_set(err, -ENOMEM, "out of memory for a body of %zu bytes", value->raw_size);
     uint8_t *raw = out->data + out->size;
     int rc = 0;
     if (value->codec == WP_CODEC_ZSTD)
-        rc = inflate(value, raw, err);
+        rc = inflate(zstd ? zstd : &own, value, raw, err);
     else if (value->raw_size)
         memcpy(raw, value->body, value->raw_size);
+    wp_value_zstd_fini(&own);
     if (rc)
         return rc;
     XXH128_canonical_t digest;

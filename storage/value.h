@@ -28,14 +28,22 @@ struct wp_value {                    /* points into the stored bytes */
     uint8_t digest[16];              /* XXH3-128 of the raw body, canonical (big-endian) form */
 };
 
+/* What zstd works with, kept from value to value: making it costs more than most values do. Starts zeroed; one thread at a time. */
+struct wp_value_zstd {
+    struct ZSTD_CCtx_s *packing;     /* owned, NULL until needed */
+    struct ZSTD_DCtx_s *inflating;
+};
+
+void wp_value_zstd_fini(struct wp_value_zstd *zstd);
+
 /* "report", "trace" ... "?" for an unknown one. */
 const char *wp_value_kind_name(enum wp_value_kind kind);
-/* Appends the whole value. `head` may be empty. -EFBIG, -ENOMEM. */
-int wp_value_wrap(enum wp_value_kind kind, const struct wp_buffer *head, const uint8_t *raw, size_t raw_size,
+/* Appends the whole value. `zstd` NULL: for this one alone. `head` may be empty. -EFBIG, -ENOMEM. */
+int wp_value_wrap(struct wp_value_zstd *zstd, enum wp_value_kind kind, const struct wp_buffer *head, const uint8_t *raw, size_t raw_size,
     struct wp_buffer *out, struct wp_error *err);
 /* Reads the header and checks it and the head, not the body. -EBADMSG; -EPROTONOSUPPORT: written by a newer version. */
 int wp_value_parse(struct wp_value *value, const uint8_t *bytes, size_t size, struct wp_error *err);
-/* Appends the raw body, its digest checked. -EBADMSG, -ENOMEM. */
-int wp_value_unwrap(const struct wp_value *value, struct wp_buffer *raw, struct wp_error *err);
+/* Appends the raw body, its digest checked. `zstd` NULL: for this one alone. -EBADMSG, -ENOMEM. */
+int wp_value_unwrap(struct wp_value_zstd *zstd, const struct wp_value *value, struct wp_buffer *raw, struct wp_error *err);
 
 #endif

@@ -103,7 +103,7 @@ int wp_verify_value(struct wp_txn *txn, const char *text, const struct wp_key *k
         rc = wp_error_set(err, -EBADMSG, "holds a %s where a %s belongs", wp_value_kind_name(value.kind),
             wp_value_kind_name(key->kind));
     if (!rc)
-        rc = wp_value_unwrap(&value, raw, err);
+        rc = wp_value_unwrap(&txn->zstd, &value, raw, err);
     return rc ? rc : wp_value_check(key, &value, raw, err);
 }
 

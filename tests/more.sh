@@ -20,16 +20,7 @@ build() { # FOLDER [OPTION...]: of the preset of that name, else as the options 
   cmake --build "build/$1" -j "$jobs" >"build/$1/more.log" 2>&1 || { tail -n 30 "build/$1/more.log" && return 1; }
 }
 
-# What it says and is not so stands in tests/tidy.txt; more of it, or other things, is a failure.
-tidy() {
-  build dev || return 1
-  git ls-files '*.c' | grep -v -e '\.bpf\.c$' -e '^tests/' |
-    xargs -P "$jobs" -n 4 clang-tidy -p build/dev --quiet 2>/dev/null >build/dev/tidy.log
-  grep -E '^/.*(error|warning): .*\[' build/dev/tidy.log | grep -v /generated/ | sed "s|^$top/||" | sort -u >build/dev/tidy.said
-  sed -E 's/^([^:]+):.*\[([a-zA-Z.-]+).*\]$/\1 \2/' build/dev/tidy.said | sort | uniq -c |
-    awk 'NR == FNR { if (!/^#/) known[$1 " " $2] = $3; next } $1 > known[$2 " " $3] { print $2, $3, $1; bad = 1 } END { exit bad }' \
-      tests/tidy.txt - || { cat build/dev/tidy.said && return 1; }
-}
+tidy() { build dev && tests/structure/tidy.sh build/dev all; }
 
 clang() {
   build clang -B build/clang --preset dev -DCMAKE_C_COMPILER=clang

@@ -159,7 +159,7 @@
   // Only what the flame can show: a wait, or several places, are shown by the first of them.
   Behind.prototype.flameAddress = function (from, to) {
     var figure = this.figure, state = Object.assign({}, this.hosts.state(), this.times.state(), this.folds.state());
-    ['process', 'host', 'gather', 'node', 'category'].forEach(function (key) {
+    ['process', 'host', 'gather', 'file', 'node', 'category'].forEach(function (key) {
       state[key] = figure[key];
     });
     if ((figure.nodes || figure.waiter) && this.roots.length) state.node = ('0000000' + this.all.link[this.roots[0]].toString(16)).slice(-8);
@@ -209,7 +209,7 @@
       columns: [{title: 'Category', kind: 'text', value: nameOf, swatch: function (row) {
         return 'c-' + row.key;
       }, link: function (row) {
-        return self.address({category: row.key});
+        return view.address('behind.html', Object.assign(self.state(), {category: row.key}));
       }}, TIME, SHARE]});
   };
 
@@ -232,15 +232,18 @@
     this.each(this.cells, function (cell, ns) {
       list.set(hosts[nodes[cell]], (list.get(hosts[nodes[cell]]) || 0) + ns);
     });
-    wakepath.rows.table(this.where, {label: 'Where it passed', whole: this.total, empty: 'No time.', rows: Array.from(list, function (row) {
-      return {name: row[0], ns: row[1]};
-    }).sort(byTime), columns: [{title: 'Host', kind: 'name', value: function (row) {
-      return row.name || 'the host itself';
-    }, note: function (row) {
-      return row.name ? '' : 'of the process of interest';
-    }, link: function (row) {
-      return row.name ? self.address({host: row.name}) : '';
-    }}, TIME, SHARE]});
+    wakepath.origins.list(function (rows) {
+      var home = rows && rows.length === 1 && !rows[0][1] ? rows[0][0] : ''; // the only host that it can be
+      wakepath.rows.table(self.where, {label: 'Where it passed', whole: self.total, empty: 'No time.', rows: Array.from(list, function (row) {
+        return {name: row[0], ns: row[1]};
+      }).sort(byTime), columns: [{title: 'Host', kind: 'name', value: function (row) {
+        return row.name || home || 'the host itself';
+      }, note: function (row) {
+        return row.name || home ? '' : 'of the process of interest';
+      }, link: function (row) {
+        return row.name ? self.address({host: row.name}) : '';
+      }}, TIME, SHARE]});
+    });
   };
 
   Behind.prototype.showWhose = function (then) {
@@ -261,6 +264,7 @@
           return row.ns;
         }).sort(byTime);
         if (!places.length && rows && rows.length === 1) list = [{name: rows[0][0], note: rows[0][1] && rows[0][1] + ': one sum, not told apart', ns: self.total}];
+        if (!self.total) list = [];
         wakepath.rows.table(self.whose, {label: 'Whose time it is', whole: self.total, rows: list,
           empty: rows ? 'The times by host are on the site, not in this file.' : 'Which hosts it was could not be loaded.',
           columns: [{title: 'Host', kind: 'name', value: nameOf, note: function (row) {
@@ -288,7 +292,7 @@
       sum.forEach(function (ns, i) {
         if (ns && (!range || i >= range[0] && i <= range[1])) list.push({start: data.start[i], ns: ns, name: new Date(data.start[i]).toISOString().replace('T', ' ').slice(0, data.width < 1000 ? 21 : 19)});
       });
-      wakepath.rows.table(self.when, {label: 'When it was', whole: self.total, rows: list.sort(byTime),
+      wakepath.rows.table(self.when, {label: 'When it was', whole: self.total, page: 8, rows: list.sort(byTime),
         empty: data ? 'When it was is not known.' : 'When it was could not be loaded.',
         columns: [{title: 'From (UTC)', hint: 'A bucket of the report; a click shows it alone', kind: 'text', value: nameOf, link: function (row) {
           return view.address('behind.html', Object.assign(self.state(), {from: Math.round(row.start), to: Math.round(row.start + data.width)}));
@@ -359,6 +363,7 @@
     }, link: function (row) {
       var figure = {};
       figure[key] = row.name;
+      if (kind === 'functions') figure.file = row.file;
       return row.name === '(its own)' || row.name === '(no file)' ? '' : self.address(figure);
     }}, time('With all on it', 'On any stack, once each, with all that stands on it', 'total'),
       {title: 'Share', hint: 'Of this figure', kind: 'share', value: function (row) {
@@ -366,7 +371,9 @@
       }}, time('Running', 'It was on top of a run', 'run'), time('Waiting', 'It was on top of a wait', 'wait'),
       {title: 'Pieces', hint: 'Runs and waits in which it was on top; not known of chosen hosts or times', kind: 'count', value: function (row) {
         return row.pieces || null;
-      }}, time('A piece', 'Running and waiting, on average', 'each')];
+      }}, {title: 'A piece', hint: 'Running and waiting, on average', kind: 'duration', value: function (row) {
+        return row.pieces ? measure(row, 'each') : null;
+      }}];
     if (kind === 'modules') columns.push({title: 'Leave out', kind: 'text', value: function () {
       return 'leave out';
     }, link: function (row) {
@@ -394,7 +401,7 @@
         if (!frame) return '';
         if (kind === 'places') return self.address({node: ('0000000' + base.link[row.node].toString(16)).slice(-8)});
         if (kind === 'modules' && sums.moduleOf(frame)) return self.address({module: sums.moduleOf(frame)});
-        return self.address(frame[0] === STYLE.PROCESS ? {process: frame[1]} : {gather: frame[1]});
+        return self.address(frame[0] === STYLE.PROCESS ? {process: frame[1]} : {gather: frame[1], file: row.file});
       }}, TIME, SHARE]});
   };
 

@@ -3,7 +3,7 @@
 (function () {
   'use strict';
   var wakepath = window.wakepath, models = wakepath.flameModel, sums = wakepath.sums, STYLE = wakepath.palette.STYLE;
-  var KEYS = ['process', 'host', 'gather', 'module', 'waiter', 'for', 'nodes', 'node', 'category'];
+  var KEYS = ['process', 'host', 'gather', 'file', 'module', 'waiter', 'for', 'nodes', 'node', 'category'];
 
   function named(model, wanted) {
     return models.outermost(model, function (frame) {
@@ -59,7 +59,7 @@
     } else if (figure.process || figure.gather || figure.host || figure.module) {
       roots = named(model, function (frame) {
         if (figure.process) return frame[0] === STYLE.PROCESS && (frame[1] === figure.process || frame[1].indexOf(figure.process + '@') === 0);
-        if (figure.gather) return frame[1] === figure.gather;
+        if (figure.gather) return frame[1] === figure.gather && (!figure.file || sums.moduleOf(frame) === figure.file);
         if (figure.host) return sums.hostOf(frame) === figure.host;
         return sums.moduleOf(frame) === figure.module;
       });

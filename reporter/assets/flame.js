@@ -21,7 +21,7 @@
     this.surface = new Surface(place, (this.differs ? 'Difference flame' : 'Consolidated flame') + '. Arrow keys move, Enter zooms, Escape goes back, slash searches.',
       this.acts());
     this.say = view.say(place);
-    view.legend(place, this.differs ? palette.CHANGES : palette.LEGEND);
+    view.legend(place, (this.differs ? palette.CHANGES : palette.LEGEND).concat(this.all.inlined.size ? [['f-inlined', 'inlined']] : []));
     this.tip = new wakepath.Tip();
     this.fromHash();
     var self = this;
@@ -105,6 +105,10 @@
     return node ? this.model.frames[this.model.frame[node]][1] || '(no name)' : this.gathered || 'everything';
   };
 
+  Flame.prototype.isInlined = function (node) {
+    return node > 0 && this.model.inlined.has(this.model.link[node]);
+  };
+
   // The first row that is drawn, counted from the base: a zoomed node's ancestors stay as a stair of at most a few rows.
   Flame.prototype.firstRow = function () {
     return Math.max(0, this.model.depth[this.zoom] - 4);
@@ -178,8 +182,11 @@
     ctx.fillRect(x, y, Math.max(width - (width > 3 ? 1 : 0), LEAST), ROW - 1);
     ctx.globalAlpha = faded ? 0.7 : 1;
     if (width > 26) {
+      var slants = this.isInlined(node);
       ctx.fillStyle = this.colours['frame-ink'];
+      if (slants) ctx.font = 'italic 12px ' + this.colours.font;
       ctx.fillText(Surface.fit(ctx, this.name(node), width - 10), x + 5, y + ROW / 2);
+      if (slants) ctx.font = '12px ' + this.colours.font;
     }
     if (node === this.hovered || node === this.selected && node !== this.zoom) {
       ctx.strokeStyle = this.colours.ink;
@@ -226,6 +233,7 @@
         units.duration(row[1])]);
     });
     var lines = frame ? [palette.WORDS[frame[0]] + (frame[2] ? ', ' + frame[2] : '')] : [];
+    if (this.isInlined(node)) lines.push('inlined into what it stands on');
     if (this.waitsOn(node)) lines.push('another control path: click twice to go there');
     return {title: this.name(node), lines: lines, rows: rows};
   };
@@ -326,7 +334,7 @@
   Flame.prototype.refold = function () {
     var key = this.gatherKey, link = this.zoom ? this.model.link[this.zoom] : 0, model = this.folds.apply(this.during);
     this.whole = model;
-    if (!key || !this.gather(key[0], key[1])) this.setModel(model, '', null);
+    if (!key || !this.gather(key[0], key[1], key[2])) this.setModel(model, '', null);
     var at = link ? this.model.link.indexOf(link, 1) : -1;
     if (at > 0) this.zoomTo(at);
   };
@@ -349,11 +357,12 @@
   };
 
   // Everything that stands on the frames of this name; false when there are none.
-  Flame.prototype.gather = function (key, name) {
+  Flame.prototype.gather = function (key, name, file) {
     var frames = this.whole.frames;
     var model = models.gather(this.whole, function (frame) {
       var isProcess = frames[frame][0] === palette.STYLE.PROCESS;
       if (key === 'host') return isProcess && frames[frame][1].endsWith(']@' + name);
+      if (file && file !== '(no file)' && frames[frame][2] !== file && !(file === '[kernel]' && frames[frame][0] === palette.STYLE.KERNEL)) return false;
       return frames[frame][1] === name && (key !== 'process' || isProcess) ||
         key === 'process' && isProcess && frames[frame][1].indexOf(name + '@') === 0; // on whatever host
     });
@@ -361,7 +370,7 @@
       this.say('Nothing named ' + name + ' is in this flame.');
       return false;
     }
-    this.setModel(model, (key === 'host' ? 'all on ' : 'all of ') + name, [key, name]);
+    this.setModel(model, (key === 'host' ? 'all on ' : 'all of ') + name, [key, name, file]);
     return true;
   };
 
@@ -425,7 +434,10 @@
   Flame.prototype.selection = function () {
     var state = {};
     if (this.category !== null) state.category = this.data.categories[this.category][0];
-    if (this.gatherKey) state[this.gatherKey[0]] = this.gatherKey[1];
+    if (this.gatherKey) {
+      state[this.gatherKey[0]] = this.gatherKey[1];
+      state.file = this.gatherKey[2];
+    }
     if (this.zoom) state.node = ('0000000' + this.model.link[this.zoom].toString(16)).slice(-8);
     if (this.times) Object.assign(state, this.hosts.state(), this.times.state(), this.folds.state());
     return state;
@@ -461,7 +473,7 @@
     });
     this.box.value = state.search || '';
     this.category = category;
-    if (!key || !this.gather(key, state[key])) this.setModel(this.whole, '', null);
+    if (!key || !this.gather(key, state[key], state.file)) this.setModel(this.whole, '', null);
     if (state.node) {
       var link = parseInt(state.node, 16), at = this.model.link.indexOf(link, 1);
       if (at > 0) this.zoomTo(at);

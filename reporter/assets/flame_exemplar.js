@@ -113,9 +113,14 @@
     return model;
   }
 
+  // In a single file only as many windows are there as a mail can carry.
+  function isThere(window) {
+    return !wakepath.isSingle || Boolean(wakepath.payloads['exemplar-' + window.number]);
+  }
+
   // Windows with time on what rootsOf(model) finds (null: on anything), of that category (-1: any): those with most of it first.
   wakepath.windowsWith = function (windows, rootsOf, category) {
-    return windows.map(function (window) {
+    return windows.filter(isThere).map(function (window) {
       var model = modelOf(window), roots = rootsOf(model), ns = 0, best = null;
       (roots || [0]).forEach(function (root) {
         for (var i = root; i < model.end[root]; i++) {
@@ -136,7 +141,7 @@
   wakepath.showOne = function (model, node, anywhere, isTypical, say) {
     var wanted = chain(model, node);
     view.load('exemplars-data.js', 'exemplars', function (exemplars) {
-      var one = exemplars && wanted.length ? choose(exemplars.windows, wanted, anywhere, isTypical) : null;
+      var one = exemplars && wanted.length ? choose(exemplars.windows.filter(isThere), wanted, anywhere, isTypical) : null;
       if (one) {
         show('exemplar-' + one.window.number + '.html', one.start, one.length, one.window.length);
         return;

@@ -80,7 +80,7 @@
   Hosts.prototype.open = function (then) {
     var self = this;
     list(function (rows) {
-      if (!rows || rows.length < 2 || !rows[0][3]) {
+      if (!rows || rows.length < 2 || !rows[0][3] || wakepath.isSingle && !wakepath.payloads['origin-1']) {
         self.toggle.setAttribute('aria-pressed', 'false');
         self.flame.say(!rows ? 'Which hosts it was could not be loaded.' : rows.length > 1 ? 'The times by host are not in this file, but on the site.'
           : rows[0][1] ? 'One aggregator has summed up ' + rows[0][1] + ': their times are not told apart.' : 'All of it is the time of ' + rows[0][0] + '.');

@@ -46,6 +46,7 @@
     var count = data.depth.length + 1, model = allocate(count, data.cell_ns.length);
     var open = [0], i, node = 0, cell = 0;
     model.frames = data.frames;
+    model.inlined = new Set(); // links: they stay where frames are gathered
     for (i = 1; i < count; i++) {
       var depth = data.depth[i - 1];
       model.depth[i] = depth;
@@ -65,6 +66,10 @@
       }
     }
     model.firstCell[count] = cell;
+    (data.inlined || []).reduce(function (before, step) {
+      model.inlined.add(model.link[before + step]);
+      return before + step;
+    }, 0);
     return finish(model, data.frames);
   }
 
@@ -157,7 +162,7 @@
 
   // The same flame with other times on its cells: frames without any are left out, siblings stand by size again.
   function during(model, cellNs) {
-    var other = {frames: model.frames, parent: model.parent, depth: model.depth, frame: model.frame, link: model.link,
+    var other = {frames: model.frames, inlined: model.inlined, parent: model.parent, depth: model.depth, frame: model.frame, link: model.link,
       firstCell: model.firstCell, end: model.end, count: model.count, cellCategory: model.cellCategory, cellNs: cellNs,
       cellPieces: new Float64Array(cellNs.length), total: new Float64Array(model.count)};
     for (var i = model.count - 1; i >= 0; i--) {
@@ -192,6 +197,7 @@
   function build(from, made, cells) {
     var model = allocate(made.parent.length, cells.length);
     model.frames = from.frames;
+    model.inlined = from.inlined;
     model.parent.set(made.parent);
     model.depth.set(made.depth);
     model.frame.set(made.frame);

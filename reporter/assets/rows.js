@@ -2,7 +2,7 @@
 // Tables that a page makes of what it has loaded: sorted by the reader's choice, the first so many, twenty a page.
 (function () {
   'use strict';
-  var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, PAGE = 20;
+  var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units;
 
   function share(part, whole) {
     var box = document.createDocumentFragment(), bar = view.element('span', 'meter');
@@ -40,7 +40,7 @@
 
   // Fills `place`: options {columns, rows (in order), whole, empty, label}. Turning a page keeps the focus.
   function table(place, options) {
-    var first = 0, rows = options.rows, scroll = view.element('div', 'scroll'), made = view.element('table'), head = view.element('tr');
+    var first = 0, PAGE = options.page || 20, rows = options.rows, scroll = view.element('div', 'scroll'), made = view.element('table'), head = view.element('tr');
     var body = view.element('tbody'), bar, back, next, where;
     place.textContent = '';
     if (!rows.length) {

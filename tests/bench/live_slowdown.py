@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""live_slowdown.py BIN_DIR [--trials N] [--each K] [--requests N] [--percent P] [--pool DIR]: T5 with a real program. A chain of servers
+"""live_slowdown.py BIN_DIR [--trials N] [--each K] [--requests N] [--percent P] [--pool DIR] [--resample N]: T5 with a real program. A chain of servers
 over TCP, each a process (tests/truth/programs/truth_rpc.c), is recorded by the real collector again and again, in random order: as it is, and with
 one remote hop working P percent longer for each request. A release is K recordings. In each trial `wakepath-reporter check` compares an
 older release with the slower one (is that hop named first?) and with another one like itself (is that an alarm?); no recording is in two
@@ -48,14 +48,18 @@ def fill(given, pool):
                     mark.write("%.2f" % os.getloadavg()[0])
 
 
-def check(given, pool, trial, kind, folder):
+def check(given, before, after):
     """The same release name in K stores is one release: their sum."""
-    stores = []
-    for i in range(given.each):
-        store = f"{folder}/{kind}-{i}"
-        for release, source in (("before", "old"), ("after", kind)):
-            shutil.copytree(f"{pool}/{trial:03}-{source}-{i}/r", f"{store}/{release}")
-        stores += ["--store", store]
+    with tempfile.TemporaryDirectory(prefix="wakepath-bench-", dir="/var/tmp") as folder:
+        stores = []
+        for i, pair in enumerate(zip(before, after)):
+            for release, source in zip(("before", "after"), pair):
+                shutil.copytree(f"{source}/r", f"{folder}/{i}/{release}")
+            stores += ["--store", f"{folder}/{i}"]
+        return compare(given, stores)
+
+
+def compare(given, stores):
     done = subprocess.run([f"{given.bin}/wakepath-reporter", "check", *stores, "--aggregate", "client", "--per", given.per, "--format", "json",
                            *given.check, "before", "after"], capture_output=True, text=True, timeout=120)
     if done.returncode not in (0, 2):
@@ -71,14 +75,30 @@ def first_of(result):
 def judge(given, pool):
     trials = []
     for trial in range(given.trials):
-        with tempfile.TemporaryDirectory(prefix="wakepath-bench-", dir="/var/tmp") as folder:
-            slow, equal = (check(given, pool, trial, kind, folder) for kind in ("slow", "equal"))
-        first = first_of(slow)
-        false = [f'{row["name"]} {row.get("category", "")} {row["percent"]:.1f} %' for family in ("hops", "processes", "categories")
-                 for row in equal[family] if row["verdict"] == "worse"]
-        trials.append({"first": first, "found": bool(first) and first.startswith(CHAIN + ":"), "alarm": equal["degraded"], "false": false})
+        old, equal, slow = ([f"{pool}/{trial:03}-{kind}-{i}" for i in range(given.each)] for kind in KINDS)
+        slow, equal = check(given, old, slow), check(given, old, equal)
+        first, false = first_of(slow), worse(equal)
+        trials.append({"found": bool(first) and first.startswith(CHAIN + ":"), "alarm": equal["degraded"]})
         print(f"live_slowdown: trial {trial + 1} of {given.trials}: first is {first}, false: {false}", file=sys.stderr, flush=True)
     return trials
+
+
+def worse(result):
+    return [f'{row["name"]} {row.get("category", "")} {row["percent"] or 0:.1f} %' for family in ("hops", "processes", "categories")
+            for row in result[family] if row["verdict"] == "worse"]
+
+
+def resample(given, pool):
+    """More comparisons of equals, drawn from all recordings of the unchanged program: each is in many, so they are not independent."""
+    rng, alarms = random.Random(given.seed), 0
+    equals = [f"{pool}/{trial:03}-{kind}-{i}" for trial in range(given.trials) for kind in KINDS[:2] for i in range(given.each)]
+    for turn in range(given.resample):
+        drawn = rng.sample(equals, 2 * given.each)
+        result = check(given, drawn[:given.each], drawn[given.each:])
+        alarms += result["degraded"]
+        if result["degraded"]:
+            print(f"live_slowdown: drawing {turn + 1}: false: {worse(result)}", file=sys.stderr, flush=True)
+    return alarms
 
 
 def loads(given, pool):
@@ -100,6 +120,7 @@ def main():
     parser.add_argument("--percent", type=float, default=5)
     parser.add_argument("--per", default="recording")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--resample", type=int, default=0, metavar="N", help="so many more comparisons of equals, drawn from all recordings")
     parser.add_argument("--fair", action="store_true", help="at the priority of everybody else")
     parser.add_argument("--pool", help="where the recordings are, and stay")
     parser.add_argument("--assert", dest="asserts", action="store_true", help="fail when the hop is not first in every trial")
@@ -109,11 +130,11 @@ def main():
         pool = given.pool or folder
         os.makedirs(pool, exist_ok=True)
         fill(given, pool)
-        trials, (low, high) = judge(given, pool), loads(given, pool)
+        trials, (low, high), more = judge(given, pool), loads(given, pool), resample(given, pool)
     found, alarms = sum(trial["found"] for trial in trials), sum(trial["alarm"] for trial in trials)
     print(json.dumps({"measure": "T5", "program": "truth_rpc", "slowdown_percent": given.percent, "trials": given.trials, "recordings_each": given.each,
                       "requests": given.requests, "load": [low, high], "ranked_first": found, "ranked_first_share": found / given.trials,
-                      "false_alarms": alarms, "false_alarm_share": alarms / given.trials}))
+                      "false_alarms": alarms, "false_alarm_share": alarms / given.trials, "drawn": given.resample, "drawn_alarms": more}))
     return 1 if given.asserts and (found < given.trials) else 0
 
 

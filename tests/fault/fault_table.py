@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fault_table.py BIN [--trials N] [--seed N] [--group NAME]... [--only WORDS] [--limit S]: puts faults into sessions of the real programs until each has
+"""fault_table.py BIN [--trials N] [--seed N] [--group NAME]... [--only WORDS] [--limit S] [--jobs N]: puts faults into sessions of the real programs until each has
 struck N times, holds each session's merged report against that of an undisturbed twin, and prints the table of docs/delivery.md.
 Exit status 1: something differs. Run as root. N is 3 in CI; `--trials 200` is the long run."""
-import argparse, os, random, sys, time, traceback
+import argparse, concurrent.futures, os, random, sys, time, traceback
 
 import faults_disk, faults_kill, faults_network, faults_others
 from twin import Captures, Difference, Rig
@@ -24,16 +24,39 @@ def strike(captures, work, seed):
             return 1, "%s\n%s" % (why, rig.logs_of_all())
 
 
-def row(captures, name, work, trials, seed, limit_s):
-    struck = sessions = differences = 0
-    begin = time.monotonic()
-    while struck < trials and sessions < 4 * trials and (not struck or time.monotonic() - begin < limit_s):
-        sessions += 1
-        count, wrong = strike(captures, work, "%s %d %d" % (name, seed, sessions))
-        struck += count
+class Row:
+    """What came of the sessions of one fault so far."""
+
+    def __init__(self, name, trials, seed):
+        self.name, self.trials, self.seed = name, trials, seed
+        self.begun = self.struck = self.sessions = self.differences = 0
+
+    def take(self, number, count, wrong):
+        self.sessions += 1
+        self.struck += count
         if wrong:
-            differences += 1
-            print("%s: seed %d, session %d: %s" % (name, seed, sessions, wrong), file=sys.stderr)
+            self.differences += 1
+            print("%s: seed %d, session %d: %s" % (self.name, self.seed, number, wrong), file=sys.stderr)
+
+    def play(self, captures, work, pool, jobs, is_time):
+        """As many sessions at once as there are jobs, until there are trials enough, or time is up."""
+        running = {}
+        while True:
+            while len(running) < jobs and self.struck < self.trials and self.begun < 4 * self.trials and (is_time() or not self.begun):
+                self.begun += 1
+                running[pool.submit(strike, captures, work, "%s %d %d" % (self.name, self.seed, self.begun))] = self.begun
+            if not running:
+                return
+            for done in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
+                self.take(running.pop(done), *done.result())
+
+
+def row(captures, name, work, trials, seed, limit_s, jobs):
+    begin = time.monotonic()
+    of = Row(name, trials, seed)
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        of.play(captures, work, pool, jobs, lambda: time.monotonic() - begin < limit_s)
+    struck, sessions, differences = of.struck, of.sessions, of.differences
     if struck < trials and time.monotonic() - begin < limit_s:
         differences += 1
         print("%s: struck only %d times in %d sessions" % (name, struck, sessions), file=sys.stderr)
@@ -55,12 +78,13 @@ def main():
     parser.add_argument("--group", action="append", choices=GROUPS)
     parser.add_argument("--limit", type=float, default=float("inf"), help="seconds for each fault: its last session begins before")
     parser.add_argument("--only", default="", help="faults whose names hold these words")
+    parser.add_argument("--jobs", type=int, default=1, help="sessions at once")
     given = parser.parse_args()
-    captures = Captures(given.binaries)
+    captures = Captures(given.binaries, given.jobs)
     try:
         captures.control()
         print("| fault | trials | sessions | differences |\n| --- | --- | --- | --- |")
-        wrong = sum(row(captures, name, work, given.trials, given.seed, given.limit) for group in given.group or GROUPS
+        wrong = sum(row(captures, name, work, given.trials, given.seed, given.limit, given.jobs) for group in given.group or GROUPS
                     for name, work in faults_of(GROUPS[group], given.long) if given.only in name)
     finally:
         captures.close()

@@ -133,7 +133,7 @@ class Spaces:
     """Two network namespaces and the cable between them."""
 
     def __init__(self, rig):
-        self.rig, self.prefix = rig, "wpx%d" % (os.getpid() % 100000)
+        self.rig, self.prefix = rig, "wpx%s" % rig.number
         self.here, self.there = self.prefix + "a", self.prefix + "b"
         self.remove()
         self.ip("netns", "add", self.here)

@@ -91,7 +91,7 @@ def stopped(who, seconds):
 class MemoryGroup:
     """A group of processes with a limit of memory, of either version of cgroups."""
 
-    def __init__(self, limit_bytes):
+    def __init__(self, rig, limit_bytes):
         mine = ""
         with open("/proc/self/cgroup", encoding="ascii") as file:
             for line in file:
@@ -99,7 +99,7 @@ class MemoryGroup:
                 if kinds == "memory" or (number == "0" and not os.path.exists(MEMORY_ROOT[0])):
                     mine = path
         root = MEMORY_ROOT[0] if os.path.exists(MEMORY_ROOT[0]) else MEMORY_ROOT[2]
-        self.path = "%s%s/wakepath-fault-%d" % (root, mine.rstrip("/"), os.getpid())
+        self.path = "%s%s/wakepath-fault-%s" % (root, mine.rstrip("/"), rig.number)
         os.mkdir(self.path)
         for name in ("memory.limit_in_bytes", "memory.max"):
             if os.path.exists(self.path + "/" + name):
@@ -119,7 +119,7 @@ class MemoryGroup:
 
 def aggregator_out_of_memory(rig, chance):
     """The aggregator gets less memory than the session takes: the kernel kills it; with more it goes on where it was."""
-    group = MemoryGroup(chance.randrange(4 << 20, 12 << 20))
+    group = MemoryGroup(rig, chance.randrange(4 << 20, 12 << 20))
     try:
         rig.aggregator(before=group.words(), is_awaited=False)
         collector = rig.collector(spool=rig.spool)
@@ -136,7 +136,7 @@ def aggregator_out_of_memory(rig, chance):
 
 def collector_out_of_memory(rig, chance):
     """The collector gets less than it needs: the kernel kills it, at its start or later; the next one goes on with what is in the spool."""
-    group = MemoryGroup(chance.randrange(1 << 20, 4 << 20))
+    group = MemoryGroup(rig, chance.randrange(1 << 20, 4 << 20))
     try:
         rig.aggregator()
         child = rig.collector(spool=rig.spool, before=group.words())

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A session of the real programs that faults are put into, and its undisturbed twin: both replay the same captures, and what the
 merged reports say in the end must be the same, byte for byte."""
-import glob, json, os, shutil, subprocess, tempfile, time
+import concurrent.futures, glob, json, os, shutil, subprocess, tempfile, time
 
 PLAN = """hosts 1 cpus=4
 service web hosts=1 threads=6 base pause=2000
@@ -32,7 +32,7 @@ def wait_for(what, is_so, limit_s=PATIENCE_S):
 class Captures:
     """One capture of a generated host and the twin's report, made once for all trials."""
 
-    def __init__(self, binaries, seconds=16):
+    def __init__(self, binaries, jobs=1, seconds=16):
         self.binaries, self.seconds, self.took_s = os.path.abspath(binaries), seconds, 1
         self.folder = tempfile.mkdtemp(prefix="wakepath-fault-", dir="/var/tmp")
         self.measure()
@@ -40,18 +40,24 @@ class Captures:
             self.seconds *= 2
             shutil.rmtree(self.folder + "/whole")
             self.measure()
+        if jobs > 1: # so long it takes among so many
+            with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+                self.took_s = sorted(pool.map(lambda _: self.undisturbed()[0], range(jobs)))[jobs // 2]
         events = json.loads(self.report[0])["head"]["events"]
         if events < 100000:
             raise Difference("the capture is too small for what follows: %d events" % events)
 
     def measure(self):
         self.capture = self.generate("whole", self.seconds)
+        self.took_s, self.report = self.undisturbed()
+
+    def undisturbed(self):
+        """(seconds, report)"""
         with Rig(self) as rig:
             rig.aggregator()
             begin = time.monotonic()
             rig.ends(rig.collector())
-            self.took_s = time.monotonic() - begin
-            self.report = rig.finish()
+            return time.monotonic() - begin, rig.finish()
 
     def generate(self, name, seconds):
         folder = "%s/%s" % (self.folder, name)
@@ -86,6 +92,7 @@ class Rig:
         self.folder = tempfile.mkdtemp(prefix="rig-", dir=captures.folder)
         self.store, self.spool = self.folder + "/store", self.folder + "/spool"
         self.endpoint = "ipc://%s/socket" % self.folder
+        self.number = self.folder.rsplit("-", 1)[1]  # nobody else's on this machine
         self.children, self.mounted, self.daemon, self.logs = [], [], None, 0
 
     def __enter__(self):

@@ -51,7 +51,7 @@ static void try_exemplars(const struct wp_buffer *raw)
     wp_exemplars_fini(&set);
 }
 
-static void try_value(const uint8_t *bytes, size_t size)
+static void try_value(struct wp_value_zstd *zstd, const uint8_t *bytes, size_t size)
 {
     struct wp_value value;
     struct wp_head head;
@@ -63,7 +63,7 @@ static void try_value(const uint8_t *bytes, size_t size)
     }
     wp_head_decode(&head, value.head, value.head_size, NULL);
     struct wp_key key = {.kind = value.kind};
-    if (value.raw_size <= 1 << 20 && !wp_value_unwrap(&value, &raw, &err)) {
+    if (value.raw_size <= 1 << 20 && !wp_value_unwrap(zstd, &value, &raw, &err)) {
         need(!wp_value_check(&key, &value, &raw, &err) || *err.text);
         if (value.kind == WP_VALUE_REPORT)
             try_report(&raw);
@@ -77,14 +77,15 @@ static void try_value(const uint8_t *bytes, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
+    static struct wp_value_zstd zstd; /* for all inputs */
     struct wp_buffer stored = {0};
     struct wp_buffer head = {0};
     if (size < 2)
         return 0;
     if (!(bytes[0] & 1))
-        try_value(bytes + 1, size - 1);
-    else if (!wp_value_wrap((enum wp_value_kind)(1 + bytes[1] % (WP_VALUE_KINDS - 1)), &head, bytes + 2, size - 2, &stored, NULL))
-        try_value(stored.data, stored.size);
+        try_value(&zstd, bytes + 1, size - 1);
+    else if (!wp_value_wrap(&zstd, (enum wp_value_kind)(1 + bytes[1] % (WP_VALUE_KINDS - 1)), &head, bytes + 2, size - 2, &stored, NULL))
+        try_value(&zstd, stored.data, stored.size);
     wp_buffer_fini(&stored);
     return 0;
 }

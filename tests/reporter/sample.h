@@ -26,5 +26,12 @@ void sample_exemplars(struct wp_exemplars *set, const struct wp_trace *trace);
 /* Adds report and trace (may be NULL) of an aggregate to a release of the store at `root`; takes both. */
 int sample_put(const char *root, const char *release, const char *aggregate, uint64_t timebox_s, struct wp_report *report,
     struct wp_trace *trace, struct wp_error *err);
+struct sample_place {
+    const char *aggregate;
+    uint64_t timebox_s;
+    const char *shard;
+};
+int sample_put_shard(const char *root, const char *release, const struct sample_place *place, struct wp_report *report,
+    struct wp_trace *trace, struct wp_error *err);
 
 #endif

@@ -21,7 +21,7 @@ static struct wp_buffer wrap(const void *raw, size_t size, const char *head)
 {
     struct wp_buffer out = {0}, head_bytes = {0};
     wp_buffer_puts(&head_bytes, head);
-    assert_int_equal(wp_value_wrap(WP_VALUE_BLOB, &head_bytes, raw, size, &out, NULL), 0);
+    assert_int_equal(wp_value_wrap(NULL, WP_VALUE_BLOB, &head_bytes, raw, size, &out, NULL), 0);
     wp_buffer_fini(&head_bytes);
     return out;
 }
@@ -41,7 +41,7 @@ static void body_comes_back(void **state)
             assert_int_equal(value.kind, WP_VALUE_BLOB);
             assert_int_equal(value.head_size, 4);
             assert_memory_equal(value.head, "head", 4);
-            assert_int_equal(wp_value_unwrap(&value, &back, NULL), 0);
+            assert_int_equal(wp_value_unwrap(NULL, &value, &back, NULL), 0);
             assert_int_equal(back.size, size);
             assert_memory_equal(back.data, raw, size);
             if (value.codec == WP_CODEC_ZSTD) {
@@ -63,7 +63,7 @@ static int read_all(const uint8_t *bytes, size_t size, const char *wanted, struc
     struct wp_buffer raw = {0};
     int rc = wp_value_parse(&value, bytes, size, err);
     if (!rc)
-        rc = wp_value_unwrap(&value, &raw, err);
+        rc = wp_value_unwrap(NULL, &value, &raw, err);
     if (!rc && wanted)
         assert_memory_equal(raw.data, wanted, raw.size);
     wp_buffer_fini(&raw);
@@ -116,8 +116,8 @@ static void sizes_are_bounded(void **state)
     struct wp_buffer out = {0}, head = {0};
     assert_int_equal(wp_buffer_reserve(&head, WP_VALUE_HEAD_LIMIT + 1), 0);
     head.size = WP_VALUE_HEAD_LIMIT + 1;
-    assert_int_equal(wp_value_wrap(WP_VALUE_BLOB, &head, (const uint8_t *)"x", 1, &out, NULL), -EFBIG);
-    assert_int_equal(wp_value_wrap(WP_VALUE_BLOB, NULL, (const uint8_t *)"x", WP_VALUE_RAW_LIMIT + (size_t)1, &out, NULL), -EFBIG);
+    assert_int_equal(wp_value_wrap(NULL, WP_VALUE_BLOB, &head, (const uint8_t *)"x", 1, &out, NULL), -EFBIG);
+    assert_int_equal(wp_value_wrap(NULL, WP_VALUE_BLOB, NULL, (const uint8_t *)"x", WP_VALUE_RAW_LIMIT + (size_t)1, &out, NULL), -EFBIG);
     assert_int_equal(out.size, 0);
     wp_buffer_fini(&head);
     wp_buffer_fini(&out);
