@@ -136,6 +136,10 @@ int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *chil
         wp_args_add(&args, "--command-pid");
         wp_args_addf(&args, "%d", (int)parts->command_pid);
     }
+    if (parts->command_path) { /* it may be over before its files are read */
+        wp_args_add(&args, "--learn");
+        wp_args_add(&args, parts->command_path);
+    }
     for (unsigned i = 0; i < parts->options->pattern_count; i++) {
         wp_args_add(&args, "--match-cmdline");
         wp_args_add(&args, parts->options->patterns[i]);

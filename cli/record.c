@@ -121,6 +121,7 @@ static int hold_command(struct recording *recording, struct wp_error *err)
         .path = recording->command_path, .argv = recording->options->command, .kind = WP_CHILD_COMMAND,
         .mask = &recording->supervisor.previous, .log_fd = -1, .keep_fd = -1, .is_held = true}, err);
     recording->parts.command_pid = recording->command.pid;
+    recording->parts.command_path = recording->command_path;
     return rc;
 }
 
@@ -290,7 +291,7 @@ int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *p
         code = WP_EXIT_FAILURE;
     } else if (!code) {
         recording.parts = (struct wp_parts){options, &recording.place, recording.release,
-            &recording.supervisor.previous, 0};
+            &recording.supervisor.previous, NULL, 0};
         struct wp_child *children[] = {&recording.command, &recording.aggregator, &recording.collector,
             &recording.reporter};
         for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++)
