@@ -29,7 +29,7 @@ static void reload(void *context)
 {
     struct daemon *daemon = context;
     if (wp_aggregator_options_reload(&daemon->options, &daemon->logger))
-        daemon->logger.level = daemon->options.log_level;
+        wp_log_set_level(&daemon->logger, daemon->options.log_level);
     daemon->reread_asked = 1; /* a list of keys may be sound though the settings are not */
 }
 

@@ -29,7 +29,7 @@ static void reload(void *context)
     struct wp_collector_live live = {&next.logger.level, &next.window};
     if (!wp_collector_options_reload(&next.options, &live, daemon->config, &daemon->logger))
         return;
-    daemon->logger.level = next.logger.level;
+    wp_log_set_level(&daemon->logger, next.logger.level);
     daemon->window = next.window;
     daemon->options.overhead_percent = next.options.overhead_percent;
     memcpy(daemon->options.patterns, next.options.patterns, sizeof(next.options.patterns));

@@ -11,7 +11,7 @@ static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 void wp_log(const struct wp_logger *logger, enum wp_log_level level, const char *format, ...)
 {
-    if (!logger || level > logger->level)
+    if (!logger || level > __atomic_load_n(&logger->level, __ATOMIC_RELAXED))
         return;
     char line[2048];
     int used = snprintf(line, sizeof(line) - 1, "%s: %s%s", logger->program,
@@ -27,6 +27,11 @@ void wp_log(const struct wp_logger *logger, enum wp_log_level level, const char 
     line[used++] = '\n';
     ssize_t ignored = write(logger->fd, line, (size_t)used);
     (void)ignored;
+}
+
+void wp_log_set_level(struct wp_logger *logger, enum wp_log_level level)
+{
+    __atomic_store_n(&logger->level, level, __ATOMIC_RELAXED);
 }
 
 bool wp_log_allowed(struct wp_log_limit *limit, uint64_t now_ns, uint64_t interval_ns)

@@ -13,12 +13,15 @@ enum wp_log_level { WP_LOG_ERROR, WP_LOG_WARN, WP_LOG_INFO, WP_LOG_DEBUG };
 
 struct wp_logger {
     const char *program;      /* borrowed, stands before each line */
-    enum wp_log_level level;  /* lines above it are dropped */
+    enum wp_log_level level;  /* lines above it are dropped; wp_log_set_level once other threads log */
     int fd;                   /* usually 2 */
 };
 
 void wp_log(const struct wp_logger *logger, enum wp_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* For a logger that other threads use meanwhile: what a reload changes. */
+void wp_log_set_level(struct wp_logger *logger, enum wp_log_level level);
 
 /* Says whether a repeated warning may be printed now: at most once `interval_ns`; counts the rest in `suppressed`. */
 struct wp_log_limit {

@@ -31,7 +31,7 @@ class StoreCase(unittest.TestCase):
         subprocess.run([BIN + "/store_maker", root or self.root, release, shard, *facts], check=True, timeout=60)
 
     def says(self, status, *words, stdin=None):
-        run = subprocess.run([BIN + "/wakepath-store", *words], input=stdin, capture_output=True, text=True, timeout=60)
+        run = subprocess.run([BIN + "/wakepath-store", *words], input=stdin, capture_output=True, text=True, timeout=600)
         self.assertEqual(run.returncode, status, (words, run.stdout, run.stderr))
         return run
 
