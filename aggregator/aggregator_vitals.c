@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/aggregator_vitals.h"
 
+#include "aggregator/name_desk.h"
 #include "aggregator/shards.h"
 #include "aggregator/vital_hosts.h"
 #include "common/clock.h"
@@ -207,6 +208,19 @@ static void put_shards(struct wp_aggregator_vitals *v)
     put(v, "wakepath_aggregator_shard_bad_messages_total", WP_COUNTER, "Messages of shards that broke a rule.", (double)counts->bad);
 }
 
+static void put_names(struct wp_aggregator_vitals *v)
+{
+    static const char name[] = "wakepath_aggregator_names_asked_total";
+    const struct wp_name_desk_counts counts = wp_name_desk_counts(v->options.names);
+    wp_metric_begin(&v->text, name, WP_COUNTER, "Places in objects that collectors asked the names of, by what answered.");
+    wp_metric_labelled(&v->text, name, "by", "memory", (double)counts.known);
+    wp_metric_labelled(&v->text, name, "by", "reader", (double)counts.awaited);
+    wp_metric_labelled(&v->text, name, "by", "nobody", (double)(counts.asked - counts.known - counts.awaited));
+    put(v, "wakepath_aggregator_names_known", WP_GAUGE, "Places whose names are in memory.", counts.places);
+    put(v, "wakepath_aggregator_names_refused_total", WP_COUNTER, "Questions and names of collectors that broke a rule.",
+        (double)counts.refused);
+}
+
 static void put_refusals(struct wp_aggregator_vitals *v)
 {
     static const char name[] = "wakepath_aggregator_refused_total";
@@ -244,6 +258,7 @@ static void put_all(struct wp_aggregator_vitals *v)
     put_sums(v, &counts);
     put_messages(v);
     put_shards(v);
+    put_names(v);
     put_refusals(v);
     put_store(v);
     wp_vital_hosts_put(v->hosts, &v->text);

@@ -2,9 +2,8 @@
 #include "aggregator/engine.h"
 
 #include "aggregator/checkpoint.h"
-#include "aggregator/lineup.h"
+#include "aggregator/seats.h"
 #include "aggregator/shards.h"
-#include "common/intmap.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -17,21 +16,6 @@
 #define PROBES_NS 1000000000u
 #define SESSIONS 4096u       /* live ones */
 #define HOST_SESSIONS 64u    /* live ones of one host; a collector that never says Bye leaves one behind at each start */
-#define FINISHED 65536u      /* remembered ones; of those before them the store knows */
-
-/* A peer's place. Of a session that is finished only what tells it so again is kept. */
-struct seat {
-    struct wp_host_session *session; /* owned; NULL: finished, its last commit is done */
-    uint32_t peer;
-    uint64_t last_seq;          /* of a finished session */
-    uint64_t told_seq, told_taken; /* acknowledged to the peer: durable, taken in */
-    uint64_t probed_ns;         /* when its clock was last asked */
-    uint32_t probes;
-    bool is_committed;          /* all of it; the session stays while other hosts' explanations need it */
-    uint64_t heard;             /* the engine's count of messages at its last one */
-    bool is_live;               /* its clock answers: it tells of what happens now, not of the past */
-    struct wp_lineup lineup;    /* of one that is replayed together with others */
-};
 
 struct wp_engine {
     struct wp_engine_options options;
@@ -40,42 +24,40 @@ struct wp_engine {
     struct wp_fleet *fleet;
     struct wp_checkpoints *checkpoints; /* NULL: none are made */
     struct wp_log_limit unkept;
-    struct seat *seats;
-    uint32_t count, room, live, ended;
+    struct wp_seats seats;
+    uint32_t ended;
     bool has_acks;              /* since the last ones there was a commit, or a Hello again */
-    struct wp_intmap by_peer;   /* peer -> index of its seat */
     struct wp_batch batch;      /* decoded in place, kept for its storage */
     uint64_t last_commit_ns, messages, commits;
     uint64_t round_ns;          /* how far those that are replayed together have come, in rounds */
     uint64_t turn_ns;           /* when one of those had its turn last, 0 never */
 };
 
-static bool is_stored(void *context, const uint8_t session[16], const char *release, uint64_t *seq, uint64_t *until_ns)
+/* What the store says of a session: false, nothing. */
+static bool read_resume(const struct wp_engine *engine, const uint8_t session[16], const char *release, struct wp_resume *resume)
 {
-    struct wp_engine *engine = context;
     struct wp_txn *txn;
-    struct wp_resume resume;
     if (wp_txn_begin(&txn, engine->store, release, false, NULL))
         return false;
-    bool is_there = !wp_txn_get_resume(txn, engine->options.shard, session, &resume, NULL);
+    bool is_there = !wp_txn_get_resume(txn, engine->options.shard, session, resume, NULL);
     wp_txn_abort(txn);
-    if (is_there) {
-        *seq = resume.seq;
-        *until_ns = resume.until_mono_ns;
-    }
     return is_there;
+}
+
+static bool is_stored(void *context, const uint8_t session[16], const char *release, uint64_t *seq, uint64_t *until_ns)
+{
+    struct wp_resume resume;
+    if (!read_resume(context, session, release, &resume))
+        return false;
+    *seq = resume.seq;
+    *until_ns = resume.until_mono_ns;
+    return true;
 }
 
 static bool has_ended(void *context, const uint8_t session[16], const char *release)
 {
-    struct wp_engine *engine = context;
-    struct wp_txn *txn;
-    struct wp_resume resume = {.ended = false};
-    if (wp_txn_begin(&txn, engine->store, release, false, NULL))
-        return false;
-    int rc = wp_txn_get_resume(txn, engine->options.shard, session, &resume, NULL);
-    wp_txn_abort(txn);
-    return !rc && resume.ended;
+    struct wp_resume resume;
+    return read_resume(context, session, release, &resume) && resume.ended;
 }
 
 int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *options, const struct wp_logger *logger,
@@ -119,14 +101,13 @@ void wp_engine_destroy(struct wp_engine *engine)
 {
     if (!engine)
         return;
-    for (uint32_t i = 0; i < engine->count; i++) {
-        wp_host_session_destroy(engine->seats[i].session);
-        wp_lineup_clear(&engine->seats[i].lineup);
+    for (uint32_t i = 0; i < engine->seats.count; i++) {
+        wp_host_session_destroy(engine->seats.all[i].session);
+        wp_lineup_clear(&engine->seats.all[i].lineup);
     }
     wp_fleet_destroy(engine->fleet);
     wp_checkpoints_close(engine->checkpoints);
-    free(engine->seats);
-    wp_intmap_fini(&engine->by_peer);
+    wp_seats_fini(&engine->seats);
     wp_batch_fini(&engine->batch);
     wp_store_close(engine->store);
     free(engine);
@@ -134,61 +115,11 @@ void wp_engine_destroy(struct wp_engine *engine)
 
 /* --- seats --- */
 
-static struct seat *seat_of(struct wp_engine *engine, uint32_t peer)
-{
-    uint32_t index;
-    return wp_intmap_get(&engine->by_peer, (struct wp_intkey){peer, 0}, &index) ? &engine->seats[index] : NULL;
-}
-
-/* Forgets the older half of the finished sessions. */
-static void forget_finished(struct wp_engine *engine)
-{
-    uint32_t kept = 0, drop = (engine->count - engine->live) / 2;
-    wp_intmap_clear(&engine->by_peer);
-    for (uint32_t i = 0; i < engine->count; i++) {
-        if (!engine->seats[i].session && drop) {
-            drop--;
-            continue;
-        }
-        engine->seats[kept] = engine->seats[i];
-        wp_intmap_put(&engine->by_peer, (struct wp_intkey){engine->seats[kept].peer, 0}, kept); /* smaller than before */
-        kept++;
-    }
-    engine->count = kept;
-}
-
-static struct seat *add_seat(struct wp_engine *engine, uint32_t peer, struct wp_error *err)
-{
-    if (engine->count - engine->live >= FINISHED)
-        forget_finished(engine);
-    if (engine->count == engine->room) {
-        uint32_t room = engine->room ? engine->room * 2 : 8;
-        struct seat *seats = realloc(engine->seats, room * sizeof(*seats));
-        if (!seats) {
-            wp_error_set(err, -ENOMEM, "out of memory for a session");
-            return NULL;
-        }
-        engine->seats = seats;
-        engine->room = room;
-    }
-    if (wp_intmap_put(&engine->by_peer, (struct wp_intkey){peer, 0}, engine->count)) {
-        wp_error_set(err, -ENOMEM, "out of memory for a session");
-        return NULL;
-    }
-    struct seat *seat = &engine->seats[engine->count++];
-    *seat = (struct seat){.peer = peer};
-    return seat;
-}
-
 /* A session that has ended, here or under an aggregator before this one: *last_seq is its last batch. */
-static bool is_known_ended(struct wp_engine *engine, const struct wp_hello *hello, const char *release, uint64_t *last_seq)
+static bool is_known_ended(const struct wp_engine *engine, const struct wp_hello *hello, const char *release, uint64_t *last_seq)
 {
-    struct wp_txn *txn;
     struct wp_resume resume;
-    if (wp_txn_begin(&txn, engine->store, release, false, NULL))
-        return false;
-    bool ended = !wp_txn_get_resume(txn, engine->options.shard, hello->session, &resume, NULL) && resume.ended;
-    wp_txn_abort(txn);
+    bool ended = read_resume(engine, hello->session, release, &resume) && resume.ended;
     *last_seq = ended ? resume.seq : 0;
     return ended;
 }
@@ -199,8 +130,8 @@ static bool is_known_ended(struct wp_engine *engine, const struct wp_hello *hell
  */
 static int refuse_clone(const struct wp_engine *engine, const struct wp_hello *hello, struct wp_error *err)
 {
-    for (uint32_t i = 0; i < engine->count; i++) {
-        const struct wp_host_session *other = engine->seats[i].session;
+    for (uint32_t i = 0; i < engine->seats.count; i++) {
+        const struct wp_host_session *other = engine->seats.all[i].session;
         if (!other || other->is_closing || memcmp(other->host, hello->host, 16) || !hello->boot_id || !*hello->boot_id ||
             !strcmp(other->hello.boot_id, hello->boot_id))
             continue;
@@ -227,8 +158,8 @@ static void make_place(struct wp_engine *engine, const uint8_t host[16])
     struct wp_host_session *oldest = NULL;
     uint64_t heard = UINT64_MAX;
     uint32_t live = 0;
-    for (uint32_t i = 0; i < engine->count; i++) {
-        struct seat *seat = &engine->seats[i];
+    for (uint32_t i = 0; i < engine->seats.count; i++) {
+        struct wp_seat *seat = &engine->seats.all[i];
         if (!seat->session || seat->session->is_closing || memcmp(seat->session->host, host, 16))
             continue;
         live++;
@@ -267,18 +198,18 @@ static int make_session(struct wp_engine *engine, const struct wp_hello *hello, 
 
 /* A live session whose peer has another number now (it was away for long): it sits there. One id is one session, whoever says
  * it; what two say of it is told apart by the batches' numbers. */
-static int move_seat(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct seat **out, struct wp_error *err)
+static int move_seat(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_seat **out, struct wp_error *err)
 {
-    for (uint32_t i = 0; i < engine->count; i++) {
-        struct seat *seat = &engine->seats[i];
+    for (uint32_t i = 0; i < engine->seats.count; i++) {
+        struct wp_seat *seat = &engine->seats.all[i];
         if (!seat->session || memcmp(seat->session->id, hello->session, 16))
             continue;
         if (memcmp(seat->session->host, hello->host, 16))
             return wp_error_set(err, -EACCES, "host '%.100s' says Hello with the session of host '%.100s'",
                 hello->hostname ? hello->hostname : "", seat->session->hostname);
-        if (wp_intmap_put(&engine->by_peer, (struct wp_intkey){peer, 0}, i))
+        if (wp_intmap_put(&engine->seats.by_peer, (struct wp_intkey){peer, 0}, i))
             return wp_error_set(err, -ENOMEM, "out of memory for a session");
-        wp_intmap_remove(&engine->by_peer, (struct wp_intkey){seat->peer, 0});
+        wp_intmap_remove(&engine->seats.by_peer, (struct wp_intkey){seat->peer, 0});
         seat->peer = peer;
         *out = seat;
         break;
@@ -286,7 +217,7 @@ static int move_seat(struct wp_engine *engine, uint32_t peer, const struct wp_he
     return 0;
 }
 
-static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct seat **out,
+static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_seat **out,
     struct wp_error *err)
 {
     struct wp_host_session *session;
@@ -294,7 +225,7 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
     int rc = move_seat(engine, peer, hello, out, err);
     if (rc || *out)
         return rc;
-    if (engine->live == SESSIONS)
+    if (engine->seats.live == SESSIONS)
         return wp_error_set(err, -EACCES, "this aggregator already has %u sessions", SESSIONS);
     make_place(engine, hello->host);
     rc = refuse_clone(engine, hello, err);
@@ -303,7 +234,7 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
     rc = make_session(engine, hello, &session, err);
     if (rc)
         return rc;
-    struct seat *seat = add_seat(engine, peer, err);
+    struct wp_seat *seat = wp_seats_add(&engine->seats, peer, err);
     if (!seat) {
         wp_host_session_destroy(session);
         return -ENOMEM;
@@ -313,7 +244,7 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
         wp_host_session_destroy(session);
     } else {
         seat->session = session;
-        engine->live++;
+        engine->seats.live++;
         wp_log(engine->logger, WP_LOG_INFO, "session begins host=%s source=%s release=%s", session->hostname,
             session->hello.source, session->release);
     }
@@ -327,7 +258,7 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
     struct wp_error *err)
 {
     *welcome = (struct wp_welcome){.wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .credit = CREDIT};
-    struct seat *seat = seat_of(engine, peer);
+    struct wp_seat *seat = wp_seats_find(&engine->seats, peer);
     int rc = seat ? 0 : seat_session(engine, peer, hello, &seat, err);
     if (rc)
         return rc;
@@ -339,7 +270,7 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
     return 0;
 }
 
-static int take_batch(struct wp_engine *engine, struct seat *seat, const uint8_t *bytes, size_t size, struct wp_error *err)
+static int take_batch(struct wp_engine *engine, struct wp_seat *seat, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     int rc = wp_batch_decode(&engine->batch, bytes, size, err);
     if (rc)
@@ -354,7 +285,7 @@ static int take_batch(struct wp_engine *engine, struct seat *seat, const uint8_t
 }
 
 /* True when what it says has to wait for its turn. */
-static bool lines_up(const struct wp_engine *engine, const struct seat *seat)
+static bool lines_up(const struct wp_engine *engine, const struct wp_seat *seat)
 {
     return engine->options.expected_hosts > 1 && seat->session && !seat->session->is_closing &&
         (!seat->is_live || seat->lineup.count);
@@ -362,7 +293,7 @@ static bool lines_up(const struct wp_engine *engine, const struct seat *seat)
 
 int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
-    struct seat *seat = seat_of(engine, peer);
+    struct wp_seat *seat = wp_seats_find(&engine->seats, peer);
     if (!seat)
         return wp_error_set(err, -ENOTCONN, "a batch before Hello");
     seat->heard = ++engine->messages;
@@ -377,19 +308,19 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
 
 static void resolve_blocked(struct wp_engine *engine)
 {
-    for (uint32_t i = 0; i < engine->count; i++) {
-        struct wp_host_session *session = engine->seats[i].session;
+    for (uint32_t i = 0; i < engine->seats.count; i++) {
+        struct wp_host_session *session = engine->seats.all[i].session;
         if (session && session->is_blocked)
             wp_host_session_resolve(session);
     }
 }
 
 /* Whose turn it is: the one least far of those that are replayed. One that is silent for long is not waited for. */
-static struct seat *next_seat(struct wp_engine *engine, uint64_t *age_ns)
+static struct wp_seat *next_seat(struct wp_engine *engine, uint64_t *age_ns)
 {
-    struct seat *next = NULL;
-    for (uint32_t i = 0; i < engine->count; i++) {
-        struct seat *seat = &engine->seats[i];
+    struct wp_seat *next = NULL;
+    for (uint32_t i = 0; i < engine->seats.count; i++) {
+        struct wp_seat *seat = &engine->seats.all[i];
         if (!lines_up(engine, seat))
             continue;
         if (seat->is_live) { /* what it said before that was known */
@@ -422,7 +353,7 @@ static int finish_bye(struct wp_engine *engine, struct wp_host_session *session,
 int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *err)
 {
     uint64_t age_ns = 0;
-    struct seat *seat = next_seat(engine, &age_ns);
+    struct wp_seat *seat = next_seat(engine, &age_ns);
     if (!seat)
         return 0;
     engine->turn_ns = engine->fleet->now_ns;
@@ -450,16 +381,16 @@ void wp_engine_step(struct wp_engine *engine, uint64_t now_ns)
 {
     bool is_in_turn = false; /* what comes out must not depend on when a step falls */
     engine->fleet->now_ns = now_ns;
-    for (uint32_t i = 0; i < engine->count && !is_in_turn; i++)
-        is_in_turn = lines_up(engine, &engine->seats[i]);
+    for (uint32_t i = 0; i < engine->seats.count && !is_in_turn; i++)
+        is_in_turn = lines_up(engine, &engine->seats.all[i]);
     if (!is_in_turn || engine->fleet->shards || now_ns > engine->turn_ns + engine->fleet->give_up_ns)
         resolve_blocked(engine);
 }
 
 void wp_engine_probes(struct wp_engine *engine, uint64_t now_ns, void (*probe)(void *context, uint32_t peer), void *context)
 {
-    for (uint32_t i = 0; i < engine->count; i++) {
-        struct seat *seat = &engine->seats[i];
+    for (uint32_t i = 0; i < engine->seats.count; i++) {
+        struct wp_seat *seat = &engine->seats.all[i];
         uint64_t interval_ns = seat->probes < FIRST_PROBES ? FIRST_PROBES_NS : PROBES_NS;
         if (!seat->session || seat->session->is_closing || now_ns - seat->probed_ns < interval_ns)
             continue;
@@ -471,7 +402,7 @@ void wp_engine_probes(struct wp_engine *engine, uint64_t now_ns, void (*probe)(v
 
 void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t times_ns[4])
 {
-    struct seat *seat = seat_of(engine, peer);
+    struct wp_seat *seat = wp_seats_find(&engine->seats, peer);
     if (!seat || !seat->session)
         return;
     uint32_t clock = engine->fleet->hosts[seat->session->home].clock;
@@ -483,7 +414,7 @@ void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t ti
 
 int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, struct wp_error *err)
 {
-    struct seat *seat = seat_of(engine, peer);
+    struct wp_seat *seat = wp_seats_find(&engine->seats, peer);
     if (!seat)
         return wp_error_set(err, -ENOTCONN, "Bye before Hello");
     if (!seat->session || seat->session->is_closing)
@@ -497,7 +428,7 @@ int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, st
 
 /* --- what is durable --- */
 
-static bool wants_commit(const struct seat *seat)
+static bool wants_commit(const struct wp_seat *seat)
 {
     const struct wp_host_session *session = seat->session;
     return session && !seat->is_committed && (session->is_ended || session->resolved_ns > session->committed_ns);
@@ -513,7 +444,7 @@ static void keep(struct wp_engine *engine, struct wp_host_session *session, uint
         wp_log(engine->logger, WP_LOG_WARN, "a session's state cannot be kept, collectors keep their data: %s", why.text);
 }
 
-static void finish(struct wp_engine *engine, struct seat *seat)
+static void finish(struct wp_engine *engine, struct wp_seat *seat)
 {
     seat->last_seq = seat->session->last_seq;
     if (engine->checkpoints)
@@ -521,18 +452,18 @@ static void finish(struct wp_engine *engine, struct seat *seat)
     wp_host_session_destroy(seat->session);
     wp_lineup_clear(&seat->lineup);
     seat->session = NULL;
-    engine->live--;
+    engine->seats.live--;
 }
 
 static int commit_all(struct wp_engine *engine, const struct wp_commit_options *options, struct wp_error *err)
 {
-    struct wp_host_session **sessions = calloc(engine->live + 1, sizeof(*sessions));
+    struct wp_host_session **sessions = calloc(engine->seats.live + 1, sizeof(*sessions));
     size_t count = 0;
     if (!sessions)
         return wp_error_set(err, -ENOMEM, "out of memory for a commit");
-    for (uint32_t i = 0; i < engine->count; i++)
-        if (wants_commit(&engine->seats[i]))
-            sessions[count++] = engine->seats[i].session;
+    for (uint32_t i = 0; i < engine->seats.count; i++)
+        if (wants_commit(&engine->seats.all[i]))
+            sessions[count++] = engine->seats.all[i].session;
     int rc = count ? wp_commit_sessions(engine->store, sessions, count, options, err) : 0;
     engine->commits += rc ? 0 : count;
     free(sessions);
@@ -549,8 +480,8 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
     int rc = commit_all(engine, &options, err);
     if (rc)
         return rc;
-    for (uint32_t i = 0; i < engine->count; i++) {
-        struct seat *seat = &engine->seats[i];
+    for (uint32_t i = 0; i < engine->seats.count; i++) {
+        struct wp_seat *seat = &engine->seats.all[i];
         keep(engine, seat->session, now_ns);
         if (seat->session && seat->session->is_ended) {
             if (!seat->is_committed)
@@ -558,8 +489,8 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
             seat->is_committed = true;
         }
     }
-    for (uint32_t i = 0; i < engine->count; i++) { /* when all have said what they read from it */
-        struct seat *seat = &engine->seats[i];
+    for (uint32_t i = 0; i < engine->seats.count; i++) { /* when all have said what they read from it */
+        struct wp_seat *seat = &engine->seats.all[i];
         if (seat->is_committed && seat->session && wp_fleet_may_leave(engine->fleet, seat->session->home))
             finish(engine, seat);
     }
@@ -569,8 +500,8 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
 void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_t peer, uint64_t seq, uint64_t taken),
     void *context)
 {
-    for (uint32_t i = 0; engine->has_acks && i < engine->count; i++) {
-        struct seat *seat = &engine->seats[i];
+    for (uint32_t i = 0; engine->has_acks && i < engine->seats.count; i++) {
+        struct wp_seat *seat = &engine->seats.all[i];
         uint64_t seq = seat->session ? seat->session->acked_seq : seat->last_seq;
         uint64_t taken = seat->session ? seat->session->last_seq : seat->last_seq;
         if (seq > seat->told_seq || taken > seat->told_taken) {
@@ -584,7 +515,7 @@ void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_
 
 void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts)
 {
-    *counts = (struct wp_engine_counts){engine->live, engine->ended, engine->commits};
+    *counts = (struct wp_engine_counts){engine->seats.live, engine->ended, engine->commits};
 }
 
 struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine)
@@ -599,10 +530,10 @@ struct wp_host_session_options *wp_engine_session_options(struct wp_engine *engi
 
 uint32_t wp_engine_seats(const struct wp_engine *engine)
 {
-    return engine->count;
+    return engine->seats.count;
 }
 
 struct wp_host_session *wp_engine_session(const struct wp_engine *engine, uint32_t seat)
 {
-    return engine->seats[seat].session;
+    return engine->seats.all[seat].session;
 }

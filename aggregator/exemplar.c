@@ -17,10 +17,16 @@ int wp_exemplar_init(struct wp_exemplar *exemplar, struct wp_fleet *fleet, uint3
     return exemplar->trace ? 0 : -ENOMEM;
 }
 
+static void forget_host(struct wp_exemplar_host *host)
+{
+    free(host->rows);
+    wp_intmap_fini(&host->labels);
+}
+
 static void forget_hosts(struct wp_exemplar *exemplar)
 {
     for (uint32_t i = 0; i < exemplar->host_room; i++)
-        free(exemplar->hosts[i].rows);
+        forget_host(&exemplar->hosts[i]);
     free(exemplar->hosts);
     exemplar->hosts = NULL;
     exemplar->host_room = 0;
@@ -66,7 +72,7 @@ static struct wp_exemplar_host *host_of(struct wp_exemplar *exemplar, uint32_t h
     struct wp_offset offset;
     if (!wp_fleet_offset(exemplar->fleet, exemplar->home, exemplar->now_ns, host, &offset))
         return NULL;
-    free(row->rows);
+    forget_host(row);
     *row = (struct wp_exemplar_host){.generation = generation, .shift_ns = -offset.offset_ns, .has_shift = true};
     return row;
 }
@@ -112,9 +118,17 @@ static uint32_t trace_node(struct wp_exemplar *exemplar, uint32_t node)
     return exemplar->nodes[node];
 }
 
+/* An identity has one name as long as it lasts. */
 static uint32_t comm_string(struct wp_exemplar *exemplar, uint32_t host, uint32_t identity)
 {
-    return wp_trace_string(exemplar->trace, wp_timeline_comm(timeline_of(exemplar, host), identity));
+    struct wp_intkey key = {1, identity};
+    uint32_t string;
+    if (wp_intmap_get(&exemplar->hosts[host].labels, key, &string))
+        return string;
+    string = wp_trace_string(exemplar->trace, wp_timeline_comm(timeline_of(exemplar, host), identity));
+    if (string != UINT32_MAX)
+        wp_intmap_put(&exemplar->hosts[host].labels, key, string);
+    return string;
 }
 
 /* Whose thread it was at the window's end; what it has become since does not matter, or later looks would see another window. */
@@ -179,13 +193,9 @@ void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t
     exemplar->trace->start_ns = origin_ns + (uint64_t)real_offset_ns;
 }
 
-void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
+void wp_exemplar_keep_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
 {
     struct wp_trace *trace = exemplar->trace;
-    if (trace->piece_count >= exemplar->row_limit || piece->end_ns <= exemplar->origin_ns) {
-        trace->omitted++;
-        return;
-    }
     exemplar->now_ns = piece->end_ns;
     uint32_t path = path_of(exemplar, base_host, base);
     if (path == UINT32_MAX) {
@@ -204,7 +214,7 @@ void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_
 /* --- runs, sleeps, links --- */
 
 /* The innermost user function of a stack (the blocking call as the programmer sees it), else the system call. */
-static uint32_t sleep_label(struct wp_exemplar *exemplar, uint32_t host, const struct wp_slice *slice)
+static uint32_t new_label(struct wp_exemplar *exemplar, uint32_t host, const struct wp_slice *slice)
 {
     const struct wp_dictionary *dictionary = timeline_of(exemplar, host)->dictionary;
     char name[WP_STRING_BYTES + 64];
@@ -225,6 +235,21 @@ static uint32_t sleep_label(struct wp_exemplar *exemplar, uint32_t host, const s
     }
     wp_name_sleep(slice, false, wp_dictionary_string(dictionary, wp_timeline_wait(timeline_of(exemplar, host), slice)), name, sizeof(name));
     return wp_trace_string(exemplar->trace, slice->flags & WP_SLICE_PREEMPTED ? "preempted" : name + 6);
+}
+
+/* Thousands of sleeps are called alike. */
+static uint32_t sleep_label(struct wp_exemplar *exemplar, uint32_t host, const struct wp_slice *slice)
+{
+    struct wp_intmap *labels = &exemplar->hosts[host].labels;
+    uint64_t how = (uint64_t)slice->wait << 32 | (uint64_t)slice->syscall << 16 | (uint64_t)slice->state << 8 | slice->flags;
+    struct wp_intkey key = {(uint64_t)slice->stack << 1, how};
+    uint32_t label;
+    if (wp_intmap_get(labels, key, &label))
+        return label;
+    label = new_label(exemplar, host, slice);
+    if (label != UINT32_MAX)
+        wp_intmap_put(labels, key, label);
+    return label;
 }
 
 static uint32_t sleep_category(const struct wp_slice *slice)

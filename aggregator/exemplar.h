@@ -25,6 +25,7 @@ struct wp_exemplar {
     struct wp_exemplar_host {
         struct wp_exemplar_row *rows; /* by thread, owned */
         uint32_t row_room, generation;
+        struct wp_intmap labels;     /* what sleeps are called and who ran, in the trace's strings */
         int64_t shift_ns;            /* its time + shift = home's */
         bool has_shift;
     } *hosts;                        /* by host, owned */
@@ -47,7 +48,14 @@ void wp_exemplar_clear(struct wp_exemplar *exemplar);
 /* The window begins here (host time) when none has begun yet. */
 void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t real_offset_ns);
 /* A piece of the control path that stands on thread `base` of host `base_host`. */
-void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece);
+void wp_exemplar_keep_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece);
+static inline void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
+{
+    if (exemplar->trace->piece_count < exemplar->row_limit && piece->end_ns > exemplar->origin_ns)
+        wp_exemplar_keep_piece(exemplar, base_host, base, piece);
+    else
+        exemplar->trace->omitted++;
+}
 /* Takes in the runs, sleeps and links of its threads up to `until_ns` of home's time. */
 void wp_exemplar_extend(struct wp_exemplar *exemplar, uint64_t until_ns);
 

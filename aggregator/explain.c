@@ -208,19 +208,18 @@ uint32_t wp_explain_literal(struct wp_explainer *x, uint32_t parent, enum wp_fra
     return node;
 }
 
-void wp_explain_emit(struct wp_explainer *x, const struct wp_piece *piece)
+void wp_explain_emit(struct wp_explainer *x, struct wp_piece *piece)
 {
     if (piece->start_ns >= piece->end_ns)
         return;
-    struct wp_piece whole = *piece;
-    whole.host = x->host;
+    piece->host = x->host;
     if (x->doubts || (x->host != x->home && wp_fleet_has_drops(x->fleet, x->host, piece->start_ns, piece->end_ns)))
-        whole.is_uncertain = true;
-    whole.start_ns += (uint64_t)x->shift_ns;
-    whole.end_ns += (uint64_t)x->shift_ns;
-    whole.layers = x->layers;
-    whole.layer_count = x->depth;
-    x->piece(x->context, &whole);
+        piece->is_uncertain = true;
+    piece->start_ns += (uint64_t)x->shift_ns;
+    piece->end_ns += (uint64_t)x->shift_ns;
+    piece->layers = x->layers;
+    piece->layer_count = x->depth;
+    x->piece(x->context, piece);
 }
 
 /* --- runs --- */
@@ -426,8 +425,13 @@ static bool is_of_interest(const struct wp_explainer *x, const struct wp_slice *
 
 void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t from, uint64_t to)
 {
+    if (to > from)
+        wp_explain_cover_from(x, parent, index, wp_thread_find(&x->timeline->threads[index], to - 1), from, to);
+}
+
+void wp_explain_cover_from(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
+{
     const struct wp_thread *thread = &x->timeline->threads[index];
-    uint64_t ordinal = to > from ? wp_thread_find(thread, to - 1) : thread->slice_end;
     while (to > from) {
         if (ordinal == thread->slice_end || ordinal < thread->first_slice) {
             cover_before(x, parent, index, from, to);
@@ -476,17 +480,28 @@ void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, u
     }
 }
 
-int wp_explain(struct wp_explainer *x, const struct wp_stretch *stretch)
+static void begin(struct wp_explainer *x)
 {
-    struct wp_offset offset;
-    if (stretch->host >= x->fleet->count || !x->fleet->hosts[stretch->host].timeline ||
-        !wp_fleet_offset(x->fleet, stretch->host, stretch->end_ns, x->home, &offset))
-        return -ENODATA;
     if (x->leaves != x->fleet->leaves) /* numbers of hosts may have another meaning now */
         wp_intmap_clear(&x->sites);
     x->leaves = x->fleet->leaves;
     x->depth = 0;
     x->visited = 0;
+}
+
+void wp_explain_slice(struct wp_explainer *x, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns)
+{
+    begin(x); /* between explanations the walk is at home */
+    wp_explain_cover_from(x, 0, thread, slice, from_ns, to_ns);
+}
+
+int wp_explain(struct wp_explainer *x, const struct wp_stretch *stretch)
+{
+    struct wp_offset offset = {.offset_ns = 0};
+    if (stretch->host != x->home && (stretch->host >= x->fleet->count || !x->fleet->hosts[stretch->host].timeline ||
+            !wp_fleet_offset(x->fleet, stretch->host, stretch->end_ns, x->home, &offset)))
+        return -ENODATA;
+    begin(x);
     struct wp_explain_place home = wp_explain_enter(x, stretch->host, -offset.offset_ns);
     wp_explain_cover(x, 0, stretch->thread, stretch->start_ns, stretch->end_ns);
     wp_explain_leave(x, &home);

@@ -13,16 +13,21 @@ static bool is_kernel_thread(const struct wp_explainer *x, uint32_t identity)
     return entry && entry->flags & WP_THREAD_KERNEL;
 }
 
-static uint32_t identity_at(const struct wp_explainer *x, uint32_t thread, uint64_t at_ns)
+/* Who the thread was in that slice, which wp_thread_find found. */
+static uint32_t identity_in(const struct wp_thread *thread, uint64_t ordinal)
 {
-    const struct wp_thread *t = &x->timeline->threads[thread];
-    uint64_t ordinal = wp_thread_find(t, at_ns);
-    return ordinal == t->slice_end ? t->identity : wp_thread_slice(t, ordinal)->identity;
+    return ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;
 }
 
-bool wp_explain_is_base(const struct wp_explainer *x, uint32_t thread, uint64_t at_ns)
+static bool is_base(const struct wp_explainer *x, uint32_t identity)
 {
-    return thread && x->timeline->identities[identity_at(x, thread, at_ns)].aggregates & x->base_bit;
+    return x->timeline->identities[identity].aggregates & x->base_bit;
+}
+
+bool wp_explain_is_base(const struct wp_explainer *x, uint32_t index, uint64_t at_ns)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    return index && is_base(x, identity_in(thread, wp_thread_find(thread, at_ns)));
 }
 
 void wp_wait_emit(struct wp_explainer *x, const struct wp_wait *wait, uint32_t node, enum wp_category category,
@@ -52,22 +57,26 @@ static uint32_t path_node(struct wp_explainer *x, uint32_t parent, uint32_t iden
     return node;
 }
 
+static void on_path_of(struct wp_explainer *x, uint32_t node, uint32_t waker, uint32_t identity, uint64_t from, uint64_t to)
+{
+    wp_explain_emit(x, &(struct wp_piece){.node = path_node(x, node, identity), .thread = waker, .category = WP_OTHER_PATH,
+        .start_ns = from, .end_ns = to});
+    if (x->other_path && !(waker && is_base(x, identity)))
+        x->other_path(x->context, &(struct wp_stretch){x->host, waker, from, to});
+}
+
 void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, uint64_t from, uint64_t to)
 {
-    if (from >= to)
-        return;
-    wp_explain_emit(x, &(struct wp_piece){.node = path_node(x, node, identity_at(x, waker, to - 1)), .thread = waker,
-        .category = WP_OTHER_PATH, .start_ns = from, .end_ns = to});
-    if (x->other_path && !wp_explain_is_base(x, waker, to - 1))
-        x->other_path(x->context, &(struct wp_stretch){x->host, waker, from, to});
+    const struct wp_thread *thread = &x->timeline->threads[waker];
+    if (from < to)
+        on_path_of(x, node, waker, identity_in(thread, wp_thread_find(thread, to - 1)), from, to);
 }
 
 /* --- fit --- */
 
-/* Where the waker's activity that holds `at` began: its run, with the runs before it that preemption alone parts. */
-static const struct wp_slice *burst(const struct wp_thread *thread, uint64_t at_ns)
+/* Where the waker's activity in that slice began: its run, with the runs before it that preemption alone parts. */
+static const struct wp_slice *burst(const struct wp_thread *thread, uint64_t ordinal)
 {
-    uint64_t ordinal = wp_thread_find(thread, at_ns);
     if (ordinal == thread->slice_end)
         return NULL;
     for (; ordinal > thread->first_slice; ordinal--) {
@@ -83,9 +92,9 @@ static const struct wp_slice *burst(const struct wp_thread *thread, uint64_t at_
  * The waker's activity is a child of the sleep if it begins no more than fit_ns before the sleep's de facto start. What the
  * sleeper itself set going (by fork or waking) may begin earlier by a tenth of the sleep: it then still is one path.
  */
-static bool fits(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t at_ns)
+static bool fits(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t ordinal, uint64_t at_ns)
 {
-    const struct wp_slice *first = burst(&x->timeline->threads[waker], at_ns);
+    const struct wp_slice *first = burst(&x->timeline->threads[waker], ordinal);
     if (!first)
         return true;
     uint64_t slack = x->options.fit_ns + wait->bound_ns;
@@ -107,11 +116,15 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
         x->limit_ns[WP_LIMIT_DEPTH] += to - from;
         wp_explain_taken(x, waker, from, to);
         wp_wait_emit(x, wait, node, WP_UNACCOUNTED, from, to, "the explanation grew too deep");
-    } else if (wp_explain_is_base(x, waker, to - 1) || !(on_behalf || fits(x, wait, waker, to - 1))) {
-        wp_explain_on_path(x, node, waker, from, to);
-    } else {
-        wp_explain_cover(x, node, waker, from, to);
+        return;
     }
+    const struct wp_thread *thread = &x->timeline->threads[waker];
+    uint64_t ordinal = wp_thread_find(thread, to - 1);
+    uint32_t identity = identity_in(thread, ordinal);
+    if ((waker && is_base(x, identity)) || !(on_behalf || fits(x, wait, waker, ordinal, to - 1)))
+        on_path_of(x, node, waker, identity, from, to);
+    else
+        wp_explain_cover_from(x, node, waker, ordinal, from, to);
 }
 
 /* --- by cause --- */
@@ -140,6 +153,23 @@ static void by_timer(struct wp_explainer *x, const struct wp_wait *wait, uint64_
         wp_wait_emit(x, wait, wait->node, WP_TIMEOUT, from, to, NULL);
 }
 
+/* "io:DEVICE KIND FILE" on the sleep's node. */
+static uint32_t io_node(struct wp_explainer *x, uint32_t parent, const struct wp_blockop *op)
+{
+    const uint32_t kinds = WP_BLOCK_FLUSH | WP_BLOCK_DISCARD | WP_BLOCK_WRITE;
+    uint32_t device = wp_dictionary_device_name(x->timeline->dictionary, op->device);
+    uint64_t what = (uint64_t)(device ? 1 : 2) << 42 | (uint64_t)(op->flags & kinds) << 32 | op->file;
+    struct wp_intkey key = {(uint64_t)(device ? device : op->device) << 32 | parent, wp_explain_here(x, what)};
+    uint32_t node;
+    if (wp_intmap_get(&x->sites, key, &node))
+        return node;
+    char name[WP_STRING_BYTES + 32];
+    wp_name_io(x->timeline->dictionary, op, name, sizeof(name));
+    node = wp_explain_label(x, parent, WP_STYLE_IO, name);
+    wp_explain_remember(x, key, node);
+    return node;
+}
+
 static void by_block(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     const struct wp_timeline *timeline = x->timeline;
@@ -150,14 +180,14 @@ static void by_block(struct wp_explainer *x, const struct wp_wait *wait, uint64_
         wp_wait_label(x, wait, WP_STYLE_IO, "io:unknown", WP_BLOCKING_IO, from, to);
         return;
     }
-    char name[WP_STRING_BYTES + 32];
-    wp_name_io(timeline->dictionary, op, name, sizeof(name));
     uint64_t issue = op->issue_ns > from ? op->issue_ns : from;
-    wp_wait_label(x, wait, WP_STYLE_IO, name, WP_BLOCKING_IO, issue < to ? issue : to, to);
-    to = issue < to ? issue : to;
+    if (issue < to) {
+        wp_wait_emit(x, wait, io_node(x, wait->node, op), WP_BLOCKING_IO, issue, to, NULL);
+        to = issue;
+    }
     uint64_t insert = op->insert_ns > from ? op->insert_ns : from;
     if (insert < to) {
-        uint32_t node = wp_explain_label(x, wp_explain_label(x, wait->node, WP_STYLE_IO, name), WP_STYLE_IO, "io:queue");
+        uint32_t node = wp_explain_literal(x, io_node(x, wait->node, op), WP_STYLE_IO, "io:queue");
         wp_wait_emit(x, wait, node, WP_IO_QUEUE, insert, to, NULL);
         to = insert;
     }

@@ -34,6 +34,8 @@ void wp_wait_on_shard(struct wp_explainer *x, const struct wp_wait *wait, const 
 
 /* [from, to) of the thread's time as a layer on `parent`. */
 void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
+/* The same for who knows the slice of the last instant (wp_thread_find). */
+void wp_explain_cover_from(struct wp_explainer *x, uint32_t parent, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns);
 /* [from, to), which lies in the sleep of this slice; `node` is the thread's process node. */
 void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns);
 /* It was waited for, though it is not looked at. */
@@ -69,7 +71,8 @@ uint32_t wp_explain_label(struct wp_explainer *x, uint32_t parent, enum wp_frame
 uint32_t wp_explain_literal(struct wp_explainer *x, uint32_t parent, enum wp_frame_style style, const char *literal);
 /* Caches a node; UINT32_MAX is not kept. */
 void wp_explain_remember(struct wp_explainer *x, struct wp_intkey key, uint32_t node);
-void wp_explain_emit(struct wp_explainer *x, const struct wp_piece *piece);
+/* The piece as it stands in the present host; it is completed on the way. */
+void wp_explain_emit(struct wp_explainer *x, struct wp_piece *piece);
 /* The start of the first of the joined sleeps that this one is the last of. */
 uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
 /* This one timed out, and the same sleep follows after a run that is longer than what still joins them, but not three times as long. */

@@ -3,7 +3,9 @@
 
 #include "aggregator/aggregator_vitals.h"
 #include "aggregator/membership.h"
+#include "aggregator/name_desk.h"
 #include "aggregator/shard_net.h"
+#include "common/clock.h"
 #include "common/service.h"
 
 #include <errno.h>
@@ -15,6 +17,7 @@ struct ingest {
     struct wp_server *server;
     struct wp_aggregator_vitals *vitals; /* NULL: nobody watches */
     struct wp_shard_net *shards;         /* NULL: there are no others */
+    struct wp_name_desk *names;
     const struct wp_logger *logger;
     struct wp_log_limit refusals, full;
     uint64_t stepped_ns;
@@ -69,6 +72,11 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
     case WP_SERVER_TIME:
         wp_engine_probed(ingest->engine, message->peer, message->times_ns);
         break;
+    case WP_SERVER_NAMES: /* out of bounds: counted there; nothing is lost by it */
+        if (wp_name_desk_take(ingest->names, message->peer, message->type, message->batch, message->batch_size, wp_clock_ms(), &why) &&
+            wp_log_allowed(&ingest->refusals, now(CLOCK_MONOTONIC), 1000000000))
+            wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", message->peer, why.text);
+        break;
     case WP_SERVER_SHARD:
         wp_shard_net_take(ingest->shards, message);
         break;
@@ -117,6 +125,12 @@ static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_err
     return rc;
 }
 
+static int send_names(void *context, uint32_t peer, enum wp_frame_type type, const uint8_t *raw, size_t size)
+{
+    struct ingest *ingest = context;
+    return wp_server_names(ingest->server, peer, type, raw, size);
+}
+
 static void probe(void *context, uint32_t peer)
 {
     struct ingest *ingest = context;
@@ -143,6 +157,7 @@ static void step(struct ingest *ingest, uint64_t now_ns)
     wp_engine_step(ingest->engine, now_ns);
     wp_shard_net_poll(ingest->shards);
     wp_shard_net_step(ingest->shards);
+    wp_name_desk_step(ingest->names, wp_clock_ms());
     wp_engine_probes(ingest->engine, now_ns, probe, ingest);
 }
 
@@ -183,13 +198,15 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     int rc = wp_engine_create(&ingest.engine, engine, logger, err);
     if (!rc)
         rc = wp_server_open_with(&ingest.server, &server, err);
+    if (!rc && !(ingest.names = wp_name_desk_create(&(struct wp_name_desk_options){.send = send_names, .context = &ingest})))
+        rc = wp_error_set(err, -ENOMEM, "out of memory");
     if (!rc && options->window)
         wp_server_set_window(ingest.server, options->window);
     if (!rc)
         rc = wp_shard_net_open(&ingest.shards, &(struct wp_shard_net_options){wp_engine_fleet(ingest.engine), ingest.server,
             options, engine->shard, logger}, err);
     if (!rc && options->metrics && wp_aggregator_vitals_open(&ingest.vitals, &(struct wp_aggregator_vitals_options){
-        options->metrics, engine->store, engine->shard, ingest.engine, ingest.server, logger}, &why))
+        options->metrics, engine->store, engine->shard, ingest.engine, ingest.server, ingest.names, logger}, &why))
         wp_log(logger, WP_LOG_WARN, "goes on without metrics: %s", why.text);
     if (!rc && options->ready_fd >= 0) {
         ssize_t done = write(options->ready_fd, "ready\n", 6);
@@ -203,6 +220,7 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     }
     wp_aggregator_vitals_close(ingest.vitals);
     wp_shard_net_close(ingest.shards);
+    wp_name_desk_destroy(ingest.names);
     wp_server_close(ingest.server);
     wp_engine_destroy(ingest.engine);
     return rc;

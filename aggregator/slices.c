@@ -1,8 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rings of slices and samples: looking things up there, and forgetting what is old. timeline.c fills that of slices. */
+/* The rings of slices and samples: taking one in, looking things up, and forgetting what is old. */
 #include "aggregator/timeline.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define SMALL_RING 256u        /* slices; smaller ones grow by half and more */
+#define LARGE_RING 16384u      /* slices, a megabyte: larger ones grow by an eighth, since what is beyond need is nobody's */
+
+/* --- slices come and go --- */
+
+static uint32_t larger(uint32_t room)
+{
+    return !room ? 4 : room < SMALL_RING ? room * 2 : room < LARGE_RING ? room + room / 4 : room + room / 8;
+}
+
+/* The ring is full. What stands at its end is older than what stands at its beginning, and stays at the end. */
+static bool grow_ring(struct wp_thread *thread)
+{
+    uint32_t room = larger(thread->slice_room);
+    struct wp_slice *slices = room > thread->slice_room ? realloc(thread->slices, room * sizeof(*slices)) : NULL; /* large ones are not even copied */
+    if (!slices)
+        return false;
+    uint64_t older = thread->first_slice < thread->slice_base ? thread->slice_base - thread->first_slice : 0;
+    memmove(slices + room - older, slices + thread->slice_room - older, older * sizeof(*slices));
+    thread->slices = slices;
+    thread->slice_room = room;
+    return true;
+}
+
+/* After a burst: a ring that is mostly empty is made as small as what is in it. */
+static void shrink_ring(struct wp_thread *thread)
+{
+    uint64_t count = thread->slice_end - thread->first_slice;
+    if (thread->slice_room < LARGE_RING / 4 || count > thread->slice_room / 3)
+        return;
+    uint32_t room = (uint32_t)(count + count / 4 + 4);
+    struct wp_slice *slices = malloc(room * sizeof(*slices));
+    if (!slices)
+        return;
+    for (uint64_t i = 0; i < count; i++)
+        slices[i] = *wp_thread_slice(thread, thread->first_slice + i);
+    free(thread->slices);
+    thread->slices = slices;
+    thread->slice_room = room;
+    thread->slice_base = thread->first_slice;
+}
+
+struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns)
+{
+    if (!thread->slices)
+        thread->slice_room = 0;
+    if (thread->slice_end - thread->first_slice == thread->slice_room && !grow_ring(thread)) {
+        timeline->failed = true;
+        if (!thread->slices)
+            return NULL;
+        thread->first_slice++; /* keep going with what there is */
+    }
+    if (thread->slice_end == thread->first_slice || thread->slice_end - thread->slice_base == thread->slice_room)
+        thread->slice_base = thread->slice_end; /* the next one stands at the beginning again */
+    struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end++);
+    *slice = (struct wp_slice){.out_ns = out_ns, .identity = thread->identity};
+    return slice;
+}
+
+/* --- looking things up --- */
 
 /*
  * Narrows [*low, *high) around the place found last: sleeps are explained in the order of time, so the next one is a few
@@ -107,6 +169,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
     wp_drop_spans_forget(&timeline->pauses, horizon_ns);
     timeline->past_pauses_ns += pauses_ns - wp_drop_spans_overlap(&timeline->pauses, 0, UINT64_MAX);
     wp_messages_forget(&timeline->messages, horizon_ns > WP_MESSAGE_HISTORY_NS ? horizon_ns - WP_MESSAGE_HISTORY_NS : 0);
+    timeline->held_bytes = 0;
     for (uint32_t i = 1; i < timeline->thread_count; i++) {
         struct wp_thread *thread = &timeline->threads[i];
         while (thread->slice_end - thread->first_slice > 1) {
@@ -115,6 +178,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
                 break;
             thread->first_slice++;
         }
+        shrink_ring(thread);
         while (thread->first_sample < thread->sample_end &&
                thread->samples[thread->first_sample & thread->sample_mask].time_ns < horizon_ns)
             thread->first_sample++;
@@ -127,5 +191,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
             thread->first_slice = thread->slice_end;
             thread->first_sample = thread->sample_end;
         }
+        timeline->held_bytes += (thread->slice_end - thread->first_slice) * sizeof(struct wp_slice) +
+            (thread->sample_end - thread->first_sample) * sizeof(struct wp_sample);
     }
 }

@@ -69,32 +69,6 @@ const char *wp_timeline_comm(const struct wp_timeline *timeline, uint32_t identi
     return wp_dictionary_string(timeline->dictionary, timeline->identities[identity].comm);
 }
 
-/* --- rings --- */
-
-struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns)
-{
-    uint64_t count = thread->slice_end - thread->first_slice;
-    if (!thread->slices || count > thread->slice_mask) {
-        uint32_t size = thread->slices ? (thread->slice_mask + 1) * 2 : 4;
-        struct wp_slice *slices = realloc(thread->slices, size * sizeof(*slices)); /* large ones are not even copied */
-        if (!slices) {
-            timeline->failed = true;
-            if (!thread->slices)
-                return NULL;
-            thread->first_slice++; /* keep going with what there is */
-        } else {
-            for (uint64_t i = thread->first_slice; i < thread->slice_end; i++)
-                if ((i & (size - 1)) != (i & thread->slice_mask))
-                    slices[i & (size - 1)] = slices[i & thread->slice_mask];
-            thread->slices = slices;
-            thread->slice_mask = size - 1;
-        }
-    }
-    struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end++);
-    *slice = (struct wp_slice){.out_ns = out_ns, .identity = thread->identity};
-    return slice;
-}
-
 /* --- who is who --- */
 
 static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_entry *entry, bool is_new)
@@ -149,13 +123,8 @@ static bool bind_entry(struct wp_timeline *timeline, uint32_t entry_id, uint32_t
     return true;
 }
 
-/* The thread behind a dictionary id; made when it was never seen. 0: idle, or out of memory. */
-static uint32_t thread_of(struct wp_timeline *timeline, uint32_t entry_id)
+static __attribute__((noinline)) uint32_t new_thread(struct wp_timeline *timeline, uint32_t entry_id)
 {
-    if (!entry_id)
-        return 0;
-    if (entry_id < timeline->entry_room && timeline->thread_of_entry[entry_id])
-        return timeline->thread_of_entry[entry_id] - 1;
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, entry_id);
     if (!entry || entry->flags & WP_THREAD_IDLE)
         return 0;
@@ -169,7 +138,17 @@ static uint32_t thread_of(struct wp_timeline *timeline, uint32_t entry_id)
     return bind_entry(timeline, entry_id, thread, is_new) ? thread : 0;
 }
 
-static bool is_running(const struct wp_thread *thread)
+/* The thread behind a dictionary id; made when it was never seen. 0: idle, or out of memory. */
+static inline uint32_t thread_of(struct wp_timeline *timeline, uint32_t entry_id)
+{
+    if (!entry_id)
+        return 0;
+    if (entry_id < timeline->entry_room && timeline->thread_of_entry[entry_id])
+        return timeline->thread_of_entry[entry_id] - 1;
+    return new_thread(timeline, entry_id);
+}
+
+static inline bool is_running(const struct wp_thread *thread)
 {
     const struct wp_slice *slice = wp_thread_last(thread);
     return slice && slice->in_ns && !slice->end_ns;
@@ -244,8 +223,8 @@ static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const str
 static bool room_for_cpu(struct wp_timeline *timeline, uint32_t cpu)
 {
     uint32_t room = timeline->cpu_room;
-    return grow((void **)&timeline->cpu_time, &room, cpu, sizeof(*timeline->cpu_time)) &&
-        TRY_GROW(timeline, cpu_thread, cpu_room, cpu);
+    return cpu < room || (grow((void **)&timeline->cpu_time, &room, cpu, sizeof(*timeline->cpu_time)) &&
+        TRY_GROW(timeline, cpu_thread, cpu_room, cpu));
 }
 
 /*

@@ -89,9 +89,11 @@ struct wp_process {
 struct wp_thread {
     struct wp_slice *slices;    /* ring, owned */
     struct wp_sample *samples;  /* ring, owned */
-    uint64_t first_slice, slice_end; /* ordinals [first, end); slice i is slices[i & mask] */
+    uint64_t first_slice, slice_end; /* ordinals [first, end) */
     uint64_t first_sample, sample_end;
-    uint32_t slice_mask, sample_mask; /* size - 1; rings with a NULL pointer have none */
+    uint64_t slice_base;        /* ordinal in the ring's first place; those before it stand behind the last that is in use */
+    uint32_t slice_room;        /* of the ring: as much as is needed and a little more, no power of two */
+    uint32_t sample_mask;       /* size - 1; a ring with a NULL pointer has none */
     uint64_t found, found_sample; /* places that were just looked up: the next ones are near them */
     uint32_t identity;          /* index, now */
     uint32_t tid;
@@ -130,10 +132,13 @@ struct wp_timeline {
     uint32_t *waits;                    /* string ids of what calls wait for; [0] is none. Past 65535 there are no more */
     uint32_t wait_count, wait_room;
     struct wp_intmap wait_of_string;
+    uint32_t last_wait;                 /* string that was looked up last ... */
+    uint16_t last_wait_number;          /* ... and what was found */
     struct wp_blockops blockops;
     struct wp_messages messages;
     uint64_t late_sample_ns;            /* a sample may come this long after its run ended */
     uint64_t start_ns, now_ns;          /* first and last event */
+    uint64_t held_bytes;                /* slices and samples that wp_timeline_forget() left, the last time */
     uint64_t window_ns;                 /* when the recording last went on; 0: it never paused */
     uint64_t paused_ns;                 /* since when it pauses; 0: it does not */
     struct wp_drop_spans pauses;        /* those that are over ... */
@@ -176,7 +181,8 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns);
 
 static inline struct wp_slice *wp_thread_slice(const struct wp_thread *thread, uint64_t ordinal)
 {
-    return &thread->slices[ordinal & thread->slice_mask];
+    uint64_t place = ordinal - thread->slice_base;
+    return &thread->slices[place < thread->slice_room ? place : place + thread->slice_room];
 }
 
 /* What the thread does now; NULL: not known, it was never seen or not since the recording paused. */
@@ -186,7 +192,7 @@ static inline struct wp_slice *wp_thread_last(const struct wp_thread *thread)
     return slice && slice->is_cut ? NULL : slice;
 }
 
-/* A new last slice; NULL: out of memory. For timeline.c and healing.c. */
+/* A new last slice; NULL: out of memory. For timeline*.c and healing.c. */
 struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns);
 
 /* Ordinal of the slice that holds the instant (out <= at), or thread->slice_end when there is none. */

@@ -11,8 +11,12 @@ uint16_t wp_timeline_set_wait(struct wp_timeline *timeline, uint32_t string)
     uint32_t number;
     if (!string)
         return 0;
-    if (wp_intmap_get(&timeline->wait_of_string, key, &number))
-        return (uint16_t)number;
+    if (string == timeline->last_wait)
+        return timeline->last_wait_number;
+    if (wp_intmap_get(&timeline->wait_of_string, key, &number)) {
+        timeline->last_wait = string;
+        return timeline->last_wait_number = (uint16_t)number;
+    }
     if (timeline->wait_count >= WAITS)
         return 0;
     number = timeline->wait_count ? timeline->wait_count : 1;

@@ -55,7 +55,7 @@ int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_optio
             .command_pid = options->command_pid, .self_pid = options->self_pid, .reads_proc = options->reads_proc,
             .patterns = options->patterns, .pattern_count = options->pattern_count}, err);
     if (!rc && (!(b->waits = wp_wait_table_create(b->delta)) ||
-        !(b->stacks = wp_stack_table_create(b->delta, b->spaces, b->waits, options->logger))))
+        !(b->stacks = wp_stack_table_create(b->delta, b->spaces, b->waits, &options->names, options->logger))))
         rc = wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
         wp_batcher_destroy(b);
@@ -280,35 +280,39 @@ static int define_wait(struct wp_batcher *b, const struct wp_fact *fact, struct 
     return wp_delta_failed(b->delta) ? wp_error_set(err, -ENOMEM, "out of memory for names") : 0;
 }
 
+/* The event is made where it will wait: nothing else is put into the queue meanwhile. */
 static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *err)
 {
     struct wp_batcher *b = context;
-    struct wp_event event = fact->event;
-    if (!event.kind && fact->wait.key)
+    if (!fact->event.kind && fact->wait.key)
         return define_wait(b, fact, err);
     uint32_t socket = socket_id(b, fact);
-    if (!event.kind)
+    if (!fact->event.kind)
         return 0;
-    if (event.kind < WP_EVENT_KINDS)
-        b->stats.taken_kinds[event.kind]++;
-    fill_threads(b, fact, &event);
-    event.stack = wp_stack_table_id(b->stacks, fact);
-    if (event.kind == WP_EVENT_RENAME)
-        event.c = wp_thread_table_rename(b->threads, fact->tid, fact->comm);
-    if (wp_event_has_socket(&event))
-        event.d = socket;
+    struct wp_event *event = wp_event_queue_next(&b->queue);
+    if (!event)
+        return wp_error_set(err, -ENOMEM, "out of memory for events");
+    *event = fact->event;
+    if (event->kind < WP_EVENT_KINDS)
+        b->stats.taken_kinds[event->kind]++;
+    fill_threads(b, fact, event);
+    event->stack = wp_stack_table_id(b->stacks, fact);
+    if (event->kind == WP_EVENT_RENAME)
+        event->c = wp_thread_table_rename(b->threads, fact->tid, fact->comm);
+    if (wp_event_has_socket(event))
+        event->d = socket;
     if (fact->wait.key)
-        event.wait = wp_wait_table_number(b->waits, fact->wait.key);
+        event->wait = wp_wait_table_number(b->waits, fact->wait.key);
     if (fact->file)
-        event.other = wp_delta_string(b->delta, fact->file);
-    if ((event.kind >= WP_EVENT_BLOCK_INSERT && event.kind <= WP_EVENT_BLOCK_COMPLETE) ||
-        (event.kind == WP_EVENT_WAKING && event.c == WP_CAUSE_BLOCK))
-        tell_device(b, event.d);
-    if (event.time_ns < b->cut_ns) {
-        event.time_ns = b->cut_ns;
+        event->other = wp_delta_string(b->delta, fact->file);
+    if (wp_event_is_block(event) || (event->kind == WP_EVENT_WAKING && event->c == WP_CAUSE_BLOCK))
+        tell_device(b, event->d);
+    if (event->time_ns < b->cut_ns) {
+        event->time_ns = b->cut_ns;
         b->stats.late++;
     }
-    if (wp_event_queue_add(&b->queue, &event) || wp_delta_failed(b->delta))
+    wp_event_queue_added(&b->queue);
+    if (wp_delta_failed(b->delta))
         return wp_error_set(err, -ENOMEM, "out of memory for events");
     after(b, fact);
     if (!wp_delta_is_full(b->delta))
@@ -329,6 +333,7 @@ struct wp_sink wp_batcher_sink(struct wp_batcher *b)
 
 int wp_batcher_finish(struct wp_batcher *b, struct wp_error *err)
 {
+    wp_stack_table_names(b->stacks, NAMES_MS); /* what the fleet did not know is read from here on */
     wp_stack_table_names(b->stacks, NAMES_LAST_MS);
     return cut(b, UINT64_MAX / 2, true, err);
 }

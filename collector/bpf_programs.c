@@ -270,6 +270,11 @@ int wp_programs_ring_fd(const struct wp_programs *p)
     return bpf_map__fd(p->object->maps.ring);
 }
 
+size_t wp_programs_ring_bytes(const struct wp_programs *p)
+{
+    return bpf_map__max_entries(p->object->maps.ring);
+}
+
 unsigned wp_programs_cpus(const struct wp_programs *p)
 {
     return p->cpus;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/cgroups.h"
 
+#include "common/buffer.h"
+#include "common/cgroup_path.h"
 #include "common/intern.h"
 #include "common/intmap.h"
+#include "common/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,10 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PROC_BYTES ((size_t)64 << 10)
 #define FILEID_KERNFS 0xfe /* include/linux/exportfs.h */
 
 struct wp_cgroups {
     int mount_fd;                /* -1: none */
+    bool has_first;              /* version 1 is mounted too */
     char mount[PATH_MAX];
     struct wp_intmap by_id;
     struct wp_intern *paths;
@@ -27,11 +32,13 @@ static void find_mount(struct wp_cgroups *c)
     FILE *mounts = setmntent("/proc/self/mounts", "re");
     struct mntent entry;
     char line[8192];
-    while (mounts && c->mount_fd < 0 && getmntent_r(mounts, &entry, line, sizeof(line)))
-        if (!strcmp(entry.mnt_type, "cgroup2")) {
+    while (mounts && getmntent_r(mounts, &entry, line, sizeof(line))) {
+        c->has_first = c->has_first || !strcmp(entry.mnt_type, "cgroup");
+        if (c->mount_fd < 0 && !strcmp(entry.mnt_type, "cgroup2")) {
             snprintf(c->mount, sizeof(c->mount), "%s", entry.mnt_dir);
             c->mount_fd = open(c->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         }
+    }
     if (mounts)
         endmntent(mounts);
 }
@@ -101,4 +108,47 @@ const char *wp_cgroups_path(struct wp_cgroups *c, uint64_t id)
     if (*path)
         wp_intmap_put(&c->by_id, (struct wp_intkey){id, 0}, text);
     return wp_intern_text(c->paths, text);
+}
+
+/* Of the hierarchies of version 1 that whose path says a container, else systemd's, else the longest. */
+static void pick(char *text, char *path, size_t room)
+{
+    unsigned best = 0;
+    char *rest = NULL;
+    *path = 0;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        struct wp_cgroup_path parsed;
+        if (!group)
+            continue;
+        *group++ = 0;
+        wp_cgroup_path_parse(&parsed, group);
+        unsigned rank = *parsed.container || *parsed.pod ? 3 : !strcmp(controllers, ":name=systemd") && group[1] ? 2 : 1;
+        if (rank < best || (rank == best && strlen(group) <= strlen(path)))
+            continue;
+        best = rank;
+        snprintf(path, room, "%s", group);
+    }
+}
+
+static struct wp_cgroup of_first(struct wp_cgroups *c, uint32_t pid)
+{
+    struct wp_buffer text = {0};
+    char name[64], path[PATH_MAX] = "";
+    snprintf(name, sizeof(name), "/proc/%u/cgroup", pid);
+    if (!wp_file_read(name, PROC_BYTES, &text, NULL) && !wp_buffer_append(&text, "", 1))
+        pick((char *)text.data, path, sizeof(path));
+    wp_buffer_fini(&text);
+    uint32_t id = *path ? wp_intern_str(c->paths, path) : 0;
+    if (!id || id == UINT32_MAX)
+        return (struct wp_cgroup){0, ""};
+    return (struct wp_cgroup){(uint64_t)1 << 63 | id, wp_intern_text(c->paths, id)};
+}
+
+struct wp_cgroup wp_cgroups_of(struct wp_cgroups *c, uint64_t id, uint32_t pid, bool reads_proc)
+{
+    const char *path = wp_cgroups_path(c, id);
+    if (!c->has_first || (*path && strcmp(path, "/")))
+        return (struct wp_cgroup){*path ? id : 0, path};
+    return reads_proc && pid ? of_first(c, pid) : (struct wp_cgroup){0, ""};
 }

@@ -3,6 +3,8 @@
 
 #include "collector/batcher.h"
 #include "collector/collector_vitals.h"
+#include "collector/debug_fetch.h"
+#include "collector/fleet_names.h"
 #include "collector/identity.h"
 #include "collector/outlet.h"
 #include "collector/probe.h"
@@ -18,7 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_MS 20
+#define LOOK_MS 40
+#define WATCH_NS 1000000000u
 
 struct collector {
     const struct wp_collector_options *options;
@@ -27,12 +30,15 @@ struct collector {
     struct wp_source *source;
     struct wp_batcher *batcher;
     struct wp_outlet *outlet;
+    struct wp_fleet_names *fleet;       /* NULL: names are this host's own affair */
+    struct wp_debug_fetch *fetch;       /* NULL: no server is asked for debug files */
     struct wp_sandbox sandbox;
     struct wp_thinning thinning;
     struct wp_collector_vitals *vitals; /* NULL: nobody watches */
     struct wp_window window;            /* as it was last */
     bool is_paused;                     /* between two windows, or stretches that the overhead limit leaves */
     unsigned reloads;                   /* of the options, that were taken up */
+    uint64_t watched_ns;                /* when the source was last told what ends its waiting */
 };
 
 static uint64_t now_ns(clockid_t clock)
@@ -59,6 +65,8 @@ static int open_source(struct collector *c, struct wp_error *err)
         return wp_source_perf_script_create(&c->source, o->source_path, err);
     struct wp_source_bpf_options bpf = o->bpf;
     bpf.wants_cmdline = o->pattern_count > 0;
+    bpf.learn = o->learned;
+    bpf.learn_count = o->learned_count;
     return wp_source_bpf_create(&c->source, &bpf, c->logger, err);
 }
 
@@ -70,6 +78,11 @@ static int open_batcher(struct collector *c, struct wp_error *err)
         .has_addresses = is_live, .reads_proc = is_live, .patterns = o->patterns, .pattern_count = o->pattern_count,
         .logger = c->logger, .batch = on_batch, .context = c};
     memcpy(options.session, c->hello.session, sizeof(options.session));
+    options.names.fetch = c->fetch;
+    if (is_live && !o->command_pid && !(options.names.fleet = c->fleet = wp_fleet_names_create())) /* a recording is of one host */
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    if (c->fleet)
+        wp_outlet_ask_names(c->outlet, c->fleet);
     return wp_batcher_create(&c->batcher, &options, err);
 }
 
@@ -116,11 +129,23 @@ static void tell_vitals(struct collector *c)
         wp_log(c->logger, WP_LOG_WARN, "goes on without metrics: %s", why.text);
 }
 
+/* What an aggregator says is answered at once: its clock's bounds are as wide as the answer is late. */
+static void watch_outlet(struct collector *c)
+{
+    uint64_t now = now_ns(CLOCK_MONOTONIC);
+    int fd = wp_outlet_fd(c->outlet);
+    if (fd < 0 || !c->source->ops->watch || now - c->watched_ns < WATCH_NS)
+        return;
+    c->watched_ns = now;
+    c->source->ops->watch(c->source, fd);
+}
+
 static void tick(struct collector *c)
 {
+    watch_outlet(c);
     wp_service_tick(c->options->service);
     wp_thinning_tick(&c->thinning, now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_REALTIME));
-    struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->outlet, &c->thinning};
+    struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->outlet, c->fleet, &c->thinning};
     wp_collector_vitals_tick(c->vitals, &view, now_ns(CLOCK_MONOTONIC));
 }
 
@@ -228,8 +253,17 @@ static int run_source(struct collector *c, struct wp_error *err)
     }
 }
 
+/* Before there are threads; a collector without it is as good as it was. */
+static void start_fetching(struct collector *c)
+{
+    struct wp_error why = {0};
+    if (c->options->debuginfod && c->options->source == WP_FROM_BPF && wp_debug_fetch_start(&c->fetch, c->options->debuginfod, &why))
+        wp_log(c->logger, WP_LOG_WARN, "no debug files are fetched: %s", why.text);
+}
+
 static int run_live(struct collector *c, struct wp_error *err)
 {
+    start_fetching(c);
     int rc = renounce(c, err);
     if (!rc)
         tell_vitals(c);
@@ -251,6 +285,10 @@ static int run_live(struct collector *c, struct wp_error *err)
     wp_log(c->logger, WP_LOG_INFO, "collecting source=%s", c->source->ops->name);
     rc = run_source(c, err);
     wp_thinning_finish(&c->thinning, now_ns(CLOCK_MONOTONIC));
+    if (c->fleet) { /* nobody waits for answers any more */
+        wp_outlet_ask_names(c->outlet, NULL);
+        wp_fleet_names_turn(c->fleet, false);
+    }
     if (!rc)
         rc = wp_batcher_finish(c->batcher, err);
     const struct wp_batcher_stats *stats = wp_batcher_stats(c->batcher);
@@ -299,6 +337,8 @@ int wp_collector_run(const struct wp_collector_options *options, const struct wp
     if (c.source)
         c.source->ops->destroy(c.source);
     wp_batcher_destroy(c.batcher);
+    wp_fleet_names_destroy(c.fleet);
+    wp_debug_fetch_stop(c.fetch);
     wp_outlet_close(c.outlet); /* a capture that was not finished is removed */
     wp_hello_fini(&c.hello);
     return rc;

@@ -3,6 +3,7 @@
 
 #include "collector/lag.h"
 #include "collector/probe.h"
+#include "collector/fleet_names.h"
 #include "common/health.h"
 #include "common/metrics.h"
 #include "common/version.h"
@@ -76,6 +77,19 @@ static void put_stacks(struct wp_buffer *out, const struct wp_stack_counts *coun
     wp_metric_labelled(out, name, "from", "memory", (double)counts->known);
     wp_metric_labelled(out, name, "from", "frames", (double)counts->made);
     wp_metric_labelled(out, name, "from", "nowhere", (double)counts->lost);
+}
+
+static void put_names(struct wp_buffer *out, const struct wp_fleet_names *fleet)
+{
+    static const char name[] = "wakepath_collector_names_total";
+    if (!fleet)
+        return;
+    struct wp_fleet_names_counts counts = wp_fleet_names_counts(fleet);
+    wp_metric_begin(out, name, WP_COUNTER, "Places in objects that the aggregator was asked for: it knew, or the file was read here.");
+    wp_metric_labelled(out, name, "from", "fleet", (double)counts.named);
+    wp_metric_labelled(out, name, "from", "file", (double)counts.read);
+    wp_metric_put(out, "wakepath_collector_names_told_total", WP_COUNTER, "Places that were named here and told to the fleet.",
+        (double)counts.told);
 }
 
 static void put_source(struct wp_buffer *out, const struct wp_source *source)
@@ -201,6 +215,7 @@ void wp_collector_vitals_tick(struct wp_collector_vitals *v, const struct wp_col
     put_identity(&v->text, view);
     put_events(&v->text, view);
     put_stacks(&v->text, wp_batcher_stacks(view->batcher));
+    put_names(&v->text, view->fleet);
     put_source(&v->text, view->source);
     put_choices(&v->text, view->source);
     put_thinning(&v->text, view->source, view->thinning);

@@ -20,6 +20,7 @@ struct wp_collector_view {
     const struct wp_source *source;
     const struct wp_batcher *batcher;
     const struct wp_outlet *outlet;
+    const struct wp_fleet_names *fleet; /* NULL: none */
     const struct wp_thinning *thinning;
 };
 /* From the loop, as often as it likes. */

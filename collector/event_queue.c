@@ -15,35 +15,35 @@ void wp_event_queue_fini(struct wp_event_queue *q)
     *q = (struct wp_event_queue){0};
 }
 
-int wp_event_queue_add(struct wp_event_queue *q, const struct wp_event *event)
+struct wp_event *wp_event_queue_grow(struct wp_event_queue *q)
 {
-    if (q->count == q->room) {
-        size_t room = q->room ? q->room * 2 : 8192;
-        struct wp_event *events = realloc(q->events, room * sizeof(*events));
-        if (!events)
-            return -ENOMEM;
-        q->events = events;
-        q->room = room;
-        free(q->spare);
-        q->spare = NULL;
-    }
+    size_t room = q->room ? q->room * 2 : 8192;
+    struct wp_event *events = realloc(q->events, room * sizeof(*events));
+    if (!events)
+        return NULL;
+    q->events = events;
+    q->room = room;
+    free(q->spare);
+    q->spare = NULL;
+    return &q->events[q->count];
+}
+
+void wp_event_queue_place(struct wp_event_queue *q)
+{
     size_t at = q->count++;
-    if (q->sorted < at) { /* the rest is sorted at once, later */
-        q->events[at] = *event;
-        return 0;
-    }
+    if (q->sorted < at) /* the rest is sorted at once, later */
+        return;
     /* Two processors' records change places here and there: the place is near. */
+    struct wp_event event = q->events[at];
     size_t least = at > NEAR ? at - NEAR : 0, place = at;
-    while (place > least && q->events[place - 1].time_ns > event->time_ns)
+    while (place > least && q->events[place - 1].time_ns > event.time_ns)
         place--;
-    bool is_near = !place || q->events[place - 1].time_ns <= event->time_ns;
-    if (!is_near)
-        place = at;
-    else if (place < at)
+    if (place && q->events[place - 1].time_ns > event.time_ns)
+        return;
+    if (place < at)
         memmove(q->events + place + 1, q->events + place, (at - place) * sizeof(*q->events));
-    q->events[place] = *event;
-    q->sorted += is_near;
-    return 0;
+    q->events[place] = event;
+    q->sorted++;
 }
 
 static void sort_run(struct wp_event *events, size_t count)

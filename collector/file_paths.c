@@ -7,6 +7,7 @@
 #include "common/intmap.h"
 
 #include <ctype.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +18,20 @@
 #define DIGITS 4u         /* in a row: a number that a program gave */
 #define HEX 16u           /* in a row: a hash */
 #define MOUNT_LINE 8192
+#define MOUNTS 65536u
+
+struct mount {
+    uint32_t device;
+    char *root, *point; /* owned; without a "/" alone */
+    char type[32];
+};
 
 struct wp_file_paths {
     const char *mounts;
+    FILE *file;             /* of them: /proc says by it when they change. NULL: it cannot be read */
+    struct mount *known;    /* owned */
+    uint32_t known_count, known_room;
+    bool has_read;
     struct wp_intern *texts;
     struct wp_intmap by_key;   /* -> id of its text */
 };
@@ -30,6 +42,7 @@ struct wp_file_paths *wp_file_paths_create(const char *mounts)
     if (!p)
         return NULL;
     p->mounts = mounts;
+    p->file = fopen(mounts, "re");
     p->texts = wp_intern_create();
     if (!p->texts) {
         free(p);
@@ -38,10 +51,23 @@ struct wp_file_paths *wp_file_paths_create(const char *mounts)
     return p;
 }
 
+static void forget_mounts(struct wp_file_paths *p)
+{
+    for (uint32_t i = 0; i < p->known_count; i++) {
+        free(p->known[i].root);
+        free(p->known[i].point);
+    }
+    p->known_count = 0;
+}
+
 void wp_file_paths_destroy(struct wp_file_paths *p)
 {
     if (!p)
         return;
+    forget_mounts(p);
+    free(p->known);
+    if (p->file)
+        fclose(p->file);
     wp_intern_destroy(p->texts);
     wp_intmap_fini(&p->by_key);
     free(p);
@@ -61,35 +87,61 @@ static void unescape(char *text)
     *to = 0;
 }
 
-struct mount {
-    char root[1024], point[1024], type[64];
-};
+static void add_mount(struct wp_file_paths *p, uint32_t device, char *root, char *point, const char *type)
+{
+    if (p->known_count == p->known_room) {
+        uint32_t room = p->known_room ? p->known_room * 2 : 64;
+        struct mount *known = room > MOUNTS ? NULL : realloc(p->known, room * sizeof(*known));
+        if (!known)
+            return;
+        p->known = known;
+        p->known_room = room;
+    }
+    unescape(root);
+    unescape(point);
+    struct mount mount = {.device = device, .root = strdup(strcmp(root, "/") ? root : ""),
+        .point = strdup(strcmp(point, "/") ? point : "")};
+    snprintf(mount.type, sizeof(mount.type), "%s", type);
+    if (mount.root && mount.point) {
+        p->known[p->known_count++] = mount;
+    } else {
+        free(mount.root);
+        free(mount.point);
+    }
+}
+
+/* What is mounted, read anew when /proc says that it has changed (proc(5): POLLPRI): a host may have thousands. */
+static void read_mounts(struct wp_file_paths *p)
+{
+    char line[MOUNT_LINE], root[1024], point[1024], type[32];
+    unsigned major, minor;
+    struct pollfd change = {.fd = p->file ? fileno(p->file) : -1, .events = POLLPRI};
+    if (!p->file || (p->has_read && poll(&change, 1, 0) <= 0))
+        return;
+    p->has_read = true;
+    forget_mounts(p);
+    rewind(p->file);
+    while (fgets(line, sizeof(line), p->file)) {
+        const char *dash = strstr(line, " - ");
+        if (dash && sscanf(line, "%*u %*u %u:%u %1023s %1023s", &major, &minor, root, point) == 4 && sscanf(dash, " - %31s", type) == 1)
+            add_mount(p, major << 20 | minor, root, point, type);
+    }
+}
 
 /* The mount of that device whose root is above `path`; of several the one that shows most of it, the first of equal ones. */
-static bool find_mount(const struct wp_file_paths *p, uint32_t device, const char *path, struct mount *best)
+static const struct mount *find_mount(struct wp_file_paths *p, uint32_t device, const char *path)
 {
-    char line[MOUNT_LINE];
-    bool is_found = false;
-    FILE *file = fopen(p->mounts, "re");
-    while (file && fgets(line, sizeof(line), file)) {
-        struct mount m;
-        unsigned major, minor;
-        const char *dash = strstr(line, " - ");
-        if (!dash || sscanf(line, "%*u %*u %u:%u %1023s %1023s", &major, &minor, m.root, m.point) != 4 ||
-            (major << 20 | minor) != device || sscanf(dash, " - %63s", m.type) != 1)
+    const struct mount *best = NULL;
+    read_mounts(p);
+    for (uint32_t i = 0; i < p->known_count; i++) {
+        const struct mount *m = &p->known[i];
+        size_t size = strlen(m->root);
+        if (m->device != device || strncmp(path, m->root, size) || (size && path[size] && path[size] != '/'))
             continue;
-        unescape(m.root);
-        unescape(m.point);
-        size_t size = strcmp(m.root, "/") ? strlen(m.root) : 0;
-        if (strncmp(path, m.root, size) || (size && path[size] && path[size] != '/'))
-            continue;
-        if (!is_found || strlen(m.root) < strlen(best->root))
-            *best = m;
-        is_found = true;
+        if (!best || strlen(m->root) < strlen(best->root))
+            best = m;
     }
-    if (file)
-        fclose(file);
-    return is_found;
+    return best;
 }
 
 /* Runs of digits become N, of hexadecimal ones with digits in them H. In place. */
@@ -137,21 +189,26 @@ static const char *bound(const struct wp_file_paths *p, char *text)
     return known < 2 * WHOLE || wp_intern_find(p->texts, text, strlen(text)) != UINT32_MAX ? text : "";
 }
 
+/* What a filesystem keeps for itself is read and written as the device's own: "[metadata ext4 /var]". */
+static void name_metadata(struct wp_file_paths *p, uint32_t device, char *text, size_t room)
+{
+    const struct mount *mount = find_mount(p, device, "");
+    if (mount)
+        snprintf(text, room, "[metadata %s %s]", mount->type, *mount->point ? mount->point : "/");
+    else
+        snprintf(text, room, "[metadata]");
+}
+
 void wp_file_paths_add(struct wp_file_paths *p, uint64_t key, uint32_t device, const struct wp_record_path *path)
 {
     char text[WP_RECORD_NAMES * WP_RECORD_NAME + 1024 + 16], inside[WP_RECORD_NAMES * WP_RECORD_NAME + 16];
-    struct mount mount;
     if (!path->count)
-        snprintf(text, sizeof(text), "[metadata]");
+        name_metadata(p, path->special, text, sizeof(text));
     else {
         join(path, inside, sizeof(inside));
         bool is_cut = path->count >= WP_RECORD_NAMES;
-        if (!is_cut && find_mount(p, device, inside, &mount)) {
-            size_t root = strcmp(mount.root, "/") ? strlen(mount.root) : 0;
-            snprintf(text, sizeof(text), "%s%s", strcmp(mount.point, "/") ? mount.point : "", inside + root);
-        } else {
-            snprintf(text, sizeof(text), "%s", inside);
-        }
+        const struct mount *mount = is_cut ? NULL : find_mount(p, device, inside);
+        snprintf(text, sizeof(text), "%s%s", mount ? mount->point : "", inside + (mount ? strlen(mount->root) : 0));
         wp_file_path_generalize(text);
     }
     if (p->by_key.count >= KEYS)

@@ -2,6 +2,7 @@
 #include "collector/outlet.h"
 
 #include "collector/capture_writer.h"
+#include "collector/fleet_names.h"
 #include "collector/leftovers.h"
 #include "common/clock.h"
 #include "proto/frame.h"
@@ -23,6 +24,7 @@ struct wp_outlet {
     struct wp_leftovers *leftovers;
     struct wp_outbox *outbox;
     struct wp_sender *sender;
+    struct wp_fleet_names *names;       /* borrowed; NULL: nobody asks */
     struct wp_capture_writer *capture;
     struct wp_frame_writer *frames;
     struct wp_buffer raw, frame;
@@ -107,13 +109,42 @@ bool wp_outlet_is_ready(const struct wp_outlet *o)
     return !o->sender || wp_sender_is_welcome(o->sender);
 }
 
+int wp_outlet_fd(const struct wp_outlet *o)
+{
+    return o->sender ? wp_sender_fd(o->sender) : -1;
+}
+
 struct wp_window wp_outlet_window(const struct wp_outlet *o)
 {
     return o->sender ? wp_sender_window(o->sender) : (struct wp_window){0};
 }
 
+void wp_outlet_ask_names(struct wp_outlet *o, struct wp_fleet_names *names)
+{
+    if (!o->sender)
+        return;
+    o->names = names;
+    wp_sender_take_names(o->sender, names ? wp_fleet_names_take : NULL, names);
+}
+
+static int send_names(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size)
+{
+    struct wp_outlet *o = context;
+    return wp_sender_send_names(o->sender, type, raw, size);
+}
+
+static void pump_names(struct wp_outlet *o)
+{
+    bool is_on = wp_sender_knows_names(o->sender);
+    if (is_on != wp_fleet_names_are_on(o->names))
+        wp_fleet_names_turn(o->names, is_on);
+    wp_fleet_names_pump(o->names, wp_clock_ms(), send_names, o);
+}
+
 int wp_outlet_pump(struct wp_outlet *o, int timeout_ms, struct wp_error *err)
 {
+    if (o->names && o->sender)
+        pump_names(o);
     if (o->leftovers)
         wp_leftovers_pump(o->leftovers);
     return o->sender ? wp_sender_pump(o->sender, timeout_ms, err) : 0;

@@ -27,6 +27,11 @@ void wp_outlet_close(struct wp_outlet *outlet);
 void wp_outlet_answer_probes(struct wp_outlet *outlet, uint64_t (*clock_ns)(const void *context), const void *context);
 bool wp_outlet_is_ready(const struct wp_outlet *outlet);
 /* When to record, as an aggregator said last; unsaid: as this host likes. */
+/* Names are asked for and told with each pump, while an aggregator is there that knows them. Borrowed. */
+struct wp_fleet_names;
+void wp_outlet_ask_names(struct wp_outlet *outlet, struct wp_fleet_names *names);
+/* Can be read when there is something to pump. It changes with the aggregator; -1: none. */
+int wp_outlet_fd(const struct wp_outlet *outlet);
 struct wp_window wp_outlet_window(const struct wp_outlet *outlet);
 int wp_outlet_pump(struct wp_outlet *outlet, int timeout_ms, struct wp_error *err);
 int wp_outlet_batch(struct wp_outlet *outlet, const struct wp_batch *batch, struct wp_error *err);

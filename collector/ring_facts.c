@@ -4,45 +4,7 @@
 #include "collector/file_paths.h"
 #include "collector/wait_names.h"
 
-#include <errno.h>
 #include <string.h>
-
-#define ALIGN 8u
-
-int wp_ring_facts_keep(struct wp_buffer *records, const void *bytes, size_t size)
-{
-    uint64_t head = size < sizeof(struct wp_record) ? sizeof(struct wp_record) : size;
-    size_t whole = (sizeof(head) + head + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    if (wp_buffer_reserve(records, whole))
-        return -ENOMEM;
-    uint8_t *at = records->data + records->size;
-    memcpy(at, &head, sizeof(head));
-    if (size == WP_RECORD_SHORT) { /* most are */
-        memcpy(at + sizeof(head), bytes, WP_RECORD_SHORT);
-        memset(at + sizeof(head) + WP_RECORD_SHORT, 0, sizeof(struct wp_record) - WP_RECORD_SHORT);
-    } else {
-        memcpy(at + sizeof(head), bytes, size);
-        memset(at + sizeof(head) + size, 0, whole - sizeof(head) - size);
-    }
-    records->size += whole;
-    return 0;
-}
-
-const struct wp_record *wp_ring_facts_next(const struct wp_buffer *records, size_t *at, size_t *size)
-{
-    while (records->size - *at >= sizeof(uint64_t)) {
-        const uint8_t *here = records->data + *at;
-        uint64_t bytes;
-        memcpy(&bytes, here, sizeof(bytes));
-        if (bytes > records->size - *at - sizeof(bytes))
-            return NULL;
-        *at += (sizeof(bytes) + bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-        *size = bytes;
-        if (bytes >= sizeof(struct wp_record))
-            return (const void *)(here + sizeof(bytes));
-    }
-    return NULL;
-}
 
 static void fill_task(struct wp_fact *fact, const struct wp_record_task *task)
 {
@@ -119,23 +81,53 @@ static size_t tail_wanted(unsigned kind)
     }
 }
 
-int wp_ring_fact(const struct wp_record *r, size_t size, struct wp_file_paths *paths, const struct wp_sink *sink,
-    struct wp_error *err)
+/* Whether the tail is as long as the kind says: both sides share ring_record.h, so it always is. */
+static bool is_whole(const struct wp_record *r, size_t tail_size)
 {
-    const uint8_t *tail = (const uint8_t *)(r + 1);
-    size_t tail_size = size - sizeof(*r);
-    struct wp_fact fact = {.event = {.time_ns = r->time_ns, .kind = r->kind, .flags = r->flags, .cpu = r->cpu, .a = r->a,
-        .b = r->b, .c = r->c, .d = (uint32_t)r->d}, .tid = r->tid, .pid = r->pid, .other_tid = r->other_tid,
-        .other_pid = r->other_pid, .stack_key = r->stack_key};
-    if (tail_size < tail_wanted(r->kind) || ((size_t)r->kernel_ips + r->user_ips) * 8 > tail_size)
-        return 0; /* cannot be: both sides share ring_record.h */
+    return tail_size >= tail_wanted(r->kind) && ((size_t)r->kernel_ips + r->user_ips) * 8 <= tail_size;
+}
+
+static void fill(struct wp_fact *fact, const struct wp_record *r, const uint8_t *tail)
+{
+    fact->event = (struct wp_event){.time_ns = r->time_ns, .kind = r->kind, .flags = r->flags, .cpu = r->cpu, .a = r->a,
+        .b = r->b, .c = r->c, .d = (uint32_t)r->d};
+    fact->tid = r->tid;
+    fact->pid = r->pid;
+    fact->other_tid = r->other_tid;
+    fact->other_pid = r->other_pid;
+    fact->stack_key = r->stack_key;
+    fact->kernel_ip_count = r->kernel_ips;
+    fact->user_ip_count = r->user_ips;
+    fact->kernel_ips = (const uint64_t *)(const void *)tail;
+    fact->user_ips = fact->kernel_ips + r->kernel_ips;
+}
+
+static int tell_switch(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
+{
+    struct wp_fact *fact = &f->usual;
+    fill(fact, r, tail);
+    fact->wait.key = r->d >> 16;
+    fact->event.d = r->d & 0xffff;
+    fact->socket.key = 0;
+    return f->sink.fact(f->sink.context, fact, err);
+}
+
+static int tell_waking(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
+{
+    struct wp_fact *fact = &f->usual;
+    fill(fact, r, tail);
+    fact->socket.key = r->c == WP_CAUSE_MESSAGE ? r->d : 0;
+    fact->wait.key = r->stack_key;
+    fact->stack_key = 0;
+    return f->sink.fact(f->sink.context, fact, err);
+}
+
+static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
+{
     const struct wp_record_task *task = (const void *)tail;
-    if (r->kernel_ips || r->user_ips) {
-        fact.kernel_ips = (const uint64_t *)(const void *)tail;
-        fact.kernel_ip_count = r->kernel_ips;
-        fact.user_ips = fact.kernel_ips + r->kernel_ips;
-        fact.user_ip_count = r->user_ips;
-    }
+    const struct wp_sink *sink = &f->sink;
+    struct wp_fact fact = {0};
+    fill(&fact, r, tail);
     switch (r->kind) {
     case WP_EVENT_EXEC:
         return deliver_exec(r, tail, &fact, sink, err);
@@ -153,23 +145,13 @@ int wp_ring_fact(const struct wp_record *r, size_t size, struct wp_file_paths *p
         fill_socket(&fact.socket.entry, (const void *)tail);
         fact.socket.key = r->d;
         break;
-    case WP_EVENT_WAKING:
-        if (r->c == WP_CAUSE_MESSAGE)
-            fact.socket.key = r->d;
-        fact.wait.key = r->stack_key;
-        fact.stack_key = 0;
-        break;
-    case WP_EVENT_SWITCH:
-        fact.wait.key = r->d >> 16;
-        fact.event.d = r->d & 0xffff;
-        break;
     case WP_RECORD_PATH:
-        return tell_path(paths, r, (const void *)tail, sink, err);
+        return tell_path(f->paths, r, (const void *)tail, sink, err);
     case WP_RECORD_WAIT:
         return tell_wait(r, (const void *)tail, sink, err);
     case WP_EVENT_BLOCK_INSERT:
     case WP_EVENT_BLOCK_ISSUE:
-        fact.file = r->stack_key ? wp_file_paths_get(paths, r->stack_key) : NULL;
+        fact.file = r->stack_key ? wp_file_paths_get(f->paths, r->stack_key) : NULL;
         fact.stack_key = 0;
         break;
     case WP_EVENT_SOCK_SEND:
@@ -184,4 +166,30 @@ int wp_ring_fact(const struct wp_record *r, size_t size, struct wp_file_paths *p
         break;
     }
     return sink->fact(sink->context, &fact, err);
+}
+
+void wp_ring_facts_init(struct wp_ring_facts *f, struct wp_file_paths *paths, const struct wp_sink *sink)
+{
+    *f = (struct wp_ring_facts){.paths = paths, .sink = *sink};
+}
+
+int wp_ring_fact(struct wp_ring_facts *f, const void *bytes, size_t size, struct wp_error *err)
+{
+    const struct wp_record *r = bytes;
+    struct wp_record whole = {0};
+    if (size == WP_RECORD_SHORT) { /* most are */
+        memcpy(&whole, bytes, WP_RECORD_SHORT);
+        r = &whole;
+    } else if (size < sizeof(*r) || !is_whole(r, size - sizeof(*r))) {
+        return 0;
+    }
+    const uint8_t *tail = (const uint8_t *)bytes + sizeof(*r);
+    switch (r->kind) {
+    case WP_EVENT_SWITCH:
+        return tell_switch(f, r, tail, err);
+    case WP_EVENT_WAKING:
+        return tell_waking(f, r, tail, err);
+    default:
+        return size == WP_RECORD_SHORT && tail_wanted(r->kind) ? 0 : tell_other(f, r, tail, err);
+    }
 }

@@ -35,6 +35,8 @@ struct wp_sender {
     uint64_t retry_ms;          /* when to open the next one */
     uint64_t (*clock_ns)(const void *context); /* of time probes, NULL: none */
     const void *clock_context;
+    void (*take_names)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size); /* NULL: nobody */
+    void *names_context;
     struct wp_window window;    /* said last */
     struct wp_log_limit absence;
     bool was_welcome;
@@ -55,6 +57,8 @@ static int open_client(struct wp_sender *s, struct wp_error *err)
         .server_key_path = server_key, .is_insecure = all->is_insecure}, s->hello, err);
     if (!rc && s->clock_ns)
         wp_client_answer_probes(s->client, s->clock_ns, s->clock_context);
+    if (!rc && s->take_names)
+        wp_client_take_names(s->client, s->take_names, s->names_context);
     return rc;
 }
 
@@ -98,6 +102,30 @@ void wp_sender_answer_probes(struct wp_sender *s, uint64_t (*clock_ns)(const voi
 bool wp_sender_is_welcome(const struct wp_sender *s)
 {
     return s->client && wp_client_is_welcome(s->client);
+}
+
+void wp_sender_take_names(struct wp_sender *s, void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size),
+    void *context)
+{
+    s->take_names = take;
+    s->names_context = context;
+    if (s->client)
+        wp_client_take_names(s->client, take, context);
+}
+
+bool wp_sender_knows_names(const struct wp_sender *s)
+{
+    return wp_sender_is_welcome(s) && wp_client_welcome(s->client)->wire_minor >= WP_WIRE_NAMES;
+}
+
+int wp_sender_send_names(struct wp_sender *s, enum wp_frame_type type, const uint8_t *raw, size_t size)
+{
+    return s->client ? wp_client_send_names(s->client, type, raw, size, NULL) : -EAGAIN;
+}
+
+int wp_sender_fd(const struct wp_sender *s)
+{
+    return s->client ? wp_client_fd(s->client) : -1;
 }
 
 /* One that says 1.1 would refuse what tells of windows. */
@@ -155,10 +183,11 @@ static void resume(struct wp_sender *s)
 static void warn_of_absence(struct wp_sender *s)
 {
     uint64_t now = wp_clock_ms();
+    const char *trouble = wp_client_trouble(s->client);
     if (now - s->heard_ms > ABSENT_MS && wp_log_allowed(&s->absence, now * 1000000, ABSENT_NS))
         wp_log(s->logger, WP_LOG_WARN, "no aggregator answers endpoint=%s since_s=%llu waiting_batches=%llu reason=\"%s\"", endpoint(s),
             (unsigned long long)(now - s->heard_ms) / 1000, (unsigned long long)wp_outbox_waiting(s->outbox),
-            wp_client_trouble(s->client));
+            *trouble ? trouble : "nobody listens there, or it is out of reach");
 }
 
 /* --- another aggregator --- */

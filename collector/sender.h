@@ -31,6 +31,14 @@ int wp_sender_pump(struct wp_sender *sender, int timeout_ms, struct wp_error *er
 void wp_sender_answer_probes(struct wp_sender *sender, uint64_t (*clock_ns)(const void *context), const void *context);
 bool wp_sender_is_welcome(const struct wp_sender *sender);
 /* When to record, as an aggregator said last; unsaid: as this host likes. */
+/* What the aggregator says of names (proto/transport.h); of each that it talks to from now on. */
+void wp_sender_take_names(struct wp_sender *sender, void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size),
+    void *context);
+/* Whether it knows names and listens; and a message to it, -EAGAIN: not now. */
+bool wp_sender_knows_names(const struct wp_sender *sender);
+int wp_sender_send_names(struct wp_sender *sender, enum wp_frame_type type, const uint8_t *raw, size_t size);
+/* As wp_client_fd, of the aggregator that it talks to now. */
+int wp_sender_fd(const struct wp_sender *sender);
 struct wp_window wp_sender_window(struct wp_sender *sender);
 uint64_t wp_sender_absent_ms(const struct wp_sender *sender); /* since an aggregator was there */
 const char *wp_sender_trouble(const struct wp_sender *sender); /* why none is, as far as is known; "" else */

@@ -223,6 +223,11 @@ int wp_sideband_read(struct wp_sideband *s)
     return 0;
 }
 
+uint64_t wp_sideband_next_ns(const struct wp_sideband *s)
+{
+    return s->taken == s->count ? UINT64_MAX : s->entries[s->taken].record.time_ns;
+}
+
 const struct wp_sideband_record *wp_sideband_next(struct wp_sideband *s, uint64_t until_ns)
 {
     if (s->taken == s->count || s->entries[s->taken].record.time_ns > until_ns)

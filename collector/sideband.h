@@ -28,6 +28,8 @@ int wp_sideband_open(struct wp_sideband **sideband, struct wp_error *err);
 void wp_sideband_close(struct wp_sideband *sideband);
 /* Takes in what there is, sorted by time, behind what was not taken yet. -ENOMEM. */
 int wp_sideband_read(struct wp_sideband *sideband);
+/* The time of the record that is next; UINT64_MAX: there is none. */
+uint64_t wp_sideband_next_ns(const struct wp_sideband *sideband);
 /* The next record if it is not after `until_ns`, else NULL. */
 const struct wp_sideband_record *wp_sideband_next(struct wp_sideband *sideband, uint64_t until_ns);
 /* Records that the kernel could not keep. */

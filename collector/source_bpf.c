@@ -4,47 +4,37 @@
 #include "collector/bpf_programs.h"
 #include "collector/file_paths.h"
 #include "collector/ring_facts.h"
+#include "collector/ring_reader.h"
 #include "collector/sideband.h"
 #include "collector/unwinder.h"
-#include "common/buffer.h"
 #include "common/clock.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#define ROUND_BYTES ((size_t)8 << 20)  /* records copied out of the ring before they are worked on */
-#define LOOK_MS 20                     /* the ring is looked at so often when nothing wakes the reader */
+#define ROUND_BYTES ((size_t)8 << 20)  /* that are worked on before something else is looked at */
+#define LOOK_MS 40                     /* the ring is looked at so often when nothing wakes the reader */
 /* A record is stamped before its place in the ring is taken; an interrupt, or a hypervisor, may stand between. */
 #define MARGIN_NS 50000000u
 #define SETTLE_MS 2000u /* for the C library to be known to the unwinder */
+#define LEARN_MS 10000u /* for programs that it was told of */
 
 struct source_bpf {
     struct wp_source base;
     struct wp_programs *programs;
-    struct ring_buffer *ring;
+    struct wp_ring_reader *ring;
     struct wp_unwinder *unwinder;      /* NULL when this kernel cannot */
     struct wp_file_paths *paths;
     struct wp_sideband *sideband;      /* NULL when the kernel refuses it */
-    struct wp_buffer records;          /* as wp_ring_facts_keep leaves them */
     struct wp_record_drops *drops, *drops_before;
     uint64_t drops_read_ns, newest_ns, sideband_lost;
     uint64_t list_ns;                  /* of the last list of all threads */
     const struct wp_logger *logger;
     bool is_stopping, is_full;
 };
-
-static int on_record(void *context, void *bytes, size_t size)
-{
-    struct source_bpf *s = context;
-    if (wp_ring_facts_keep(&s->records, bytes, size))
-        return -ENOMEM;
-    s->is_full = s->records.size >= ROUND_BYTES;
-    return s->is_full ? -ENOBUFS : 0; /* a negative answer ends the round; the record is taken all the same */
-}
 
 static int deliver_mappings(struct source_bpf *s, uint64_t until_ns, const struct wp_sink *sink, struct wp_error *err)
 {
@@ -58,18 +48,26 @@ static int deliver_mappings(struct source_bpf *s, uint64_t until_ns, const struc
     return 0;
 }
 
+/* All of the ring's round. Mappings that are told of before a record are there: they were read after the round began. */
 static int deliver_all(struct source_bpf *s, const struct wp_sink *sink, struct wp_error *err)
 {
-    size_t at = 0, size;
-    for (const struct wp_record *r; (r = wp_ring_facts_next(&s->records, &at, &size));) {
+    struct wp_ring_facts facts;
+    uint64_t mapping_ns = s->sideband ? wp_sideband_next_ns(s->sideband) : UINT64_MAX;
+    size_t size;
+    wp_ring_facts_init(&facts, s->paths, sink);
+    for (const struct wp_record *r; (r = wp_ring_reader_next(s->ring, &size));) {
+        int rc = 0;
         if (r->kind == WP_RECORD_FILE) {
-            if (s->unwinder)
+            if (s->unwinder && size >= sizeof(*r))
                 wp_unwinder_ask(s->unwinder, r->a, (uint32_t)r->d, r->pid, r->b);
             continue;
         }
-        int rc = deliver_mappings(s, r->time_ns, sink, err);
+        if (r->time_ns >= mapping_ns) {
+            rc = deliver_mappings(s, r->time_ns, sink, err);
+            mapping_ns = wp_sideband_next_ns(s->sideband);
+        }
         if (!rc)
-            rc = wp_ring_fact(r, size, s->paths, sink, err);
+            rc = wp_ring_fact(&facts, r, size, err);
         if (rc)
             return rc;
         if (r->time_ns > s->newest_ns)
@@ -104,28 +102,19 @@ static int deliver_drops(struct source_bpf *s, const struct wp_sink *sink, struc
     return 0;
 }
 
-static void wait_for_records(struct source_bpf *s, int timeout_ms)
-{
-    struct pollfd fd = {.fd = ring_buffer__epoll_fd(s->ring), .events = POLLIN};
-    if (!s->is_stopping && !s->is_full)
-        poll(&fd, 1, timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
-}
-
 static int poll_source(struct wp_source *source, int timeout_ms, const struct wp_sink *sink, struct wp_error *err)
 {
     struct source_bpf *s = (struct source_bpf *)source;
-    wait_for_records(s, timeout_ms);
+    if (!s->is_stopping && !s->is_full)
+        wp_ring_reader_wait(s->ring, timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
     bool is_stopping = s->is_stopping;
     uint64_t before = wp_clock_ns();
-    wp_buffer_clear(&s->records);
-    s->is_full = false;
-    int rc = ring_buffer__consume(s->ring);
-    if (rc < 0 && rc != -ENOBUFS)
-        return wp_error_errno(err, rc, "cannot read the ring of events");
-    rc = s->sideband ? wp_sideband_read(s->sideband) : 0;
+    wp_ring_reader_begin(s->ring, ROUND_BYTES);
+    int rc = s->sideband ? wp_sideband_read(s->sideband) : 0;
     if (rc)
         return wp_error_errno(err, rc, "cannot read the mappings");
     rc = deliver_all(s, sink, err);
+    s->is_full = wp_ring_reader_end(s->ring);
     if (!rc)
         rc = deliver_mappings(s, s->is_full ? s->newest_ns : before, sink, err);
     if (!rc)
@@ -200,11 +189,10 @@ static void destroy_source(struct wp_source *source)
         return;
     say_unwound(s);
     wp_unwinder_destroy(s->unwinder); /* it works on the programs' maps */
-    ring_buffer__free(s->ring);
+    wp_ring_reader_destroy(s->ring);
     wp_file_paths_destroy(s->paths);
     wp_programs_destroy(s->programs);
     wp_sideband_close(s->sideband);
-    wp_buffer_fini(&s->records);
     free(s->drops);
     free(s->drops_before);
     free(s);
@@ -236,7 +224,12 @@ static const struct wp_probe *probe(const struct wp_source *source)
     return wp_programs_probe(((const struct source_bpf *)source)->programs);
 }
 
-static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, pause_source, destroy_source, count, thin, probe};
+static void watch(struct wp_source *source, int fd)
+{
+    wp_ring_reader_watch(((struct source_bpf *)source)->ring, fd);
+}
+
+static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, pause_source, destroy_source, count, thin, watch, probe};
 
 static int start(struct source_bpf *s, const struct wp_source_bpf_options *options, struct wp_error *err)
 {
@@ -248,18 +241,22 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
     if (wp_programs_unwinding(s->programs, &unwinding)) {
         unwinding.cache = options->unwind_cache;
         s->unwinder = wp_unwinder_create(&unwinding);
+        for (unsigned i = 0; s->unwinder && i < options->learn_count; i++)
+            wp_unwinder_learn(s->unwinder, options->learn[i]);
     }
     if (wp_sideband_open(&s->sideband, &why))
         wp_log(s->logger, WP_LOG_WARN, "functions of processes that live shortly will have no names reason=\"%s\"", why.text);
     s->drops = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));
     s->drops_before = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));
-    s->ring = ring_buffer__new(wp_programs_ring_fd(s->programs), on_record, s, NULL);
     s->paths = wp_file_paths_create("/proc/self/mountinfo");
-    if (!s->drops || !s->drops_before || !s->ring || !s->paths)
+    if (!s->drops || !s->drops_before || !s->paths)
         return wp_error_set(err, -ENOMEM, "out of memory for the ring of events");
+    rc = wp_ring_reader_create(&s->ring, wp_programs_ring_fd(s->programs), wp_programs_ring_bytes(s->programs));
+    if (rc)
+        return wp_error_errno(err, rc, "cannot map the ring of events");
     s->drops_read_ns = wp_clock_ns();
     if (s->unwinder)
-        wp_unwinder_settle(s->unwinder, SETTLE_MS);
+        wp_unwinder_settle(s->unwinder, options->learn_count ? LEARN_MS : SETTLE_MS);
     rc = wp_programs_attach(s->programs, options->frequency_hz, err);
     return rc ? rc : list_threads(s, err);
 }

@@ -2,6 +2,7 @@
 #include "collector/symbolizer.h"
 
 #include "collector/demangle.h"
+#include "collector/fleet_names.h"
 #include "collector/kernel_symbols.h"
 #include "collector/naming_thread.h"
 #include "collector/process_file.h"
@@ -19,15 +20,37 @@
 #define JIT_MAPS 256u  /* of processes at one time, each holds a directory open */
 #define MAPPINGS 65536u
 #define UNKNOWN UINT32_MAX
+#define LOCK_TICKET 0x80000000u   /* of wp_symbolizer_ask_lock */
+#define WANTED_TICKET 0x40000000u /* of what others want, with its place in tells; frames' tickets are below */
+
+/* An open file, while the fleet is asked for names in it: if nobody has read it, it is read here. */
+struct held {
+    struct wp_elf_file file;
+    int root_fd;
+    char path[256];
+};
 
 struct object {
     uint32_t number; /* the naming thread's + 1; 0: not read */
     uint32_t tries;
+    uint32_t asking; /* places that the fleet is asked for */
+    struct held *held; /* owned; NULL: none */
+};
+
+/* A place that is named here, and told. */
+struct tell {
+    struct wp_build build;
+    uint64_t offset;
 };
 
 struct wp_symbolizer {
     const struct wp_logger *logger;
     struct wp_naming_thread *thread;
+    struct wp_fleet_names *fleet;   /* borrowed; NULL: none */
+    struct tell *tells;             /* owned */
+    uint32_t tell_count, tell_room;
+    uint32_t *free_tells, free_tell_count; /* owned; as much room */
+    struct wp_intmap tell_of;       /* ticket of a frame -> place in tells */
     struct object *objects;         /* by the address spaces' number */
     uint32_t object_count;
     struct wp_intmap by_build;      /* build id -> number */
@@ -41,21 +64,38 @@ struct wp_symbolizer {
     char name[4096];                /* of the last answer */
 };
 
-struct wp_symbolizer *wp_symbolizer_create(const struct wp_logger *logger)
+struct wp_symbolizer *wp_symbolizer_create(const struct wp_names_from *from, const struct wp_logger *logger)
 {
     struct wp_symbolizer *z = calloc(1, sizeof(*z));
-    if (!z || !(z->thread = wp_naming_thread_create(logger))) {
+    if (!z || !(z->thread = wp_naming_thread_create(from ? from->fetch : NULL, logger))) {
         free(z);
         return NULL;
     }
+    z->fleet = from ? from->fleet : NULL;
     z->logger = logger;
     return z;
+}
+
+static void let_go(struct object *o)
+{
+    if (!o->held)
+        return;
+    wp_elf_file_close(&o->held->file);
+    if (o->held->root_fd >= 0)
+        close(o->held->root_fd);
+    free(o->held);
+    o->held = NULL;
 }
 
 void wp_symbolizer_destroy(struct wp_symbolizer *z)
 {
     if (!z)
         return;
+    for (uint32_t i = 0; i < z->object_count; i++)
+        let_go(&z->objects[i]);
+    free(z->tells);
+    free(z->free_tells);
+    wp_intmap_fini(&z->tell_of);
     wp_naming_thread_destroy(z->thread);
     for (unsigned i = 0; i < JIT_MAPS; i++)
         wp_jit_map_destroy(z->maps[i]);
@@ -111,19 +151,26 @@ static int open_object(struct wp_elf_file *file, uint32_t pid, const struct wp_m
 }
 
 /* The naming thread's number of an open file, which is taken; UNKNOWN: no memory. What has one build id is read once. */
-static uint32_t number_of(struct wp_symbolizer *z, struct wp_elf_file *file, uint32_t pid, const char *path)
+static uint32_t number_at(struct wp_symbolizer *z, struct wp_elf_file *file, int root_fd, const char *path)
 {
     struct wp_intkey key = build_key(file->build_id, file->build_id_size);
     bool has_id = file->build_id_size > 0;
     uint32_t number;
     if (has_id && wp_intmap_get(&z->by_build, key, &number)) { /* under another path */
         wp_elf_file_close(file);
+        if (root_fd >= 0)
+            close(root_fd);
         return number;
     }
-    number = wp_naming_thread_object(z->thread, file, wp_process_root(pid), path);
+    number = wp_naming_thread_object(z->thread, file, root_fd, path);
     if (has_id && number != UNKNOWN)
         wp_intmap_put(&z->by_build, key, number);
     return number;
+}
+
+static uint32_t number_of(struct wp_symbolizer *z, struct wp_elf_file *file, uint32_t pid, const char *path)
+{
+    return number_at(z, file, wp_process_root(pid), path);
 }
 
 static void load(struct wp_symbolizer *z, struct object *o, uint32_t pid, const struct wp_mapping *mapping,
@@ -143,6 +190,128 @@ static void load(struct wp_symbolizer *z, struct object *o, uint32_t pid, const 
     number = number_of(z, &file, pid, object->path);
     if (number != UNKNOWN)
         o->number = number + 1;
+}
+
+/* --- the fleet --- */
+
+static struct wp_build build_of(const struct wp_object *object)
+{
+    struct wp_build build = {.size = (uint8_t)object->build_id_size};
+    memcpy(build.bytes, object->build_id, object->build_id_size);
+    return build;
+}
+
+/* A place in tells, UNKNOWN: it will not be told. */
+static uint32_t new_tell(struct wp_symbolizer *z, const struct wp_build *build, uint64_t offset)
+{
+    if (!z->free_tell_count && z->tell_count == z->tell_room) {
+        uint32_t room = z->tell_room ? z->tell_room * 2 : 256;
+        struct tell *tells = realloc(z->tells, room * sizeof(*tells));
+        if (tells)
+            z->tells = tells;
+        uint32_t *free_tells = realloc(z->free_tells, room * sizeof(*free_tells));
+        if (free_tells)
+            z->free_tells = free_tells;
+        if (!tells || !free_tells)
+            return UNKNOWN;
+        z->tell_room = room;
+    }
+    uint32_t at = z->free_tell_count ? z->free_tells[--z->free_tell_count] : z->tell_count++;
+    z->tells[at] = (struct tell){*build, offset};
+    return at;
+}
+
+static void tell(struct wp_symbolizer *z, uint32_t at, const struct wp_place_name *place)
+{
+    wp_fleet_names_tell(z->fleet, &z->tells[at].build, z->tells[at].offset, place);
+    z->free_tells[z->free_tell_count++] = at;
+}
+
+/* Named here, and told to the fleet, as far as it is one. */
+static bool ask_here(struct wp_symbolizer *z, uint32_t number, const struct wp_build *build, uint64_t offset, uint32_t ticket)
+{
+    if (!wp_naming_thread_place(z->thread, number, offset, ticket))
+        return false;
+    uint32_t at = z->fleet && wp_fleet_names_are_on(z->fleet) && build->size ? new_tell(z, build, offset) : UNKNOWN;
+    if (at != UNKNOWN && wp_intmap_put(&z->tell_of, (struct wp_intkey){ticket, 0}, at))
+        z->free_tells[z->free_tell_count++] = at;
+    return true;
+}
+
+/* Whether an answer will come from the fleet. The file is opened meanwhile: its process may be gone when it must be read. */
+static bool ask_fleet(struct wp_symbolizer *z, uint32_t index, struct object *o, uint32_t pid, const struct wp_mapping *mapping,
+    const struct wp_object *object, uint64_t offset, uint32_t ticket)
+{
+    uint32_t number;
+    struct wp_build build = build_of(object);
+    if (!z->fleet || !wp_fleet_names_are_on(z->fleet) || !build.size ||
+        wp_intmap_get(&z->by_build, build_key(build.bytes, build.size), &number) ||
+        !wp_fleet_names_ask(z->fleet, &build, index, offset, ticket))
+        return false;
+    o->asking++;
+    if (o->held || !(o->held = calloc(1, sizeof(*o->held))))
+        return true;
+    if (open_object(&o->held->file, pid, mapping, object)) { /* the fleet may know it all the same */
+        free(o->held);
+        o->held = NULL;
+        return true;
+    }
+    o->held->root_fd = wp_process_root(pid);
+    snprintf(o->held->path, sizeof(o->held->path), "%.255s", object->path);
+    return true;
+}
+
+/* Nobody else has read it. */
+static void read_here(struct wp_symbolizer *z, struct object *o, const struct wp_fleet_named *named)
+{
+    uint32_t number;
+    if (!o->number && wp_intmap_get(&z->by_build, build_key(named->build.bytes, named->build.size), &number))
+        o->number = number + 1;
+    if (!o->number && o->held) {
+        number = number_at(z, &o->held->file, o->held->root_fd, o->held->path);
+        free(o->held);
+        o->held = NULL;
+        if (number != UNKNOWN)
+            o->number = number + 1;
+    }
+    if (o->number) {
+        ask_here(z, o->number - 1, &named->build, named->offset, named->ticket);
+        return;
+    }
+    z->refused_files++;
+    wp_fleet_names_tell(z->fleet, &named->build, named->offset, NULL);
+}
+
+static void ask_for_others(struct wp_symbolizer *z, const struct wp_fleet_named *named)
+{
+    uint32_t number, at = UNKNOWN;
+    if (wp_intmap_get(&z->by_build, build_key(named->build.bytes, named->build.size), &number))
+        at = new_tell(z, &named->build, named->offset);
+    if (at == UNKNOWN)
+        wp_fleet_names_tell(z->fleet, &named->build, named->offset, NULL);
+    else if (!wp_naming_thread_place(z->thread, number, named->offset, at | WANTED_TICKET))
+        z->free_tells[z->free_tell_count++] = at;
+}
+
+/* Takes what the fleet says, up to the next name. */
+static bool next_of_fleet(struct wp_symbolizer *z, uint32_t *ticket, struct wp_place_name *place)
+{
+    struct wp_fleet_named named;
+    while (z->fleet && wp_fleet_names_next(z->fleet, &named)) {
+        struct object *o = named.reply == WP_FLEET_WANTED || named.object >= z->object_count ? NULL : &z->objects[named.object];
+        if (named.reply == WP_FLEET_READ && o)
+            read_here(z, o, &named);
+        else if (named.reply == WP_FLEET_WANTED)
+            ask_for_others(z, &named);
+        if (o && !--o->asking)
+            let_go(o);
+        if (named.reply != WP_FLEET_NAMED)
+            continue;
+        *ticket = named.ticket;
+        *place = named.place;
+        return true;
+    }
+    return false;
 }
 
 /* A process may begin its dump late. */
@@ -197,9 +366,12 @@ bool wp_symbolizer_ask(struct wp_symbolizer *z, const struct wp_address_spaces *
         return map && wp_naming_thread_jit(z->thread, map, offset, ticket);
     }
     struct object *o = object_of(z, mapping->object);
+    struct wp_build build = build_of(&object);
+    if (o && !o->number && ask_fleet(z, mapping->object, o, pid, mapping, &object, offset, ticket))
+        return true;
     if (o && !o->number && o->tries < TRIES)
         load(z, o, pid, mapping, &object);
-    return o && o->number && wp_naming_thread_place(z->thread, o->number - 1, offset, ticket);
+    return o && o->number && ask_here(z, o->number - 1, &build, offset, ticket);
 }
 
 /* The file of a mapping by its inode: (inode, process) is remembered, so that a thousand locks open it once. */
@@ -238,12 +410,27 @@ bool wp_symbolizer_ask_lock(struct wp_symbolizer *z, const struct wp_lock_place 
 
 bool wp_symbolizer_next(struct wp_symbolizer *z, uint32_t *ticket, struct wp_place_name *place)
 {
-    return wp_naming_thread_next(z->thread, ticket, place);
+    if (next_of_fleet(z, ticket, place))
+        return true;
+    while (wp_naming_thread_next(z->thread, ticket, place)) {
+        uint32_t at;
+        bool is_lock = *ticket & LOCK_TICKET, is_wanted = !is_lock && *ticket & WANTED_TICKET;
+        if (is_wanted) {
+            tell(z, *ticket & ~WANTED_TICKET, place);
+            continue;
+        }
+        if (!is_lock && wp_intmap_get(&z->tell_of, (struct wp_intkey){*ticket, 0}, &at)) {
+            wp_intmap_remove(&z->tell_of, (struct wp_intkey){*ticket, 0});
+            tell(z, at, place);
+        }
+        return true;
+    }
+    return false;
 }
 
 bool wp_symbolizer_settle(struct wp_symbolizer *z, unsigned timeout_ms)
 {
-    return wp_naming_thread_settle(z->thread, timeout_ms);
+    return wp_naming_thread_settle(z->thread, timeout_ms) && (!z->fleet || wp_fleet_names_are_settled(z->fleet));
 }
 
 void wp_symbolizer_forget(struct wp_symbolizer *z, uint32_t pid)

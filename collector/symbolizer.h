@@ -13,6 +13,14 @@
 #include "common/log.h"
 
 struct wp_symbolizer;
+struct wp_fleet_names;
+struct wp_debug_fetch;
+
+/* Where names may come from but for files of this host. NULL: not from there. */
+struct wp_names_from {
+    struct wp_fleet_names *fleet;
+    struct wp_debug_fetch *fetch;
+};
 
 struct wp_symbolizer_stats {
     uint64_t asked, answered, unnamed; /* places; unnamed: answered with nothing */
@@ -26,8 +34,8 @@ struct wp_frame_name {
     uint64_t offset;      /* of the address: from _text, or (modules) from the function */
 };
 
-/* logger: borrowed, NULL for none. NULL when there is no memory or no thread. */
-struct wp_symbolizer *wp_symbolizer_create(const struct wp_logger *logger);
+/* from, logger: NULL for none; both and what they name are borrowed. NULL when there is no memory or no thread. */
+struct wp_symbolizer *wp_symbolizer_create(const struct wp_names_from *from, const struct wp_logger *logger);
 /* Waits for the place that is being named. */
 void wp_symbolizer_destroy(struct wp_symbolizer *symbolizer);
 /* Reads the kernel's names now rather than when the first is asked for. */
@@ -37,7 +45,7 @@ void wp_symbolizer_prepare(struct wp_symbolizer *symbolizer);
  * comes back with the answer. False: nobody can tell, and no answer will come. */
 bool wp_symbolizer_ask(struct wp_symbolizer *symbolizer, const struct wp_address_spaces *spaces, uint32_t pid,
     const struct wp_mapping *mapping, uint64_t offset, uint32_t ticket);
-/* Asks what is called so that a lock is in it; the answer's function is "queue_lock (server)", or "server+0x4040" where no symbol is. */
+/* `ticket` here has its highest bit set, those of places have neither of the two highest. Asks what is called so that a lock is in it; the answer's function is "queue_lock (server)", or "server+0x4040" where no symbol is. */
 bool wp_symbolizer_ask_lock(struct wp_symbolizer *symbolizer, const struct wp_lock_place *lock, uint32_t ticket);
 /* The next answer that is there; its texts are valid until the next call. */
 bool wp_symbolizer_next(struct wp_symbolizer *symbolizer, uint32_t *ticket, struct wp_place_name *place);

@@ -270,13 +270,17 @@ static void fill_process(struct wp_thread_table *t, struct wp_thread_entry *entr
         judge_cmdline(t, entry, cmdline);
 }
 
-static void set_cgroup(struct wp_thread_table *t, struct wp_thread_entry *entry, uint64_t id)
+/* `is_new`: it may be another one than that of whom it comes from. */
+static void set_cgroup(struct wp_thread_table *t, struct wp_thread_entry *entry, uint64_t id, bool is_new)
 {
     if (!id)
         return;
-    const char *path = wp_cgroups_path(t->cgroups, id);
-    entry->cgroup = wp_delta_string(t->options.delta, path);
-    entry->workload = wp_delta_string(t->options.delta, wp_containers_name(t->containers, id, path));
+    bool is_kernel = entry->flags & WP_THREAD_KERNEL;
+    struct wp_cgroup group = wp_cgroups_of(t->cgroups, id, entry->pid, is_new && !is_kernel && t->options.reads_proc);
+    if (!group.id && entry->cgroup)
+        return; /* where version 1 counts, a child is where its parent was */
+    entry->cgroup = wp_delta_string(t->options.delta, group.path);
+    entry->workload = wp_delta_string(t->options.delta, wp_containers_name(t->containers, group.id, group.path));
 }
 
 /* The thread group of a thread that no fact has named. */
@@ -289,16 +293,12 @@ static uint32_t read_pid(uint32_t tid)
     return line ? (uint32_t)strtoul(line + 5, NULL, 10) : 0;
 }
 
-uint32_t wp_thread_table_id(struct wp_thread_table *t, uint32_t tid, uint32_t pid, const char *comm)
+/* Of a thread that was not asked for lately. Apart, so that the usual answer needs no room on the stack. */
+static __attribute__((noinline)) uint32_t look_up(struct wp_thread_table *t, uint32_t tid, uint32_t pid, const char *comm)
 {
-    if (!tid)
-        return 0;
-    struct recent *recent = &t->recent[tid % RECENT];
-    if (recent->tid == tid && (!pid || !recent->pid || recent->pid == pid))
-        return recent->id;
     const struct slot *slot = find(t, tid);
     if (slot && (!pid || !slot->entry.pid || slot->entry.pid == pid)) { /* else: its birth was dropped */
-        *recent = (struct recent){tid, slot->entry.pid, slot->id};
+        t->recent[tid % RECENT] = (struct recent){tid, slot->entry.pid, slot->id};
         return slot->id;
     }
     struct wp_thread_entry entry = {.tid = tid, .pid = pid};
@@ -312,6 +312,14 @@ uint32_t wp_thread_table_id(struct wp_thread_table *t, uint32_t tid, uint32_t pi
     return enter(t, &entry);
 }
 
+uint32_t wp_thread_table_id(struct wp_thread_table *t, uint32_t tid, uint32_t pid, const char *comm)
+{
+    if (!tid)
+        return 0;
+    const struct recent *recent = &t->recent[tid % RECENT];
+    return recent->tid == tid && (!pid || !recent->pid || recent->pid == pid) ? recent->id : look_up(t, tid, pid, comm);
+}
+
 uint32_t wp_thread_table_existing(struct wp_thread_table *t, const struct wp_fact *fact)
 {
     const struct slot *slot = find(t, fact->tid);
@@ -319,7 +327,7 @@ uint32_t wp_thread_table_existing(struct wp_thread_table *t, const struct wp_fac
         return slot->id; /* born after the source had begun to watch */
     struct wp_thread_entry entry = {.tid = fact->tid, .pid = fact->pid, .start_ns = fact->start_ns,
         .comm = wp_delta_string(t->options.delta, fact->comm), .flags = fact->thread_flags};
-    set_cgroup(t, &entry, fact->cgroup_id);
+    set_cgroup(t, &entry, fact->cgroup_id, fact->tid == fact->pid);
     fill_process(t, &entry);
     return enter(t, &entry);
 }
@@ -339,7 +347,7 @@ uint32_t wp_thread_table_born(struct wp_thread_table *t, const struct wp_fact *f
         entry.cgroup = parent->entry.cgroup;
         entry.workload = parent->entry.workload;
     }
-    set_cgroup(t, &entry, fact->cgroup_id);
+    set_cgroup(t, &entry, fact->cgroup_id, false);
     return enter(t, &entry);
 }
 
@@ -356,7 +364,7 @@ uint32_t wp_thread_table_exec(struct wp_thread_table *t, const struct wp_fact *f
     entry.exe = wp_delta_string(t->options.delta, exe && *exe ? exe : fact->exe);
     if (fact->start_ns)
         entry.start_ns = fact->start_ns;
-    set_cgroup(t, &entry, fact->cgroup_id);
+    set_cgroup(t, &entry, fact->cgroup_id, true);
     entry.flags = fact->thread_flags | (entry.flags & WP_THREAD_SELF);
     if (t->options.command_pid && fact->pid == t->options.command_pid)
         entry.flags |= WP_THREAD_COMMAND;

@@ -84,7 +84,8 @@ static int each_file(const char *path, int (*call)(void *context, const char *pa
 {
     struct stat status;
     if (stat(path, &status))
-        return wp_error_errno(err, -errno, "cannot read the allowlist '%s'", path);
+        return wp_error_errno(err, -errno, "cannot read the allowlist '%s'%s", path,
+            errno == ENOENT ? " (make the folder, and put each collector's NAME.pub there)" : "");
     if (!S_ISDIR(status.st_mode))
         return call(context, path, err);
     DIR *folder = opendir(path);

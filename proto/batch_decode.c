@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/batch.h"
 
-#include "proto/event_columns.h"
+#include "proto/event_decode.h"
 #include "proto/wakepath.pb-c.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define CPUS 4096u
 #define ARENA_LIMIT ((size_t)256 << 20) /* what unpacking one frame may take, however it is made */
 #define BLOCK ((size_t)1 << 20)
+#define EVENTS_FIELD 7u /* of message Batch */
 
 /* Everything a decoded batch needs, kept from one decode to the next: blocks are rewound, not freed. */
 struct block {
@@ -24,7 +24,7 @@ struct block {
 struct storage {
     struct block *blocks, *current;
     size_t total;
-    uint32_t on_cpu[CPUS];
+    struct wp_event_reader events;
 };
 
 static void *arena_alloc(void *context, size_t size)
@@ -63,8 +63,22 @@ static void arena_free(void *context, void *pointer)
     (void)context, (void)pointer; /* freed whole */
 }
 
+static void free_blocks(struct block *block)
+{
+    for (struct block *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+}
+
+/* What the last one did not need, beyond the first block, goes: one large batch must not be paid for as long as a session lasts. */
 static void rewind_arena(struct storage *s)
 {
+    if (s->blocks && s->current == s->blocks && s->blocks->next) {
+        free_blocks(s->blocks->next);
+        s->blocks->next = NULL;
+        s->total = s->blocks->size;
+    }
     s->current = s->blocks;
     if (s->current)
         s->current->used = 0;
@@ -74,10 +88,7 @@ void wp_batch_fini(struct wp_batch *batch)
 {
     struct storage *s = batch->storage;
     if (s) {
-        for (struct block *block = s->blocks, *next; block; block = next) {
-            next = block->next;
-            free(block);
-        }
+        free_blocks(s->blocks);
         free(s);
     }
     *batch = (struct wp_batch){0};
@@ -88,123 +99,18 @@ static int bad(struct wp_error *err, const char *what)
     return wp_error_set(err, -EINVAL, "bad batch: %s", what);
 }
 
-/* Every column must have just as many entries as the kinds ask for. */
-static int check_columns(const Wakepath__Wire__Events *m, struct wp_error *err)
+static int decode_events(struct wp_batch *b, struct storage *s, struct wp_wire_span message, struct wp_error *err)
 {
-    size_t wanted[8] = {0};
-    for (size_t i = 0; i < m->kind.len; i++) {
-        unsigned columns = wp_event_columns(m->kind.data[i]);
-        if (!columns)
-            return wp_error_set(err, -EINVAL, "bad batch: event %zu has the unknown kind %u", i, m->kind.data[i]);
-        for (unsigned j = 0; j < 8; j++)
-            wanted[j] += columns >> j & 1;
-    }
-    const size_t found[8] = {m->n_cpu, m->n_thread, m->n_other, m->n_stack, m->n_a, m->n_b, m->n_c, m->n_d};
-    for (unsigned j = 0; j < 8; j++)
-        if (found[j] != wanted[j])
-            return wp_error_set(err, -EINVAL, "bad batch: column %u has %zu entries for %zu", j, found[j], wanted[j]);
-    return 0;
-}
-
-static int decode_files(struct wp_batch *b, const Wakepath__Wire__Events *m, struct wp_error *err)
-{
-    size_t at = 0;
-    for (uint32_t i = 0; m->n_block_file && i < b->event_count; i++) {
-        if (!wp_event_is_block(&b->events[i]))
-            continue;
-        if (at == m->n_block_file)
-            return bad(err, "fewer files than block requests");
-        b->events[i].other = m->block_file[at++];
-    }
-    return at == m->n_block_file ? 0 : bad(err, "more files than block requests");
-}
-
-static int decode_waits(struct wp_batch *b, const Wakepath__Wire__Events *m, struct wp_error *err)
-{
-    size_t at = 0;
-    for (uint32_t i = 0; m->n_wait && i < b->event_count; i++) {
-        if (!wp_event_has_wait(&b->events[i]))
-            continue;
-        if (at == m->n_wait)
-            return bad(err, "fewer things waited for than events that may have one");
-        b->events[i].wait = m->wait[at++];
-    }
-    return at == m->n_wait ? 0 : bad(err, "more things waited for than events that may have one");
-}
-
-/* Of the switches with that flag; from before minor 3 there are none, whatever the flags. */
-static int decode_switches(struct wp_batch *b, uint8_t flag, const uint64_t *values, size_t count, struct wp_error *err)
-{
-    size_t at = 0;
-    for (uint32_t i = 0; count && i < b->event_count; i++) {
-        struct wp_event *e = &b->events[i];
-        if (e->kind != WP_EVENT_SWITCH || !(e->flags & flag))
-            continue;
-        if (at == count)
-            return bad(err, "fewer times than switches that have one");
-        *(flag == WP_SWITCH_TIMED ? &e->a : &e->b) = values[at++];
-    }
-    return at == count ? 0 : bad(err, "more times than switches that have one");
-}
-
-static int decode_events(struct wp_batch *b, struct storage *s, const Wakepath__Wire__Events *m, struct wp_error *err)
-{
-    size_t n = m->kind.len;
-    if (n > WP_BATCH_EVENTS)
-        return bad(err, "too many events");
-    if (m->n_dt != n || (m->flags.len && m->flags.len != n))
-        return bad(err, "columns of different length");
-    int rc = check_columns(m, err);
+    int rc = wp_event_open(&s->events, message, err);
     if (rc)
         return rc;
-    b->events = arena_alloc(s, n * sizeof(*b->events));
+    b->events = arena_alloc(s, s->events.count * sizeof(*b->events));
     if (!b->events)
         return wp_error_set(err, -ENOMEM, "out of memory for a batch");
-    memset(s->on_cpu, 0, sizeof(s->on_cpu));
-    uint64_t last_a[WP_EVENT_KINDS] = {0}, last_b[WP_EVENT_KINDS] = {0}, time = m->base_ns;
-    const uint32_t *cpu = m->cpu, *thread = m->thread, *other = m->other, *stack = m->stack, *c = m->c, *d = m->d;
-    const int64_t *da = m->a, *db = m->b;
-    for (size_t i = 0; i < n; i++) {
-        struct wp_event *e = &b->events[i];
-        unsigned kind = m->kind.data[i], columns = wp_event_columns(kind);
-        if (time > UINT64_MAX / 2 || m->dt[i] > UINT64_MAX / 2 - time)
-            return bad(err, "a time out of range");
-        time += m->dt[i];
-        *e = (struct wp_event){.time_ns = time, .kind = (uint8_t)kind, .flags = m->flags.len ? m->flags.data[i] : 0};
-        if (columns & WP_COLUMN_CPU) {
-            if (*cpu >= CPUS)
-                return bad(err, "a CPU out of range");
-            e->cpu = (uint16_t)*cpu++;
-        }
-        if (columns & WP_COLUMN_THREAD)
-            e->thread = *thread++;
-        if (columns & WP_COLUMN_OTHER)
-            e->other = *other++;
-        if (columns & WP_COLUMN_STACK)
-            e->stack = *stack++;
-        if (columns & WP_COLUMN_A)
-            e->a = last_a[kind] += (uint64_t)*da++;
-        if (columns & WP_COLUMN_B)
-            e->b = last_b[kind] += (uint64_t)*db++;
-        if (columns & WP_COLUMN_C)
-            e->c = *c++;
-        if (columns & WP_COLUMN_D)
-            e->d = *d++;
-        if (kind == WP_EVENT_SWITCH) {
-            uint32_t *at = &s->on_cpu[e->cpu];
-            if (!e->thread && !*at)
-                return bad(err, "a switch from a thread that was never named");
-            e->thread = (e->thread ? e->thread : *at) - 1;
-            *at = e->other + 1;
-        }
-    }
-    b->event_count = (uint32_t)n;
-    rc = decode_files(b, m, err);
+    rc = wp_event_read(&s->events, b->events, err);
     if (!rc)
-        rc = decode_waits(b, m, err);
-    if (!rc)
-        rc = decode_switches(b, WP_SWITCH_TIMED, m->switch_timeout, m->n_switch_timeout, err);
-    return rc ? rc : decode_switches(b, WP_SWITCH_RAN, m->switch_ran, m->n_switch_ran, err);
+        b->event_count = s->events.count;
+    return rc;
 }
 
 static int decode_threads(struct wp_batch *b, const Wakepath__Wire__Batch *m, struct wp_error *err)
@@ -318,6 +224,39 @@ static int make_room(struct wp_batch *b, struct storage *s, const Wakepath__Wire
     return 0;
 }
 
+/* Parts the batch into its events, of which there are most, and the rest, which protobuf-c unpacks. Collectors write the events last. */
+static int part(struct storage *s, struct wp_wire_span *rest, struct wp_wire_span *events, struct wp_error *err)
+{
+    struct wp_wire_span fields = *rest;
+    struct wp_wire_field field, found = {0};
+    const uint8_t *after = NULL;
+    while (wp_wire_field(&fields, &field)) {
+        if (field.number != EVENTS_FIELD || field.type != WP_WIRE_BYTES)
+            continue;
+        if (found.begin)
+            return bad(err, "two messages of events");
+        found = field;
+        after = fields.at;
+    }
+    if (fields.at != fields.end)
+        return bad(err, "not a message");
+    *events = found.bytes;
+    if (!found.begin)
+        return 0;
+    size_t before = (size_t)(found.begin - rest->at), behind = (size_t)(rest->end - after);
+    if (behind) {
+        uint8_t *joined = arena_alloc(s, before + behind);
+        if (!joined)
+            return wp_error_set(err, -ENOMEM, "out of memory for a batch");
+        memcpy(joined, rest->at, before);
+        memcpy(joined + before, after, behind);
+        *rest = (struct wp_wire_span){joined, joined + before + behind};
+    } else {
+        rest->end = found.begin;
+    }
+    return 0;
+}
+
 int wp_batch_decode(struct wp_batch *b, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     struct storage *s = b->storage ? b->storage : calloc(1, sizeof(*s));
@@ -326,7 +265,11 @@ int wp_batch_decode(struct wp_batch *b, const uint8_t *bytes, size_t size, struc
         return wp_error_set(err, -ENOMEM, "out of memory for a batch");
     rewind_arena(s);
     ProtobufCAllocator allocator = {arena_alloc, arena_free, s};
-    const Wakepath__Wire__Batch *m = wakepath__wire__batch__unpack(&allocator, size, bytes);
+    struct wp_wire_span rest = {bytes, bytes + size}, events;
+    int rc = part(s, &rest, &events, err);
+    if (rc)
+        return rc;
+    const Wakepath__Wire__Batch *m = wakepath__wire__batch__unpack(&allocator, (size_t)(rest.end - rest.at), rest.at);
     if (!m)
         return bad(err, "not a message, or too much of one");
     if (m->session.len != 16 || !m->seq)
@@ -343,7 +286,7 @@ int wp_batch_decode(struct wp_batch *b, const uint8_t *bytes, size_t size, struc
     b->first_object = m->first_object;
     b->first_frame = m->first_frame;
     b->first_stack = m->first_stack;
-    int rc = make_room(b, s, m, err);
+    rc = make_room(b, s, m, err);
     if (!rc)
         rc = decode_strings(b, m, err);
     if (!rc)
@@ -354,7 +297,7 @@ int wp_batch_decode(struct wp_batch *b, const uint8_t *bytes, size_t size, struc
         rc = decode_objects(b, m, err);
     if (!rc)
         rc = decode_stacks(b, m, err);
-    if (!rc && m->events)
-        rc = decode_events(b, s, m->events, err);
+    if (!rc && events.at)
+        rc = decode_events(b, s, events, err);
     return rc;
 }

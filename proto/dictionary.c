@@ -302,12 +302,18 @@ const struct wp_stack_entry *wp_dictionary_stack(const struct wp_dictionary *d, 
     return item(d, STACKS, id);
 }
 
-const char *wp_dictionary_device(const struct wp_dictionary *d, uint32_t device)
+uint32_t wp_dictionary_device_name(const struct wp_dictionary *d, uint32_t device)
 {
     for (uint32_t i = d->device_count; i; i--) /* the last word on a number counts */
         if (d->devices[i - 1].device == device)
-            return wp_dictionary_string(d, d->devices[i - 1].name);
-    return NULL;
+            return d->devices[i - 1].name;
+    return 0;
+}
+
+const char *wp_dictionary_device(const struct wp_dictionary *d, uint32_t device)
+{
+    uint32_t name = wp_dictionary_device_name(d, device);
+    return name ? wp_dictionary_string(d, name) : NULL;
 }
 
 uint32_t wp_dictionary_thread_count(const struct wp_dictionary *d)

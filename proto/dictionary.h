@@ -27,7 +27,9 @@ const struct wp_frame_entry *wp_dictionary_frame(const struct wp_dictionary *dic
 const struct wp_stack_entry *wp_dictionary_stack(const struct wp_dictionary *dictionary, uint32_t id);
 /* The frame of the function that was inlined at a frame's place, 0: none. Ids grow along such a chain. */
 uint32_t wp_dictionary_inlined(const struct wp_dictionary *dictionary, uint32_t frame);
-/* Name of a block device, or NULL. */
+/* Name of a block device as a string id, or 0; it may get another one. */
+uint32_t wp_dictionary_device_name(const struct wp_dictionary *dictionary, uint32_t device);
+/* The same as text, or NULL. */
 const char *wp_dictionary_device(const struct wp_dictionary *dictionary, uint32_t device);
 /* Ids in use are 1..count. */
 uint32_t wp_dictionary_thread_count(const struct wp_dictionary *dictionary);

@@ -28,7 +28,7 @@ struct columns {
     uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
 };
 
-static uint8_t *write_number(uint8_t *at, uint64_t value)
+static __attribute__((noinline)) uint8_t *write_number(uint8_t *at, uint64_t value)
 {
     while (value >= 0x80) {
         *at++ = (uint8_t)(value | 0x80);
@@ -38,9 +38,13 @@ static uint8_t *write_number(uint8_t *at, uint64_t value)
     return at;
 }
 
-static void put(struct column *column, uint64_t value)
+/* Most take one byte. */
+static inline uint8_t *put(uint8_t *at, uint64_t value)
 {
-    column->end = write_number(column->end, value);
+    if (value >= 0x80)
+        return write_number(at, value);
+    *at = (uint8_t)value;
+    return at + 1;
 }
 
 static uint64_t zigzag(uint64_t difference)
@@ -81,43 +85,65 @@ static void close_columns(struct columns *columns)
 /* The thread of a switch is nearly always the one that the CPU went to last. */
 static uint32_t thread_value(struct columns *c, const struct wp_event *e)
 {
-    if (e->kind != WP_EVENT_SWITCH)
-        return e->thread;
     uint32_t *at = &c->on_cpu[e->cpu % CPUS];
     uint32_t value = *at == e->thread + 1 ? 0 : e->thread + 1;
     *at = e->other + 1;
     return value;
 }
 
-static void put_event(struct columns *c, const struct wp_event *e, unsigned columns)
+/* Where each column goes on. A local of put_events, so that bytes written are known not to change it. */
+typedef uint8_t *cursors[COLUMNS];
+
+static inline void put_switch(struct columns *c, cursors at, const struct wp_event *e)
+{
+    at[CPU] = put(at[CPU], e->cpu);
+    at[THREAD] = put(at[THREAD], thread_value(c, e));
+    at[OTHER] = put(at[OTHER], e->other);
+    at[STACK] = put(at[STACK], e->stack);
+    at[C] = put(at[C], e->c);
+    at[D] = put(at[D], e->d);
+    at[WAIT] = put(at[WAIT], e->wait);
+    if (e->flags & WP_SWITCH_TIMED)
+        at[SWITCH_TIMEOUT] = put(at[SWITCH_TIMEOUT], e->a);
+    if (e->flags & WP_SWITCH_RAN)
+        at[SWITCH_RAN] = put(at[SWITCH_RAN], e->b);
+}
+
+static inline void put_other(struct columns *c, cursors at, const struct wp_event *e, unsigned columns)
 {
     if (columns & WP_COLUMN_CPU)
-        put(&c->at[CPU], e->cpu);
+        at[CPU] = put(at[CPU], e->cpu);
     if (columns & WP_COLUMN_THREAD)
-        put(&c->at[THREAD], thread_value(c, e));
+        at[THREAD] = put(at[THREAD], e->thread);
     if (columns & WP_COLUMN_OTHER)
-        put(&c->at[OTHER], e->other);
+        at[OTHER] = put(at[OTHER], e->other);
     if (columns & WP_COLUMN_STACK)
-        put(&c->at[STACK], e->stack);
+        at[STACK] = put(at[STACK], e->stack);
     if (columns & WP_COLUMN_A) {
-        put(&c->at[A], zigzag(e->a - c->last_a[e->kind]));
+        at[A] = put(at[A], zigzag(e->a - c->last_a[e->kind]));
         c->last_a[e->kind] = e->a;
     }
     if (columns & WP_COLUMN_B) {
-        put(&c->at[B], zigzag(e->b - c->last_b[e->kind]));
+        at[B] = put(at[B], zigzag(e->b - c->last_b[e->kind]));
         c->last_b[e->kind] = e->b;
     }
     if (columns & WP_COLUMN_C)
-        put(&c->at[C], e->c);
+        at[C] = put(at[C], e->c);
     if (columns & WP_COLUMN_D)
-        put(&c->at[D], e->d);
+        at[D] = put(at[D], e->d);
+    if (e->kind == WP_EVENT_WAKING)
+        at[WAIT] = put(at[WAIT], e->wait);
+    else if (wp_event_is_block(e))
+        at[BLOCK_FILE] = put(at[BLOCK_FILE], e->other);
 }
 
 static int put_events(struct columns *c, const struct wp_event *events, uint32_t count, struct wp_error *err)
 {
     uint64_t before = count ? events[0].time_ns : 0;
-    uint8_t any_flags = 0;
-    bool any_file = false, any_wait = false;
+    uint32_t any_flags = 0, any_file = 0, any_wait = 0;
+    cursors at;
+    for (unsigned i = 0; i < COLUMNS; i++)
+        at[i] = c->at[i].begin;
     for (uint32_t i = 0; i < count; i++) {
         const struct wp_event *e = &events[i];
         unsigned columns = wp_event_columns(e->kind);
@@ -125,24 +151,20 @@ static int put_events(struct columns *c, const struct wp_event *events, uint32_t
             return wp_error_set(err, -EINVAL, "event %u has no kind %u", i, e->kind);
         if (e->time_ns < before)
             return wp_error_set(err, -EINVAL, "event %u is older than the one before it", i);
-        *c->at[KIND].end++ = e->kind;
-        *c->at[FLAGS].end++ = e->flags;
+        *at[KIND]++ = e->kind;
+        *at[FLAGS]++ = e->flags;
         any_flags |= e->flags;
-        put(&c->at[DT], e->time_ns - before);
+        at[DT] = put(at[DT], e->time_ns - before);
         before = e->time_ns;
-        put_event(c, e, columns);
-        if (wp_event_is_block(e)) {
-            put(&c->at[BLOCK_FILE], e->other);
-            any_file = any_file || e->other;
-        } else if (wp_event_has_wait(e)) {
-            put(&c->at[WAIT], e->wait);
-            any_wait = any_wait || e->wait;
-        }
-        if (e->kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_TIMED)
-            put(&c->at[SWITCH_TIMEOUT], e->a);
-        if (e->kind == WP_EVENT_SWITCH && e->flags & WP_SWITCH_RAN)
-            put(&c->at[SWITCH_RAN], e->b);
+        any_wait |= wp_event_has_wait(e) ? e->wait : 0;
+        any_file |= wp_event_is_block(e) ? e->other : 0;
+        if (e->kind == WP_EVENT_SWITCH)
+            put_switch(c, at, e);
+        else
+            put_other(c, at, e, columns);
     }
+    for (unsigned i = 0; i < COLUMNS; i++)
+        c->at[i].end = at[i];
     /* What no event needs does not travel. */
     if (!any_flags)
         c->at[FLAGS].end = c->at[FLAGS].begin;

@@ -35,6 +35,8 @@ void wp_client_drop(struct wp_client *client);
 /* Waits up to timeout_ms for what the server says and takes it in. 1: something came, 0: nothing, -ECONNREFUSED: the
  * server refused this session (err has its reason), other -errno. */
 int wp_client_poll(struct wp_client *client, int timeout_ms, struct wp_error *err);
+/* Can be read, at the latest, when something came; once, until the next poll. -1: not known. */
+int wp_client_fd(const struct wp_client *client);
 /* From now on the server's time probes are answered, by this clock: the one that the events are stamped with. */
 void wp_client_answer_probes(struct wp_client *client, uint64_t (*clock_ns)(const void *context), const void *context);
 bool wp_client_is_welcome(const struct wp_client *client);
@@ -50,12 +52,18 @@ uint64_t wp_client_acked(const struct wp_client *client); /* the highest batch t
 bool wp_client_may_send(const struct wp_client *client, uint64_t seq);
 /* `frame` is a whole BATCH frame from wp_frame_write. -EAGAIN when the socket takes no more now. */
 int wp_client_send_batch(struct wp_client *client, uint64_t seq, const uint8_t *frame, size_t size, struct wp_error *err);
+/* What the server says of names: `raw` is a NameQuestion or a NameAnswer, valid during the call. */
+void wp_client_take_names(struct wp_client *client, void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size),
+    void *context);
+/* One of the two, to a server that knows them. -EAGAIN: the socket takes no more now. */
+int wp_client_send_names(struct wp_client *client, enum wp_frame_type type, const uint8_t *raw, size_t size, struct wp_error *err);
 int wp_client_bye(struct wp_client *client, const struct wp_bye *bye, struct wp_error *err);
 
 struct wp_server;
 
 /* A peer of the server: a dense number given at its Hello, the same again when the same session reconnects. */
 enum wp_server_kind { WP_SERVER_HELLO, WP_SERVER_BATCH, WP_SERVER_BYE, WP_SERVER_TIME,
+    WP_SERVER_NAMES /* a NameQuestion or a NameAnswer */,
     WP_SERVER_SHARD /* another aggregator, proto/shard_link.h */ };
 
 /* Where an aggregator that connected is answered, as long as that connection lives. */
@@ -67,9 +75,9 @@ struct wp_server_message {
     enum wp_server_kind kind;
     uint32_t peer;
     const struct wp_hello *hello;  /* HELLO; valid until the next poll */
-    const uint8_t *batch;          /* BATCH: raw protobuf bytes for wp_batch_decode; SHARD: of the frame; valid until the next poll */
+    const uint8_t *batch;          /* BATCH: raw protobuf bytes for wp_batch_decode; SHARD, NAMES: of the frame; valid until the next poll */
     size_t batch_size;
-    enum wp_frame_type type;       /* SHARD: what it is */
+    enum wp_frame_type type;       /* SHARD, NAMES: what it is */
     struct wp_server_caller caller; /* SHARD */
     struct wp_bye bye;             /* BYE */
     uint64_t times_ns[4];          /* TIME: probe sent (ours), received and answered (the peer's), answer received (ours) */
@@ -104,6 +112,8 @@ int wp_server_acknowledge(struct wp_server *server, uint32_t peer, uint64_t seq,
 int wp_server_ack(struct wp_server *server, uint32_t peer, uint64_t seq);
 /* Asks for the peer's time; a live one answers with TIME. */
 int wp_server_probe(struct wp_server *server, uint32_t peer);
+/* Of names, to a collector that began to talk of them. -EAGAIN, -EHOSTUNREACH as above. */
+int wp_server_names(struct wp_server *server, uint32_t peer, enum wp_frame_type type, const uint8_t *raw, size_t size);
 /* Answers an aggregator. -EAGAIN, -EHOSTUNREACH as above. */
 int wp_server_answer(struct wp_server *server, const struct wp_server_caller *caller, enum wp_frame_type type,
     const uint8_t *raw, size_t size);

@@ -34,6 +34,8 @@ struct wp_client {
     struct wp_window window;         /* the last that was said */
     uint64_t welcomes, acked, taken, sent, hello_ns, heard_ns;
     uint64_t again_ns;               /* when to connect anew; 0: ZeroMQ does it by itself */
+    void (*take_names)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size); /* NULL: nobody */
+    void *names_context;
     uint64_t (*clock_ns)(const void *context); /* NULL: probes are not answered */
     const void *clock_context;
     char trouble[REASON_BYTES];
@@ -122,10 +124,7 @@ static int secure(struct wp_client *c, const struct wp_client_options *options, 
         return rc;
     if (options->key_path && options->server_key_path)
         return use_keys(c, options, err);
-    if (options->key_path || options->server_key_path || !options->is_insecure)
-        return wp_error_set(err, -EACCES, "'%s' would be plaintext to whoever answers: give --key and --server-key (`wakepath "
-            "keygen` makes keys), or --insecure if that is meant", options->endpoint);
-    return 0;
+    return wp_endpoint_check_keys(options->endpoint, false, options->key_path || options->server_key_path, options->is_insecure, err);
 }
 
 static int connect_to(struct wp_client *c, struct wp_error *err)
@@ -285,6 +284,8 @@ static int take_frame(struct wp_client *c, const struct wp_frame *frame, struct 
         take_ack(c, frame);
     } else if (frame->type == WP_FRAME_REFUSED) {
         return take_refused(c, frame, err);
+    } else if ((frame->type == WP_FRAME_NAME_QUESTION || frame->type == WP_FRAME_NAME_ANSWER) && c->take_names) {
+        c->take_names(c->names_context, frame->type, frame->payload, frame->size);
     }
     return 0;
 }
@@ -397,10 +398,31 @@ const char *wp_client_trouble(const struct wp_client *c)
     return c->is_welcome ? "" : c->trouble;
 }
 
+int wp_client_fd(const struct wp_client *c)
+{
+    int fd = -1;
+    size_t size = sizeof(fd);
+    return zmq_getsockopt(c->socket, ZMQ_FD, &fd, &size) ? -1 : fd;
+}
+
 void wp_client_answer_probes(struct wp_client *c, uint64_t (*clock_ns)(const void *context), const void *context)
 {
     c->clock_ns = clock_ns;
     c->clock_context = context;
+}
+
+void wp_client_take_names(struct wp_client *c, void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size),
+    void *context)
+{
+    c->take_names = take;
+    c->names_context = context;
+}
+
+int wp_client_send_names(struct wp_client *c, enum wp_frame_type type, const uint8_t *raw, size_t size, struct wp_error *err)
+{
+    wp_buffer_clear(&c->scratch);
+    int rc = wp_frame_write(c->writer, type, raw, size, &c->scratch, err);
+    return rc ? rc : send_bytes(c, c->scratch.data, c->scratch.size, err);
 }
 
 bool wp_client_is_welcome(const struct wp_client *c)

@@ -100,10 +100,9 @@ static int listen_at(struct wp_server *s, const struct wp_server_options *option
         return rc;
     if (is_network && options->key_path && options->allow_path)
         rc = open_gate(s, options, err);
-    else if (is_network && (options->key_path || options->allow_path || !options->is_insecure))
-        rc = wp_error_set(err, -EACCES, "'%s' would be open to everybody: give --key and --allow (`wakepath keygen` makes keys), "
-            "or --insecure if that is meant", options->endpoint);
     else if (is_network)
+        rc = wp_endpoint_check_keys(options->endpoint, true, options->key_path || options->allow_path, options->is_insecure, err);
+    if (!rc && is_network && !options->key_path)
         wp_log(s->logger, WP_LOG_WARN, "insecure: everybody who reaches this endpoint may read along and send endpoint=%s",
             options->endpoint);
     return rc ? rc : wp_endpoint_bind(s->socket, options->endpoint, err);
@@ -421,6 +420,14 @@ int wp_server_answer(struct wp_server *s, const struct wp_server_caller *caller,
     return send_to(s, caller->identity, sizeof(caller->identity), type);
 }
 
+int wp_server_names(struct wp_server *s, uint32_t peer, enum wp_frame_type type, const uint8_t *raw, size_t size)
+{
+    wp_buffer_clear(&s->raw);
+    if (wp_buffer_append(&s->raw, raw, size))
+        return -ENOMEM;
+    return send_frame(s, peer, type);
+}
+
 /* A shard asks for the time; as a collector it is answered at once. */
 static int tell_time(struct wp_server *s, const struct wp_frame *frame, const struct wp_server_caller *caller)
 {
@@ -490,6 +497,13 @@ static int take_frame(struct wp_server *s, const struct wp_frame *frame, struct 
             return 1;
         wp_refusals_add(s->refusals, why.text); /* nothing is lost by it */
         return 0;
+    }
+    if (frame->type == WP_FRAME_NAME_QUESTION || frame->type == WP_FRAME_NAME_ANSWER) {
+        message->kind = WP_SERVER_NAMES;
+        message->type = frame->type;
+        message->batch = frame->payload;
+        message->batch_size = frame->size;
+        return 1;
     }
     message->kind = WP_SERVER_BYE;
     if (frame->type != WP_FRAME_BYE)

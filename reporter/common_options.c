@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_GIT = 0x200, KEY_AGAINST, KEY_PER, KEY_ALPHA, KEY_THRESHOLD, KEY_IGNORE };
+enum { KEY_GIT = 0x200, KEY_AGAINST, KEY_PER, KEY_ALPHA, KEY_THRESHOLD, KEY_IGNORE, KEY_METHOD };
 
 static const struct argp_option option_table[] = {
     {"store", 's', "ROOT", 0, "The store to read; given again, several are read as one", 0},
@@ -15,7 +15,9 @@ static const struct argp_option option_table[] = {
     {"against", KEY_AGAINST, "REF", 0, "Compare with this release, or with the newest measured one at this branch or commit", 1},
     {"per", KEY_PER, "UNIT", 0, "Compare time by wall (a second), activity (a second of its own running) or recording", 1},
     {"alpha", KEY_ALPHA, "P", 0, "How likely one false alarm in a comparison may be (0.01)", 1},
-    {"threshold", KEY_THRESHOLD, "PERCENT", 0, "The least change worth a verdict (3)", 1},
+    {"method", KEY_METHOD, "NAME", 0, "Tell changes by t-test (the default), average-amount, best-model, integral, local-statistics or "
+        "exclusive-time-outliers", 1},
+    {"threshold", KEY_THRESHOLD, "PERCENT", 0, "The least change worth a verdict (3; of other methods: see the manual)", 1},
     {"ignore", KEY_IGNORE, "CATEGORY", 0, "Show this category and do not judge it, as remote_not_traced where load varies", 1},
     {0},
 };
@@ -56,6 +58,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_THRESHOLD:
         options->compare.threshold_percent = parse_number(state, "threshold", arg, 0, 1e6);
+        options->threshold_given = true;
+        break;
+    case KEY_METHOD:
+        if ((found = wp_method_find(arg)) < 0)
+            argp_error(state, "'%s' is not a method: t-test, average-amount, best-model, integral, local-statistics or "
+                "exclusive-time-outliers", arg);
+        options->compare.method = (enum wp_method)found;
         break;
     case KEY_IGNORE:
         if ((found = wp_category_find(arg)) < 0)
@@ -65,6 +74,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!options->store_count)
             argp_error(state, "give the store to read with --store ROOT");
+        if (!options->threshold_given)
+            options->compare.threshold_percent = wp_method_threshold(options->compare.method);
         break;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -2,6 +2,7 @@
 #include "reporter/compare.h"
 
 #include "reporter/compare_build.h"
+#include "reporter/mixed.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,7 +11,6 @@
 
 #define LISTED_SHARE 0.001   /* of the whole of one side: less is not a row */
 #define MATERIAL_SHARE 0.002 /* of the whole before: a change of less is not worth a verdict, however sure */
-#define LEAST_PIECES 5u      /* on the fuller side: fewer happenings are no distribution */
 
 static const struct {
     const char *key, *unit;
@@ -63,9 +63,11 @@ static void describe_side(struct wp_compare_build *build, int which, const struc
     uint32_t buckets;
     unsigned shift;
     wp_report_buckets(facts->report, &buckets, &shift);
-    *side = (struct wp_side){.release = facts->release, .aggregate = facts->aggregate, .wall_ns = facts->wall_ns,
+    *side = (struct wp_side){.release = facts->release, .aggregate = facts->aggregate, .group = facts->group,
+        .mixed = wp_mixed_sentence(&build->compare->pool, facts->mixed, facts->mixed_count), .wall_ns = facts->wall_ns,
         .total_ns = facts->total_ns, .first_ns = facts->first_ns, .recordings = facts->recordings ? facts->recordings : 1,
-        .buckets = buckets, .bucket_ns = (uint64_t)1 << shift, .accounted_percent = facts->accounted_percent};
+        .buckets = buckets, .stretches = build->stretches[which].count, .bucket_ns = (uint64_t)1 << shift,
+        .accounted_percent = facts->accounted_percent};
     for (uint32_t i = 0; i < from->sample_count; i++)
         side->sampled_ns += from->samples[i].ns;
     build->activity[which] = from->activity;
@@ -90,48 +92,12 @@ static void label_sides(struct wp_compare *compare)
         side->label = !same_release && !same_aggregate 
                 ? wp_pool_printf(&compare->pool, "%s:%s", side->release, side->aggregate)
             : !same_aggregate ? side->aggregate : !same_release ? side->release
+            : side->group ? (*side->group == '!' ? wp_pool_printf(&compare->pool, "all but %s", side->group + 1) : side->group)
             : i == WP_BEFORE ? "before" : "after";
     }
 }
 
 /* --- one row --- */
-
-void wp_change_fill(const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums,
-    uint32_t row)
-{
-    for (int i = 0; i < 2; i++) {
-        const struct wp_side *side = &build->compare->side[i];
-        change->ns[i] = sums->ns[i][row];
-        change->count[i] = sums->count[i][row];
-        if (side->buckets)
-            change->rate[i] = wp_rate_of(&sums->parts[i][(size_t)row * side->buckets], build->activity[i], side->buckets,
-                side->units);
-        else
-            change->rate[i].value = (double)change->ns[i] / side->units;
-    }
-    change->delta = change->rate[WP_AFTER].value - change->rate[WP_BEFORE].value;
-    change->percent = change->rate[WP_BEFORE].value > 0 ? 100 * change->delta / change->rate[WP_BEFORE].value
-                                                        : change->delta > 0 ? INFINITY : 0;
-    struct wp_welch welch = wp_welch_test(&change->rate[WP_BEFORE], &change->rate[WP_AFTER]);
-    change->t = welch.t;
-    change->p = change->adjusted = welch.p;
-    bool testable = change->rate[WP_BEFORE].freedom > 0 && change->rate[WP_AFTER].freedom > 0;
-    if (!testable || (change->count[WP_BEFORE] < LEAST_PIECES && change->count[WP_AFTER] < LEAST_PIECES))
-        change->verdict = WP_VERDICT_FEW;
-}
-
-bool wp_change_is_tested(const struct wp_change *change)
-{
-    return change->verdict != WP_VERDICT_FEW && !change->is_ignored;
-}
-
-void wp_change_judge(const struct wp_compare *compare, struct wp_change *change, double material)
-{
-    if (!wp_change_is_tested(change) || change->adjusted >= compare->options.alpha || fabs(change->delta) < material ||
-            fabs(change->percent) < compare->options.threshold_percent)
-        return;
-    change->verdict = change->delta > 0 ? WP_VERDICT_WORSE : WP_VERDICT_BETTER;
-}
 
 bool wp_change_is_listed(const struct wp_compare *compare, uint64_t before, uint64_t after)
 {
@@ -145,6 +111,8 @@ static int rank_class(const struct wp_compare *compare, const struct wp_change *
         return 0;
     if (change->verdict == WP_VERDICT_BETTER)
         return 1;
+    if (compare->options.method != WP_METHOD_T_TEST)
+        return change->assessment.severity == WP_SEVERITY_MAYBE ? 2 : 3;
     return wp_change_is_tested(change) && change->adjusted < compare->options.alpha ? 2 : 3;
 }
 
@@ -248,7 +216,7 @@ static void name_change(const struct wp_compare_build *build, enum wp_change_fam
 static uint32_t permalink_of(const struct wp_compare_build *build, uint32_t node, enum wp_change_family family)
 {
     const struct wp_flame *flame = &build->facts[WP_AFTER]->flame;
-    uint32_t at = build->tree.after[node], count;
+    uint32_t at = build->tree.place[WP_AFTER][node], count;
     const struct wp_frame_info *frames = wp_report_frames(build->facts[WP_AFTER]->report, &count);
     if (family == WP_CHANGE_CATEGORIES)
         return 0;
@@ -285,7 +253,7 @@ static int build_family(struct wp_compare_build *build, enum wp_change_family fa
             row_ofs[family](build, build->tree.side[side].node[cell->node], cell->category);
         }
     uint32_t rows = build->keys.count;
-    changes->rows = wp_pool_alloc(&build->compare->pool, (rows + (size_t)1) * sizeof(*changes->rows));
+    changes->rows = wp_pool_alloc(&build->compare->pool, (2 * (size_t)rows + 1) * sizeof(*changes->rows)); /* totals, too */
     if (!changes->rows || wp_row_sums_init(&sums, &build->tree, rows, row_ofs[family], build))
         return -ENOMEM;
     name_rows(build, family, row_ofs[family], changes->rows, rows);
@@ -296,9 +264,14 @@ static int build_family(struct wp_compare_build *build, enum wp_change_family fa
             continue;
         }
         wp_change_fill(build, &change, &sums, row);
+        build->compare->pool.failed |= wp_compare_assess_series(build, &change, &sums, row) != 0;
         changes->rows[changes->count++] = change; /* in place: never past the row just read */
     }
     wp_row_sums_fini(&sums);
+    if (family == WP_CHANGE_HOPS && wp_compare_moderate(build->compare)) /* they part the whole: each varies by itself */
+        return -ENOMEM;
+    for (size_t i = 0; i < changes->count; i++)
+        wp_change_test(build->compare, &changes->rows[i]);
     return build->compare->pool.failed ? -ENOMEM : 0;
 }
 
@@ -327,17 +300,22 @@ static int adjust(struct wp_compare *compare, int from, int to, int (*how)(const
     return rc;
 }
 
+static double material_of(const struct wp_compare *compare)
+{
+    return MATERIAL_SHARE * (double)compare->side[WP_BEFORE].total_ns / compare->side[WP_BEFORE].units;
+}
+
 static void judge_family(struct wp_compare *compare, enum wp_change_family family)
 {
     struct wp_changes *changes = &compare->changes[family];
-    double material = MATERIAL_SHARE * (double)compare->side[WP_BEFORE].total_ns / compare->side[WP_BEFORE].units;
+    double material = material_of(compare);
     size_t *const counts[] = {&compare->same, &compare->few, &compare->worse, &compare->better};
     for (size_t i = 0; i < changes->count; i++) {
         struct wp_change *change = &changes->rows[i];
-        wp_change_judge(compare, change, material);
-        if (family == WP_CHANGE_HOPS)
+        wp_compare_conclude(compare, change, family, material);
+        if (family == (compare->options.method == WP_METHOD_OUTLIERS ? WP_CHANGE_FUNCTIONS : WP_CHANGE_HOPS))
             (*counts[change->verdict])++;
-        if (family < WP_CHANGE_JUDGED && change->verdict == WP_VERDICT_WORSE)
+        if (wp_compare_is_judged(compare, family) && change->verdict == WP_VERDICT_WORSE)
             compare->is_degraded = true;
     }
     if (changes->count)
@@ -352,6 +330,8 @@ static int work(struct wp_compare_build *build)
     if (!rc)
         rc = wp_row_sums_init(&own, &build->tree, 1, own_running, &build->tree);
     for (int side = 0; side < 2 && !rc; side++)
+        rc = wp_stretches_find(&build->stretches[side], build->facts[side]->report, build->facts[side]->recordings);
+    for (int side = 0; side < 2 && !rc; side++)
         describe_side(build, side, &own);
     if (!rc)
         label_sides(compare);
@@ -361,10 +341,12 @@ static int work(struct wp_compare_build *build)
         rc = adjust(compare, 0, WP_CHANGE_JUDGED, wp_adjust_holm);
     if (!rc)
         rc = adjust(compare, WP_CHANGE_FUNCTIONS, WP_CHANGE_FAMILIES, wp_adjust_hochberg);
+    if (!rc)
+        rc = wp_compare_assess_outliers(compare, material_of(compare));
     for (int family = 0; family < WP_CHANGE_FAMILIES && !rc; family++)
         judge_family(compare, (enum wp_change_family)family);
-    if (!rc)
-        rc = wp_compare_flame(build);
+    for (int side = 0; side < 2 && !rc; side++)
+        rc = wp_compare_flame(build, side);
     wp_row_sums_fini(&own);
     return rc;
 }
@@ -375,9 +357,13 @@ int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, 
     struct wp_compare_build build = {.compare = compare, .facts = {before, after}};
     memset(compare, 0, sizeof(*compare));
     compare->options = *options;
+    compare->facts[WP_BEFORE] = before;
+    compare->facts[WP_AFTER] = after;
     int rc = work(&build);
     wp_intmap_fini(&build.keys);
     wp_compare_tree_fini(&build.tree);
+    wp_stretches_fini(&build.stretches[WP_BEFORE]);
+    wp_stretches_fini(&build.stretches[WP_AFTER]);
     if (rc || compare->pool.failed) {
         wp_compare_fini(compare);
         return wp_error_set(err, -ENOMEM, "out of memory for comparing release %s with %s", after->release, before->release);

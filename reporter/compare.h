@@ -7,6 +7,8 @@
  * part the whole time, and are judged together. docs/compare.md has the method and what it cannot tell.
  */
 #include "reporter/facts.h"
+#include "reporter/method.h"
+#include "reporter/moderation.h"
 #include "reporter/significance.h"
 
 enum wp_per {                 /* what both sides are divided by */
@@ -35,11 +37,13 @@ struct wp_change {
     uint32_t permalink;       /* a node of the newer flame that the row stands on, 0 none */
     bool is_ignored;          /* asked not to be judged */
     uint64_t ns[2], count[2];
-    struct wp_rate rate[2];   /* ns a unit */
+    struct wp_rate rate[2];   /* ns a unit, with the error that was taken */
+    struct wp_rate between[2]; /* as the recordings of that side alone tell it; freedom 0: there is only one */
     double delta;             /* ns a unit */
     double percent;           /* of before; INFINITY when there was none */
     double t, p, adjusted;    /* adjusted for all rows judged with it */
     enum wp_verdict verdict;
+    struct wp_assessment assessment; /* what the method found */
 };
 
 struct wp_changes {
@@ -48,9 +52,10 @@ struct wp_changes {
 };
 
 struct wp_side {
-    const char *release, *aggregate, *label; /* label: what tells it from the other in a sentence */
+    const char *mixed;        /* other releases at the same time, a sentence; NULL none known */
+    const char *release, *aggregate, *group, *label; /* label: what tells it from the other in a sentence */
     uint64_t wall_ns, total_ns, first_ns, recordings, sampled_ns, bucket_ns;
-    uint32_t buckets;
+    uint32_t buckets, stretches; /* stretches: recordings that can be told apart */
     double accounted_percent, units; /* units: seconds or recordings that it is divided by */
 };
 
@@ -58,20 +63,27 @@ struct wp_compare_options {
     enum wp_per per;
     double alpha, threshold_percent;
     uint32_t ignored;         /* bits of categories that are shown and not judged */
+    enum wp_method method;
 };
-#define WP_COMPARE_DEFAULTS ((struct wp_compare_options){WP_PER_WALL, 0.01, 3, 0})
+#define WP_COMPARE_DEFAULTS ((struct wp_compare_options){WP_PER_WALL, 0.01, 3, 0, WP_METHOD_T_TEST})
+
+/* By node of one side's flame: what it takes on the other side, at this one's units, and whether that is a change. */
+struct wp_compare_flame {
+    uint64_t *other_ns;
+    uint8_t *marks;           /* enum wp_verdict: of the newer side, in both flames */
+    uint32_t count;
+};
 
 struct wp_compare {
     struct wp_pool pool;
     struct wp_compare_options options;
     struct wp_side side[2];
     struct wp_changes changes[WP_CHANGE_FAMILIES];
-    /* By node of the newer flame: what it took before, at the newer's units, and whether that is a change. */
-    uint64_t *was_ns;
-    uint8_t *marks;           /* enum wp_verdict */
-    uint32_t flame_count;
+    struct wp_compare_flame flames[2]; /* the older side's, and the newer's */
+    const struct wp_facts *facts[2];   /* borrowed */
     size_t worse, better, few, same; /* hops */
     size_t judged;            /* rows tested together */
+    struct wp_moderation moderation; /* freedom 0: no side has several recordings */
     bool is_degraded;         /* some judged row is worse */
 };
 
@@ -79,6 +91,10 @@ struct wp_compare {
 int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, const struct wp_facts *after,
     const struct wp_compare_options *options, struct wp_error *err);
 void wp_compare_fini(struct wp_compare *compare);
+/* Judged rows that got worse and better. */
+void wp_compare_count(const struct wp_compare *compare, uint64_t *worse, uint64_t *better);
+/* Whether rows of the family make a verdict of the whole. */
+bool wp_compare_is_judged(const struct wp_compare *compare, enum wp_change_family family);
 
 /* "wall", "activity", "recording"; -1 for another word. */
 const char *wp_per_key(enum wp_per per);

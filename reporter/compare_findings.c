@@ -50,8 +50,28 @@ const char *wp_change_p(struct wp_pool *pool, const struct wp_change *change)
     return wp_pool_printf(pool, "%.*f", change->adjusted < 0.1 ? 3 : 2, change->adjusted);
 }
 
-static const char *certainty(struct wp_pool *pool, const struct wp_change *change)
+const char *wp_change_confidence(struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change)
 {
+    double confidence = change->assessment.confidence;
+    if (compare->options.method == WP_METHOD_T_TEST)
+        return wp_change_p(pool, change);
+    if (isnan(confidence) || change->is_ignored)
+        return "–";
+    if (isinf(confidence))
+        return "∞";
+    return wp_pool_printf(pool, "%.*f", confidence < 10 ? 2 : 0, confidence);
+}
+
+/* In brackets behind a sentence: how sure, and by what. */
+static const char *certainty(struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change)
+{
+    const struct wp_assessment *found = &change->assessment;
+    if (compare->options.method != WP_METHOD_T_TEST)
+        return isnan(found->confidence) || !found->confidence_kind
+            ? wp_pool_printf(pool, "%s by %s", wp_severity_words(found), wp_method_key(compare->options.method))
+            : wp_pool_printf(pool, "%s by %s, %s%s%s%s%s = %s", wp_severity_words(found), wp_method_key(compare->options.method),
+                  found->before ? found->before : "", found->before ? " to " : "", found->after ? found->after : "",
+                  found->before ? ", " : "", found->confidence_kind, wp_change_confidence(pool, compare, change));
     const char *p = wp_change_p(pool, change);
     /* With spaces that no line breaks at. */
     return *p == '<' ? "p\u00a0<\u00a00.001" : wp_pool_printf(pool, "p\u00a0=\u00a0%s", p);
@@ -73,7 +93,7 @@ const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *c
     const char *does = change->category >= 0 ? wp_findings_doing((enum wp_category)change->category)
         : is_new(change) || is_gone(change) ? "takes part" : "takes";
     const char *before = wp_rate_text(pool, change->rate[WP_BEFORE].value);
-    const char *after = wp_rate_text(pool, change->rate[WP_AFTER].value), *p = certainty(pool, change);
+    const char *after = wp_rate_text(pool, change->rate[WP_AFTER].value), *p = certainty(pool, compare, change);
     if (is_new(change))
         return wp_pool_printf(pool, "%s now %s: %s in %s, where it was nothing before (%s).", who, does, after, unit, p);
     if (is_gone(change))
@@ -89,7 +109,9 @@ const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *c
 size_t wp_compare_first(const struct wp_compare *compare, const struct wp_change **first, size_t room)
 {
     size_t count = 0;
-    for (int family = 0; family < WP_CHANGE_JUDGED && !count; family++) {
+    for (int family = 0; family < WP_CHANGE_FAMILIES && !count; family++) {
+        if (!wp_compare_is_judged(compare, (enum wp_change_family)family))
+            continue;
         const struct wp_changes *changes = &compare->changes[family];
         for (size_t i = 0; i < changes->count && count < room; i++)
             if (changes->rows[i].verdict == WP_VERDICT_WORSE || changes->rows[i].verdict == WP_VERDICT_BETTER)
@@ -104,8 +126,9 @@ const char *wp_compare_summary(struct wp_pool *pool, const struct wp_compare *co
     const char *before = compare->side[WP_BEFORE].label, *after = compare->side[WP_AFTER].label;
     if (wp_compare_first(compare, &first, 1))
         return wp_pool_printf(pool, "Since %s: %s", before, wp_compare_sentence(pool, compare, first));
-    if (!compare->judged)
+    if (!compare->judged && compare->options.method == WP_METHOD_T_TEST)
         return wp_pool_printf(pool, "%s and %s cannot be tested against each other: too little was recorded.", after, before);
-    return wp_pool_printf(pool, "Nothing in %s takes longer or shorter than in %s by more than it varies by itself.", after,
-        before);
+    return wp_pool_printf(pool, compare->options.method == WP_METHOD_T_TEST
+            ? "Nothing in %s takes longer or shorter than in %s by more than it varies by itself." : "Nothing in %s has changed since %s.",
+        after, before);
 }

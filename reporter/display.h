@@ -130,6 +130,7 @@ struct wp_item {
     const struct wp_listing *listing;
     const struct wp_latency_column *latencies;
     const struct wp_over_time *timeline;
+    uint64_t worse, better;    /* of CARD: how much changed */
     const struct wp_point *points; /* of TREND, the oldest first; number: how many */
     struct wp_item *next;
 };

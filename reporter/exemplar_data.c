@@ -12,6 +12,7 @@
 struct node_time {
     uint64_t ns;             /* on top of the node, on paths of interest */
     uint64_t longest_ns, at_ns; /* the longest piece, and where in the window it begins */
+    uint32_t category;          /* of that piece */
 };
 
 static struct node_time *times_of(const struct wp_trace *trace)
@@ -26,6 +27,7 @@ static struct node_time *times_of(const struct wp_trace *trace)
         if (piece->length_ns > time->longest_ns) {
             time->longest_ns = piece->length_ns;
             time->at_ns = piece->start_ns;
+            time->category = piece->category;
         }
     }
     return times;
@@ -45,6 +47,8 @@ static void put_tree(struct wp_buffer *out, const struct wp_trace *trace)
     for (uint32_t i = 0; i < trace->frame_count; i++) {
         wp_buffer_printf(out, "%s[%" PRIu32 ",", i ? ",\n" : "", trace->frames[i].style);
         put_name(out, wp_intern_text(trace->strings, trace->frames[i].name));
+        wp_buffer_putc(out, ',');
+        put_name(out, wp_intern_text(trace->strings, trace->frames[i].object));
         wp_buffer_putc(out, ']');
     }
     wp_buffer_puts(out, "],\n\"node_parent\":[");
@@ -56,7 +60,7 @@ static void put_tree(struct wp_buffer *out, const struct wp_trace *trace)
     wp_buffer_puts(out, "],\n");
 }
 
-/* [ns, where the longest piece begins, its length] by node. */
+/* [ns, where the longest piece begins, its length and category] by node. */
 static int put_times(struct wp_buffer *out, const struct wp_trace *trace)
 {
     struct node_time *times = times_of(trace);
@@ -65,7 +69,8 @@ static int put_times(struct wp_buffer *out, const struct wp_trace *trace)
     wp_buffer_puts(out, "\"times\":[");
     for (uint32_t i = 0; i < trace->node_count; i++)
         if (times[i].ns)
-            wp_buffer_printf(out, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", i ? "," : "", times[i].ns, times[i].at_ns, times[i].longest_ns);
+            wp_buffer_printf(out, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 "]", i ? "," : "", times[i].ns, times[i].at_ns,
+                times[i].longest_ns, times[i].category);
         else
             wp_buffer_puts(out, i ? ",0" : "0");
     wp_buffer_puts(out, "]");
@@ -79,8 +84,12 @@ int wp_exemplar_data(struct wp_buffer *out, const struct wp_facts *facts, struct
     wp_buffer_puts(out, "wakepath.data(\"exemplars\",{\"windows\":[\n");
     for (size_t i = 0; i < facts->exemplars.count && !rc; i++) {
         const struct wp_exemplar_fact *fact = &facts->exemplars.rows[i];
-        wp_buffer_printf(out, "%s{\"number\":%zu,\"length\":%" PRIu64 ",\"rank\":%u,\"typical\":%d,\n", i ? ",\n" : "", i + 1,
-            fact->length_ns, fact->rank, fact->is_typical);
+        wp_buffer_printf(out, "%s{\"number\":%zu,\"start\":%" PRIu64 ",\"length\":%" PRIu64 ",\"rank\":%u,\"typical\":%d,\"title\":", i ? ",\n" : "", i + 1,
+            fact->start_ns / 1000000, fact->length_ns, fact->rank, fact->is_typical);
+        put_name(out, fact->title);
+        wp_buffer_puts(out, ",\"host\":");
+        put_name(out, fact->host);
+        wp_buffer_puts(out, ",\n");
         put_tree(out, fact->trace);
         rc = put_times(out, fact->trace);
         wp_buffer_puts(out, "}");

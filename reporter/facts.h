@@ -8,6 +8,7 @@
 #include "reporter/exemplar_facts.h"
 #include "reporter/flame_tree.h"
 #include "reporter/metadata_facts.h"
+#include "reporter/origins.h"
 #include "reporter/query.h"
 #include "reporter/source_lines.h"
 #include "reporter/stack_ends.h"
@@ -74,6 +75,7 @@ struct wp_facts {
     struct wp_report *report;      /* owned */
     struct wp_trace *trace;        /* owned; NULL: none kept */
     struct wp_exemplar_facts exemplars;
+    struct wp_origins origins;     /* none when only built */
     struct wp_flame flame;
     const char **hosts;            /* sorted */
     struct wp_process_fact *processes;
@@ -89,6 +91,12 @@ struct wp_facts {
     size_t host_count, process_count, function_count, unexplained_count, event_count, limit_count, edge_count, damage_count;
     size_t finding_count;
     const char *change;            /* what changed since an older release, one sentence; NULL: not compared */
+    uint64_t changed_worse, changed_better; /* rows that this comparison found */
+    const char *canary;            /* what some hosts differ in from all others, one sentence; NULL: not compared */
+    bool has_canary;               /* and there is a page of it */
+    struct wp_mixed_window *mixed; /* other releases at the same time (mixed.h) */
+    size_t mixed_count;
+    const char *group;             /* the hosts that were asked for, NULL all */
     uint64_t recordings;           /* sessions behind the release, 0 not known */
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];
     uint64_t events_total, events_dropped;

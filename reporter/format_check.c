@@ -20,11 +20,26 @@ static struct json_object *side_of(struct wp_json_writer *writer, const struct w
     wp_writer_double(writer, object, "accounted_percent", side->accounted_percent);
     wp_writer_number(writer, object, "first_ns", side->first_ns);
     wp_writer_number(writer, object, "recordings", side->recordings);
+    wp_writer_number(writer, object, "stretches", side->stretches);
     wp_writer_number(writer, object, "samples", side->buckets);
     wp_writer_number(writer, object, "sample_ns", side->bucket_ns);
     wp_writer_number(writer, object, "sampled_ns", side->sampled_ns);
     wp_writer_double(writer, object, "units", side->units);
     return object;
+}
+
+static void put_assessment(struct wp_json_writer *writer, struct json_object *object, const struct wp_assessment *found)
+{
+    wp_writer_text(writer, object, "severity", wp_severity_key(found->severity));
+    wp_writer_text(writer, object, "severity_words", wp_severity_words(found));
+    wp_writer_double(writer, object, "rate", found->rate);
+    wp_writer_double(writer, object, "confidence", found->confidence);
+    if (found->confidence_kind)
+        wp_writer_text(writer, object, "confidence_kind", found->confidence_kind);
+    if (found->before)
+        wp_writer_text(writer, object, "old_model", found->before);
+    if (found->after)
+        wp_writer_text(writer, object, "new_model", found->after);
 }
 
 static struct json_object *change_of(struct wp_json_writer *writer, const struct wp_change *change)
@@ -50,6 +65,7 @@ static struct json_object *change_of(struct wp_json_writer *writer, const struct
     wp_writer_double(writer, object, "t", change->t);
     wp_writer_real(writer, object, "p", change->p);
     wp_writer_real(writer, object, "p_adjusted", change->adjusted);
+    put_assessment(writer, object, &change->assessment);
     return object;
 }
 
@@ -62,6 +78,7 @@ static struct json_object *findings_of(struct wp_json_writer *writer, const stru
     for (size_t i = 0; i < count; i++) {
         struct json_object *row = json_object_new_object();
         wp_writer_text(writer, row, "verdict", wp_verdict_key(first[i]->verdict));
+        put_assessment(writer, row, &first[i]->assessment);
         wp_writer_text(writer, row, "sentence", wp_compare_sentence(&pool, compare, first[i]));
         wp_writer_append(writer, array, row);
     }
@@ -78,6 +95,7 @@ int wp_format_check_json(struct wp_buffer *out, const struct wp_compare *compare
     wp_writer_put(&writer, root, "degraded", json_object_new_boolean(compare->is_degraded));
     wp_writer_put(&writer, root, "old", side_of(&writer, &compare->side[WP_BEFORE]));
     wp_writer_put(&writer, root, "new", side_of(&writer, &compare->side[WP_AFTER]));
+    wp_writer_text(&writer, root, "method", wp_method_key(compare->options.method));
     wp_writer_text(&writer, root, "per", wp_per_key(compare->options.per));
     wp_writer_real(&writer, root, "alpha", compare->options.alpha);
     wp_writer_double(&writer, root, "threshold_percent", compare->options.threshold_percent);
@@ -127,8 +145,8 @@ int wp_format_check_junit(struct wp_buffer *out, const struct wp_compare *compar
 {
     struct wp_pool pool = {0};
     size_t tests = 0, failures = 0, skipped = 0;
-    for (int family = 0; family < WP_CHANGE_JUDGED; family++)
-        for (size_t i = 0; i < compare->changes[family].count; i++) {
+    for (int family = 0; family < WP_CHANGE_FAMILIES; family++)
+        for (size_t i = 0; i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++) {
             const struct wp_change *change = &compare->changes[family].rows[i];
             tests++;
             failures += change->verdict == WP_VERDICT_WORSE;
@@ -138,8 +156,8 @@ int wp_format_check_junit(struct wp_buffer *out, const struct wp_compare *compar
     put_attribute(out, "name", wp_pool_printf(&pool, "%s %s against %s", compare->side[WP_AFTER].aggregate,
         compare->side[WP_AFTER].label, compare->side[WP_BEFORE].label));
     wp_buffer_printf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", tests, failures, skipped);
-    for (int family = 0; family < WP_CHANGE_JUDGED; family++)
-        for (size_t i = 0; i < compare->changes[family].count; i++)
+    for (int family = 0; family < WP_CHANGE_FAMILIES; family++)
+        for (size_t i = 0; i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++)
             put_case(out, &pool, compare, &compare->changes[family].rows[i], (enum wp_change_family)family);
     wp_buffer_puts(out, "  </testsuite>\n</testsuites>\n");
     bool failed = pool.failed || out->failed;

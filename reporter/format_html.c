@@ -5,6 +5,7 @@
 #include "reporter/html_parts.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 /* 'self' alone does not cover pages opened from a disk in every browser, hence file:. */
@@ -81,7 +82,8 @@ static void put_top(struct writer *writer)
 {
     struct wp_buffer *out = writer->out;
     const struct wp_display *display = writer->display;
-    bool is_wide = display->view && strcmp(display->view, "difference"); /* that page is read, not only looked at */
+    /* Those pages are read, not only looked at. */
+    bool is_wide = display->view && strcmp(display->view, "difference") && strcmp(display->view, "behind");
     wp_buffer_printf(out, "<body%s%s%s%s>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n<header class=\"top\">\n",
         is_wide ? " class=\"wide\"" : "", display->view ? " data-view=\"" : "", display->view ? display->view : "",
         display->view ? "\"" : "");
@@ -107,12 +109,16 @@ static void put_scripts(struct writer *writer)
 {
     static const char *const common[] = {"units.js", "table.js", NULL};
     static const char *const views[] = {"view.js", "palette.js", "tip.js", "surface.js", NULL};
-    static const char *const flame[] = {"flame_model.js", "flame_times.js", "flame_exemplar.js", "flame_folds.js", "flame.js", NULL};
-    static const char *const chrono[] = {"time_axis.js", "trace_model.js", "chronology.js", NULL};
-    static const char *const running[] = {"time_axis.js", "trace_model.js", "running.js", NULL};
+    static const char *const flame[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js", "flame.js",
+        NULL};
+    static const char *const behind[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js",
+        "flame_sums.js", "figure.js", "rows.js", "behind.js", NULL};
+    static const char *const chrono[] = {"time_axis.js", "time_view.js", "trace_model.js", "chronology.js", NULL};
+    static const char *const running[] = {"time_axis.js", "time_view.js", "trace_model.js", "running.js", NULL};
     const char *view = writer->display->view;
     bool is_flame = view && (!strcmp(view, "flame") || !strcmp(view, "difference"));
-    const char *const *own = !view ? NULL : is_flame ? flame : !strcmp(view, "running") ? running : chrono;
+    bool is_behind = view && !strcmp(view, "behind");
+    const char *const *own = !view ? NULL : is_flame ? flame : is_behind ? behind : !strcmp(view, "running") ? running : chrono;
     const char *const *const groups[] = {common, view ? views : NULL, own};
     const char *root = wp_query_root(writer->page);
     for (size_t group = 0; group < 3; group++)
@@ -123,7 +129,7 @@ static void put_scripts(struct writer *writer)
         wp_buffer_printf(writer->out, "<script defer src=\"%s\"></script>\n", writer->display->data);
     else if (view)
         wp_buffer_printf(writer->out, "<script defer src=\"%s-data.js\"></script>\n",
-            !is_flame ? "trace" : strcmp(view, "flame") ? "compare" : "flame");
+            is_behind ? "flame" : !is_flame ? "trace" : strcmp(view, "flame") ? "compare" : "flame");
     wp_buffer_printf(writer->out, "<script defer src=\"%sassets/page.js\"></script>\n", root);
 }
 
@@ -182,6 +188,12 @@ static void put_fact(struct writer *writer, const struct wp_item *item)
     wp_buffer_puts(out, "</dd></div>\n");
 }
 
+static void put_mark(struct wp_buffer *out, const char *sign, const char *word, uint64_t count)
+{
+    if (count)
+        wp_buffer_printf(out, " <span class=\"mark %s\">%s %" PRIu64 " %s</span>", word, sign, count, word);
+}
+
 static void put_card(struct writer *writer, const struct wp_item *item)
 {
     struct wp_link none = {0};
@@ -189,6 +201,8 @@ static void put_card(struct writer *writer, const struct wp_item *item)
     wp_html_bar(writer->out, writer->page, item->parts, &none, true);
     wp_buffer_puts(writer->out, "<p class=\"card-facts\">");
     wp_escape_html(writer->out, item->label);
+    put_mark(writer->out, "▲", "worse", item->worse);
+    put_mark(writer->out, "▼", "better", item->better);
     wp_buffer_puts(writer->out, "</p><p><bdi>");
     wp_escape_html(writer->out, item->note);
     wp_buffer_puts(writer->out, "</bdi></p></li>\n");

@@ -215,6 +215,8 @@ static void put_item(struct writer *writer, const struct wp_item *item)
         wrap(out, item->text, 0);
         wp_buffer_puts(out, "  ");
         wrap(out, item->label, 2);
+        if (item->worse || item->better)
+            wp_buffer_printf(out, "  ▲ %" PRIu64 " worse, ▼ %" PRIu64 " better\n", item->worse, item->better);
         wp_buffer_puts(out, "  ");
         wrap(out, item->note, 2);
         break;

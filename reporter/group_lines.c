@@ -50,7 +50,7 @@ int wp_group_lines(struct wp_group *group, const struct wp_facts *facts, const s
             is_new = false;
         }
     }
-    if (group->count)
+    if (group->rows)
         qsort(group->rows, group->count, sizeof(*group->rows), compare);
     if (group->rows && !group->pool.failed)
         return 0;

@@ -91,6 +91,12 @@ static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_
     else if (kind >= WP_COLUMN_ID)
         wp_buffer_printf(out, " data-v=\"%" PRIu64 "\"", field->number);
     wp_buffer_putc(out, '>');
+    bool is_linked = kind >= WP_COLUMN_ID && kind <= WP_COLUMN_SHARE && field->link.set && field->number;
+    if (is_linked) { /* what stands behind the figure */
+        wp_buffer_puts(out, "<a href=\"");
+        wp_html_href(out, from, &field->link);
+        wp_buffer_puts(out, "\">");
+    }
     if (kind == WP_COLUMN_ID)
         wp_buffer_printf(out, "%" PRIu64, field->number);
     else if (kind == WP_COLUMN_COUNT)
@@ -101,7 +107,7 @@ static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_
         put_share(out, pool, field->number, table->whole_ns);
     else
         put_text(out, from, field);
-    wp_buffer_puts(out, "</td>");
+    wp_buffer_puts(out, is_linked ? "</a></td>" : "</td>");
 }
 
 void wp_html_table(struct wp_buffer *out, enum wp_page_kind from, const struct wp_table *table)
@@ -113,8 +119,10 @@ void wp_html_table(struct wp_buffer *out, enum wp_page_kind from, const struct w
         wp_buffer_puts(out, "</p>\n");
         return;
     }
-    wp_buffer_printf(out, "<div class=\"scroll\"><table id=\"%s\" class=\"sortable\"%s>\n", table->id,
-        table->searchable ? " data-search" : "");
+    wp_buffer_printf(out, "<div class=\"scroll\"><table id=\"%s\" class=\"sortable\"%s", table->id, table->searchable ? " data-search" : "");
+    if (table->searchable && table->whole_ns) /* what a percent is of */
+        wp_buffer_printf(out, " data-whole=\"%" PRIu64 "\"", table->whole_ns);
+    wp_buffer_puts(out, ">\n");
     put_head(out, table);
     wp_buffer_puts(out, "<tbody>\n");
     for (size_t row = 0; row < table->row_count; row++) {

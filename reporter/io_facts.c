@@ -5,6 +5,7 @@
 #include "reporter/io_name.h"
 #include "reporter/stack_text.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,8 @@ static void sum(struct building *building)
             continue;
         struct wp_io_row *row = &building->rows[building->begins[i]];
         row->total_ns += nodes[i].total_ns;
+        if (row->node_count++ < WP_IO_NODES)
+            row->nodes = wp_pool_printf(building->pool, "%s%s%08" PRIx32, row->nodes ? row->nodes : "", row->nodes ? "." : "", nodes[i].permalink);
         if (nodes[i].total_ns > row->largest_ns) {
             row->largest_ns = nodes[i].total_ns;
             row->permalink = nodes[i].permalink;

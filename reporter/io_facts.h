@@ -4,6 +4,8 @@
 /* Disks and connections that control paths waited for, from the flame's "io:" and "tcp:"/"udp:" frames. */
 #include "reporter/facts.h"
 
+#define WP_IO_NODES 64u
+
 /* One device, kind of operation, file and function that waited for it; or one address and process. */
 struct wp_io_row {
     const char *what;        /* "vda", "tcp:10.0.0.3:5432" */
@@ -16,6 +18,8 @@ struct wp_io_row {
     uint64_t count;          /* requests, messages: pieces at the device, on the way, at the peer */
     uint32_t permalink;      /* of the flame's node that holds most of it */
     uint64_t largest_ns;
+    const char *nodes;       /* permalinks of all its nodes, "0123abcd.4567cdef", of at most WP_IO_NODES */
+    uint32_t node_count;
 };
 
 struct wp_io_facts {

@@ -19,6 +19,9 @@ static void functions(struct wp_display *display, const struct wp_facts *facts)
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "Inclusive time counts a function once a stack, however often it stands on it, and goes through to the processes "
         "that it waited for. Running and waiting are exclusive: the function was the innermost one.");
+    struct wp_item *modules = wp_display_add(display, WP_ITEM_PARAGRAPH, "By object file and by service");
+    if (modules)
+        modules->link = wp_link_to(WP_PAGE_MODULES, facts->release, facts->aggregate, NULL);
     wp_page_function_table(display, facts, ALL_ROWS);
     if (!facts->source.file_count)
         return;
@@ -40,6 +43,7 @@ static void unexplained(struct wp_display *display, const struct wp_facts *facts
 static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_facts *) = {
     [WP_PAGE_OVERVIEW] = wp_page_overview,
     [WP_PAGE_FLAME] = wp_page_flame,
+    [WP_PAGE_BEHIND] = wp_page_behind,
     [WP_PAGE_CHRONO] = wp_page_chrono,
     [WP_PAGE_RUNNING] = wp_page_running,
     [WP_PAGE_EXEMPLARS] = wp_page_exemplars,
@@ -47,6 +51,7 @@ static void (*const builders[WP_PAGES])(struct wp_display *, const struct wp_fac
     [WP_PAGE_TRANSACTIONS] = wp_page_transactions,
     [WP_PAGE_PROCESSES] = processes,
     [WP_PAGE_FUNCTIONS] = functions,
+    [WP_PAGE_MODULES] = wp_page_modules,
     [WP_PAGE_SOURCES] = wp_page_sources,
     [WP_PAGE_IO] = wp_page_io,
     [WP_PAGE_HOSTS] = wp_page_hosts,

@@ -38,7 +38,7 @@ int wp_page_release(struct wp_display *display, const struct wp_release_summary 
     struct wp_error *err);
 int wp_page_index(struct wp_display *display, const struct wp_site_summary *site, struct wp_error *err);
 /* One release against another, and the same for a mail or a terminal. */
-int wp_page_compare(struct wp_display *display, const struct wp_compare *compare, struct wp_error *err);
+int wp_page_compare(struct wp_display *display, const struct wp_compare *compare, bool has_compare_tab, struct wp_error *err);
 int wp_page_compare_digest(struct wp_display *display, const struct wp_compare *compare, struct wp_error *err);
 /* A mail or terminal digest: findings, categories, the largest processes, functions and unexplained waits. */
 int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err);
@@ -48,6 +48,12 @@ void wp_page_categories(struct wp_display *display, const uint64_t categories[WP
 /* The flame with "key=value" in its address. */
 struct wp_link wp_page_flame_link(struct wp_display *display, const struct wp_facts *facts, const char *key,
     const char *value);
+/* What stands behind a figure (behind.js): "key=value", or a node of the flame. */
+struct wp_link wp_page_behind_link(struct wp_display *display, const struct wp_facts *facts, const char *key, const char *value);
+struct wp_link wp_page_behind_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function);
+struct wp_link wp_page_behind_node(struct wp_display *display, const struct wp_facts *facts, uint32_t permalink);
+void wp_page_behind(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_modules(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_process_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 void wp_page_function_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
 /* The functions that most time was spent in themselves, running or waiting. */

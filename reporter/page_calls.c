@@ -12,6 +12,7 @@
 #define LEAST_SHARE 1000u   /* a function below a thousandth of the total has no page */
 #define CALL_ROWS 12u
 #define PLACE_ROWS 4u
+#define SITE_ROWS 8u
 #define NAME_BYTES 160u
 
 static size_t shown(const struct wp_facts *facts)
@@ -169,6 +170,54 @@ static void add_source(struct wp_display *display, const struct wp_facts *facts,
     item->link = wp_page_source_link(display, facts, site);
 }
 
+/* Lines that call the function, where lines are known; the callers above say the same by function. */
+static void add_sites(struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function, size_t place)
+{
+    static const struct wp_column columns[] = {
+        {"Call site", "The line that calls it", WP_COLUMN_NAME}, {"Time", "Of the function when it was called from there", WP_COLUMN_DURATION},
+        {"Share", "Of the function's inclusive time", WP_COLUMN_SHARE},
+    };
+    const struct wp_source_lines *source = &facts->source;
+    uint32_t callee = function->style == WP_STYLE_USER ? wp_source_function(source, function->name) : UINT32_MAX, count = 0;
+    const uint32_t *callers = callee == UINT32_MAX ? NULL : wp_source_callers(source, callee, &count);
+    if (!count)
+        return;
+    struct wp_table *table = wp_display_table(display, wp_pool_printf(&display->pool, "sites-%zu", place), columns, 3,
+        count < SITE_ROWS ? count : SITE_ROWS);
+    table->whole_ns = function->inclusive_ns;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct wp_source_call *call = &source->calls[callers[i]];
+        const struct wp_source_site *site = &source->sites[call->site];
+        struct wp_field *row = site->file == UINT32_MAX ? NULL : wp_display_row(table);
+        if (!row)
+            continue;
+        row[0].text = wp_pool_printf(&display->pool, "%s:%" PRIu32,
+            wp_pool_clip(&display->pool, wp_source_base(source->files[site->file].path), NAME_BYTES), site->line);
+        row[0].note = wp_pool_printf(&display->pool, "%s%s", wp_pool_clip(&display->pool, site->function, NAME_BYTES),
+            call->is_inlined ? ", inlined there" : "");
+        row[0].link = wp_page_source_link(display, facts, call->site);
+        row[1].number = row[2].number = call->total_ns;
+    }
+}
+
+/* As mdprof parts them: a function that calls itself does so at one place, or, to divide and conquer, at several. */
+static void add_recursion(struct wp_display *display, const struct wp_facts *facts, const struct wp_function_fact *function,
+    const struct wp_clique *clique)
+{
+    const struct wp_source_lines *source = &facts->source;
+    uint32_t sites = 0;
+    for (uint32_t i = 0; i < source->call_count && clique && clique->members == 1; i++)
+        sites += source->calls[i].name == function->name && source->sites[source->calls[i].site].function == function->name;
+    if (!clique)
+        wp_display_fact(display, "Recursion", "none", "");
+    else if (clique->members > 1)
+        wp_display_fact(display, "Recursion", "mutual", wp_pool_printf(&display->pool, "clique of %s", clique->name));
+    else if (sites > 1)
+        wp_display_fact(display, "Recursion", "divide and conquer", wp_pool_printf(&display->pool, "it calls itself at %" PRIu32 " lines", sites));
+    else
+        wp_display_fact(display, "Recursion", "single", sites ? "it calls itself at one line" : "it calls itself; at how many lines is not known");
+}
+
 static void add_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, size_t place)
 {
     const struct wp_function_fact *function = &facts->functions[place];
@@ -182,14 +231,20 @@ static void add_function(struct wp_display *display, const struct wp_facts *fact
     heading->link = wp_page_flame_link(display, facts, "search", heading->text);
     wp_display_fact(display, "Inclusive", wp_human_duration(pool, function->inclusive_ns),
         wp_pool_printf(pool, "%s of the total", wp_human_share(pool, function->inclusive_ns, facts->total_ns)));
+    if (display->last)
+        display->last->link = wp_page_behind_function(display, facts, function);
     wp_display_fact(display, "Running", wp_human_duration(pool, function->running_ns), "in itself");
     wp_display_fact(display, "Waiting", wp_human_duration(pool, function->waiting_ns), "in itself");
-    wp_display_fact(display, "Recursion", !clique ? "none" : clique->members == 1 ? "single" : "mutual",
-        !clique ? "" : clique->members == 1 ? "it calls itself" : wp_pool_printf(pool, "clique of %s", clique->name));
-    if (*function->object)
-        wp_display_fact(display, "File", wp_pool_clip(pool, function->object, NAME_BYTES), "that it is in");
+    add_recursion(display, facts, function, clique);
+    if (*function->object) {
+        wp_display_fact(display, "File", wp_pool_clip(pool, wp_source_base(function->object), NAME_BYTES),
+            wp_pool_clip(pool, function->object, NAME_BYTES));
+        if (display->last)
+            display->last->link = wp_page_behind_link(display, facts, "module", function->object);
+    }
     add_source(display, facts, function);
     add_callers(display, facts, calls, function, place);
+    add_sites(display, facts, function, place);
     add_callees(display, facts, calls, function, place);
     add_places(display, facts, calls, function, place);
 }

@@ -178,6 +178,8 @@ static void add_hosts(struct wp_display *display, const struct wp_facts *facts, 
         row[0].link = flame_of_host(display, facts, host->name);
         row[1].number = host->processes;
         row[2].number = row[3].number = host->total_ns;
+        if (row[0].link.set)
+            row[2].link = wp_page_behind_link(display, facts, "host", host->name);
         row[4].number = host->running_ns;
         row[5].number = host->waited_ns;
         row[6].number = host->waited_for_ns;
@@ -275,12 +277,19 @@ void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts)
     if (display->pool.failed)
         return;
     add_summary(display, &hosts);
+    struct wp_item *canary = facts->canary ? wp_display_add(display, facts->has_canary ? WP_ITEM_FINDING : WP_ITEM_NOTICE, facts->canary) : NULL;
+    if (canary && facts->has_canary) {
+        canary->number = 1;
+        canary->link = wp_link_to(WP_PAGE_CANARY, facts->release, facts->aggregate, NULL);
+    }
     if (hosts.pair_count) {
         wp_display_heading(display, "Who waited for whom");
         add_matrix(display, &hosts);
     }
     wp_display_heading(display, "Hosts");
     add_hosts(display, facts, &hosts);
+    wp_display_add(display, WP_ITEM_PARAGRAPH, "A share counts each process for as long as it stood in a pseudo-stack: one that waits and the "
+        "one that it waits for stand there at once, and so do several of one host. So shares do not add up to 100 %, and one may be more.");
     wp_display_heading(display, "Between hosts");
     add_pairs(display, &hosts);
     if (!hosts.has_identity)

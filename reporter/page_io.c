@@ -14,6 +14,13 @@ static struct wp_link node_link(struct wp_display *display, const struct wp_fact
         wp_pool_printf(&display->pool, "node=%08" PRIx32, row->permalink)) : (struct wp_link){0};
 }
 
+static struct wp_link behind_link(struct wp_display *display, const struct wp_facts *facts, const struct wp_io_row *row)
+{
+    if (!row->nodes || row->node_count > WP_IO_NODES)
+        return wp_page_behind_node(display, facts, row->permalink);
+    return wp_link_to(WP_PAGE_BEHIND, facts->release, facts->aggregate, wp_pool_printf(&display->pool, "nodes=%s", row->nodes));
+}
+
 static void add_disks(struct wp_display *display, const struct wp_facts *facts, const struct wp_io_facts *io)
 {
     static const struct wp_column columns[] = {
@@ -39,6 +46,7 @@ static void add_disks(struct wp_display *display, const struct wp_facts *facts, 
         row[3].text = disk->process;
         row[3].note = disk->function;
         row[4].number = row[5].number = disk->total_ns;
+        row[4].link = behind_link(display, facts, disk);
         row[6].number = disk->device_ns;
         row[7].number = disk->queue_ns;
         row[8].number = disk->count;
@@ -72,6 +80,7 @@ static void add_connections(struct wp_display *display, const struct wp_facts *f
         row[0].note = *connection->kind ? connection->kind : NULL;
         row[1].text = connection->process;
         row[2].number = row[3].number = connection->total_ns;
+        row[2].link = behind_link(display, facts, connection);
         row[4].number = connection->device_ns;
         row[5].number = connection->queue_ns;
         row[6].number = connection->total_ns > here ? connection->total_ns - here : 0;

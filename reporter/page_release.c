@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/humanize.h"
+#include "reporter/mixed.h"
 #include "reporter/page.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #define TABLE_ROWS 1000u
@@ -96,6 +98,42 @@ static void add_metadata(struct wp_display *display, const struct wp_release_fac
     }
 }
 
+static void add_checks(struct wp_display *display, const struct wp_release_summary *release)
+{
+    static const struct wp_column columns[] = {
+        {"Aggregate", NULL, WP_COLUMN_NAME}, {"Against", NULL, WP_COLUMN_NAME}, {"Method", NULL, WP_COLUMN_TEXT},
+        {"Worse", "Rows that take longer", WP_COLUMN_COUNT}, {"Better", "Rows that take less", WP_COLUMN_COUNT},
+        {"Severity", "Of the first finding", WP_COLUMN_TEXT}, {"Confidence", "As the method tells it", WP_COLUMN_VALUE},
+        {"First finding", NULL, WP_COLUMN_STACK}, {"When", NULL, WP_COLUMN_TEXT},
+    };
+    size_t count = 0;
+    for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
+        count += row->check_count;
+    if (!count)
+        return;
+    wp_display_heading(display, "Checks");
+    wp_display_add(display, WP_ITEM_PARAGRAPH, "What `wakepath-reporter check --keep` found, as it was then.");
+    struct wp_table *table = wp_display_table(display, "checks", columns, 9, count < TABLE_ROWS ? count : TABLE_ROWS);
+    for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
+        for (size_t i = 0; i < row->check_count; i++) {
+            const struct wp_kept_check *check = &row->checks[i];
+            struct wp_field *field = wp_display_row(table);
+            if (!field)
+                continue;
+            field[0].text = row->name;
+            field[0].link = wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL);
+            field[1].text = wp_pool_clip(&display->pool, check->against, NAME_BYTES);
+            field[2].text = check->method;
+            field[3].number = check->worse;
+            field[4].number = check->better;
+            field[5].text = check->severity;
+            field[6].text = isnan(check->confidence) ? "–" : wp_pool_printf(&display->pool, "%.3g", check->confidence);
+            field[6].value = check->confidence;
+            field[7].text = check->sentence;
+            field[8].text = wp_human_time(&display->pool, check->real_s < UINT64_MAX / 1000000000u ? check->real_s * 1000000000u : 0);
+        }
+}
+
 /* From the metadata alone: the aggregates' own pages say what their hosts did. */
 static void add_hosts(struct wp_display *display, const struct wp_release_facts *release)
 {
@@ -141,6 +179,11 @@ void wp_page_release_facts(struct wp_display *display, const struct wp_release_s
         wp_display_heading(display, "Aggregates");
         add_aggregates(display, release);
     }
+    for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
+        if (row->mixed_count)
+            wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(&display->pool, "%s: %s", row->name,
+                wp_mixed_sentence(&display->pool, row->mixed, row->mixed_count)));
+    add_checks(display, release);
     if (facts->bucket_count) {
         wp_display_heading(display, "What tells aggregates of one name apart");
         wp_display_add(display, WP_ITEM_PARAGRAPH, "They were sampled at another rate, explained with other tolerances or picked "

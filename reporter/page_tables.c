@@ -39,6 +39,8 @@ void wp_page_categories(struct wp_display *display, const uint64_t categories[WP
         if (flame && categories[i])
             row[0].link = wp_link_to(flame->page, flame->release, flame->aggregate,
                 wp_pool_printf(&display->pool, "category=%s", wp_category_key((enum wp_category)i)));
+        if (flame && categories[i])
+            row[1].link = wp_link_to(WP_PAGE_BEHIND, flame->release, flame->aggregate, row[0].link.fragment);
     }
 }
 
@@ -67,6 +69,7 @@ void wp_page_process_table(struct wp_display *display, const struct wp_facts *fa
         row[1].number = fact->pid;
         row[2].text = wp_pool_clip(&display->pool, fact->host, NAME_BYTES);
         row[3].number = row[4].number = fact->total_ns;
+        row[3].link = wp_page_behind_link(display, facts, "process", wp_pool_printf(&display->pool, "[%s]", fact->comm));
         row[5].number = fact->running_ns;
     }
 }
@@ -79,6 +82,7 @@ static void put_function(struct wp_display *display, const struct wp_facts *fact
         : fact->style == WP_STYLE_KERNEL ? "kernel" : NULL;
     row[0].link = wp_page_function_link(display, facts, (size_t)(fact - facts->functions));
     row[1].number = fact->inclusive_ns;
+    row[1].link = wp_page_behind_function(display, facts, fact);
     row[3].number = fact->running_ns;
     row[4].number = fact->waiting_ns;
     row[5].number = fact->count;
@@ -179,6 +183,7 @@ void wp_page_unexplained_table(struct wp_display *display, const struct wp_facts
                 wp_pool_printf(&display->pool, "node=%08" PRIx32, fact->permalink));
         row[1].text = wp_pool_clip(&display->pool, fact->reason, NAME_BYTES);
         row[2].number = row[3].number = fact->ns;
+        row[2].link = wp_page_behind_node(display, facts, fact->permalink);
         row[4].number = fact->count;
         row[5].number = fact->longest_ns;
         row[6].text = fact->tid ? wp_pool_printf(&display->pool, "%" PRIu32, fact->tid) : "";

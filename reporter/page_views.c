@@ -70,6 +70,7 @@ static void add_stacks(struct wp_display *display, const struct wp_facts *facts)
         row[1].swatch = (int)sorted[i]->category + 1;
         row[1].link = path_link(display, facts, node->frame);
         row[2].number = row[3].number = sorted[i]->ns;
+        row[2].link = wp_page_behind_node(display, facts, node->permalink);
         row[4].number = sorted[i]->count;
     }
     if (!sorted)

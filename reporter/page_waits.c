@@ -29,6 +29,17 @@ static struct wp_link party_link(struct wp_display *display, const struct wp_fac
     return wp_page_flame_link(display, facts, "search", wp_pool_clip(&display->pool, party->name, NAME_BYTES));
 }
 
+/* Whose, when and where a wait is: of those for processes, disks and peers. */
+static struct wp_link behind_wait(struct wp_display *display, const struct wp_facts *facts, const struct wp_party *from,
+    const struct wp_party *to, const struct wp_wait *wait)
+{
+    if (to->kind == WP_PARTY_UNKNOWN || from->kind != WP_PARTY_PROCESS)
+        return wp_page_behind_node(display, facts, wait->permalink);
+    struct wp_link link = wp_page_behind_link(display, facts, "waiter", from->name), other = wp_page_behind_link(display, facts, "for", to->name);
+    link.fragment = wp_pool_printf(&display->pool, "%s&%s", link.fragment, other.fragment);
+    return link;
+}
+
 static struct wp_link wait_link(struct wp_display *display, const struct wp_facts *facts, const struct wp_wait *wait)
 {
     return wait->permalink ? wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate,
@@ -130,6 +141,8 @@ static void add_waits(struct wp_display *display, const struct wp_facts *facts, 
         row[1].note = wait->from == wait->to ? "another of its name" : to->kind == WP_PARTY_PEER ? "not recorded" : NULL;
         row[1].link = wait->permalink ? wait_link(display, facts, wait) : party_link(display, facts, to);
         row[2].number = row[3].number = wait->ns;
+        if (!is_hosts)
+            row[2].link = behind_wait(display, facts, from, to, wait);
         row[4].number = wait->count;
         row[5].text = wait->knot ? waits->knots[wait->knot - 1].name : "";
     }

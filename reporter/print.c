@@ -96,6 +96,18 @@ static int choose_release(const struct wp_stores *stores, const struct wp_print_
     return rc;
 }
 
+/* The window of an exemplar stands in for the one that is shown by itself. */
+static int choose_window(struct wp_facts *facts, unsigned number, struct wp_error *err)
+{
+    if (number > facts->exemplars.count)
+        return wp_error_set(err, -ENOENT, "%s has %zu exemplars, not %u", facts->aggregate, facts->exemplars.count, number);
+    struct wp_exemplar_fact *fact = &facts->exemplars.rows[number - 1];
+    wp_trace_destroy(facts->trace);
+    facts->trace = fact->trace;
+    fact->trace = NULL;
+    return 0;
+}
+
 static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapshot, const struct wp_print_options *options,
     struct wp_error *err)
 {
@@ -104,6 +116,10 @@ static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapsh
     int rc = wp_aggregate_choose(snapshot, options->aggregate, &options->selection, aggregate, err);
     if (!rc)
         rc = wp_facts_read(&facts, snapshot, aggregate, &options->selection, err);
+    if (!rc && options->format == WP_FORMAT_HTML)
+        rc = wp_origins_read(&facts, snapshot, &options->selection, err);
+    if (!rc && options->exemplar)
+        rc = choose_window(&facts, options->exemplar, err);
     if (!rc)
         rc = format(out, &facts, options, err);
     wp_facts_fini(&facts);

@@ -31,6 +31,7 @@ struct wp_print_options {
     enum wp_format format;
     const struct wp_sheet *sheet; /* of csv and ndjson; NULL: all tables */
     struct wp_selection selection;
+    unsigned exemplar;      /* of perfetto: this window, as the pages number them; 0: the first window that was kept */
 };
 
 /* -EINVAL for an unknown name. */

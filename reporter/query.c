@@ -11,6 +11,7 @@ static const struct {
     [WP_PAGE_OVERVIEW] = {"Overview", "index.html"},
     [WP_PAGE_COMPARE] = {"Compared", "compare.html"},
     [WP_PAGE_FLAME] = {"Flame", "flame.html"},
+    [WP_PAGE_BEHIND] = {"Behind a figure", "behind.html"},
     [WP_PAGE_CHRONO] = {"Chronology", "chronology.html"},
     [WP_PAGE_RUNNING] = {"Running", "running.html"},
     [WP_PAGE_EXEMPLARS] = {"Exemplars", "exemplars.html"},
@@ -21,10 +22,12 @@ static const struct {
     [WP_PAGE_PROCESSES] = {"Processes", "processes.html"},
     [WP_PAGE_FUNCTIONS] = {"Functions", "functions.html"},
     [WP_PAGE_FUNCTION] = {"Callers and callees", "functions"},
+    [WP_PAGE_MODULES] = {"Object files and services", "modules.html"},
     [WP_PAGE_SOURCES] = {"Source files", "sources.html"},
     [WP_PAGE_SOURCE] = {"Source", "source"},
     [WP_PAGE_IO] = {"Disks and network", "io.html"},
     [WP_PAGE_HOSTS] = {"Hosts", "hosts.html"},
+    [WP_PAGE_CANARY] = {"Canary", "canary.html"},
     [WP_PAGE_UNEXPLAINED] = {"Unexplained", "unexplained.html"},
     [WP_PAGE_ABOUT] = {"About this data", "about.html"},
 };
@@ -47,12 +50,17 @@ enum wp_page_kind wp_page_tab(enum wp_page_kind page)
 {
     if (page == WP_PAGE_EXEMPLAR || page == WP_PAGE_EXEMPLAR_ROWS)
         return WP_PAGE_EXEMPLARS;
-    return page == WP_PAGE_FUNCTION || page == WP_PAGE_SOURCES || page == WP_PAGE_SOURCE ? WP_PAGE_FUNCTIONS : page;
+    if (page == WP_PAGE_BEHIND)
+        return WP_PAGE_FLAME;
+    if (page == WP_PAGE_CANARY)
+        return WP_PAGE_HOSTS;
+    return page == WP_PAGE_FUNCTION || page == WP_PAGE_MODULES || page == WP_PAGE_SOURCES || page == WP_PAGE_SOURCE ? WP_PAGE_FUNCTIONS : page;
 }
 
 bool wp_page_in_parts(enum wp_page_kind page)
 {
-    return wp_page_tab(page) != page && page != WP_PAGE_SOURCES;
+    return wp_page_tab(page) != page && page != WP_PAGE_SOURCES && page != WP_PAGE_MODULES && page != WP_PAGE_BEHIND &&
+        page != WP_PAGE_CANARY;
 }
 
 void wp_query_path(struct wp_buffer *out, const struct wp_query *query)

@@ -15,7 +15,8 @@
 
 #define JOBS_LIMIT 256u
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK };
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK,
+    KEY_EXEMPLAR, KEY_CANARY };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
@@ -25,11 +26,13 @@ static const struct argp_option option_table[] = {
         "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, csv or ndjson (html: the site)", 0},
     {"table", 't', "TABLE", 0,
         "With csv or ndjson, only report, categories, processes, functions, waits, edges, requests, unexplained, stacks, lines or calls", 0},
+    {"exemplar", KEY_EXEMPLAR, "N", 0, "With perfetto, the window of exemplar-N.html instead of the first one that was kept", 0},
     {"single-file", KEY_SINGLE, NULL, 0, "All pages of one aggregate as one file of HTML, for a mail", 0},
     {"since", KEY_SINCE, "TIME", 0, "From this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 0},
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
     {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail when another reporter is writing the same site; else wait for it", 0},
     {"wait", KEY_WAIT, "SECONDS", 0, "Wait so long for another reporter that is writing the same site, then fail", 0},
+    {"canary", KEY_CANARY, "HOSTS", 0, "Give each aggregate a page of these hosts (shell patterns parted by commas) against all its others", 0},
     {"jobs", 'j', "N", 0, "Make so many releases at a time (1); 0: as many as there are processors", 0},
     {"parts", KEY_PARTS, "DIR", 0, "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
     {"gzip", KEY_GZIP, NULL, 0, "Write FILE.gz beside each file of the site, for a server that sends such as they are", 0},
@@ -76,6 +79,8 @@ static void check(struct argp_state *state, struct wp_reporter_options *options)
         argp_error(state, "--single-file is html, and another --format was given");
     if (options->sheet && !is_table)
         argp_error(state, "--table chooses one of the tables of --format csv or ndjson");
+    if (options->exemplar && options->format != WP_FORMAT_PERFETTO)
+        argp_error(state, "--exemplar chooses a window of --format perfetto");
     options->prints = options->is_single || (options->format_given && options->format != WP_FORMAT_HTML);
     if (!options->out && !options->prints)
         argp_error(state, "give --out DIR for the site, --single-file, or a --format to print");
@@ -110,6 +115,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "'%s' is not a table: report, categories, processes, functions, waits, edges, requests, unexplained, "
                 "stacks, lines or calls", arg);
         break;
+    case KEY_EXEMPLAR:
+        options->exemplar = parse_count(state, "number of an exemplar", arg, 1000000);
+        if (!options->exemplar)
+            argp_error(state, "exemplars are counted from 1");
+        break;
     case KEY_SINGLE:
         options->is_single = true;
         break;
@@ -127,6 +137,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case 'j':
         options->jobs = parse_jobs(state, arg);
+        break;
+    case KEY_CANARY:
+        if (!*arg || *arg == '!' || strlen(arg) > 250)
+            argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
+        options->canary = arg;
         break;
     case KEY_GZIP:
         options->is_gzipped = true;
@@ -166,8 +181,9 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
     static const struct wp_config_spec spec = {"reporter", NULL, NULL, NULL};
     static const struct argp argp = {option_table, parse, NULL,
         "Makes pages from a store: where the time went, and who was being waited for.\v"
-        "`wakepath-reporter check OLD NEW` compares two releases for a script, `wakepath-reporter query` sums up what a question "
-        "asks for.\n"
+        "Commands, each with its own --help:\n"
+        "  check   Compare two releases for a script\n"
+        "  query   Sum up what a question asks for\n"
         "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, 64 usage.",
         children, NULL, NULL};
     memset(options, 0, sizeof(*options));

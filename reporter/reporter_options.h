@@ -16,6 +16,7 @@ struct wp_common_options {
     size_t store_count;
     struct wp_order_options order;
     struct wp_compare_options compare;
+    bool threshold_given;
 };
 
 /* The options of it, for a program's argp; its input is a struct wp_common_options *. */
@@ -23,12 +24,14 @@ extern const struct argp wp_common_argp;
 
 struct wp_reporter_options {
     struct wp_common_options common;
+    const char *canary;                     /* borrowed from argv; NULL none */
     const char *out, *release, *aggregate, *parts;  /* borrowed from argv; NULL not given */
     enum wp_format format;
     const struct wp_sheet *sheet;           /* NULL: all tables */
     bool format_given, is_single, is_gzipped, quiet;
     int wait_s;                             /* -1: as long as it takes */
     unsigned jobs;
+    unsigned exemplar;                      /* of perfetto; 0 none */
     bool prints;                            /* one report, not the site */
     struct wp_source_options source;        /* its git is the common one */
     struct wp_selection selection;

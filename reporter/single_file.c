@@ -3,7 +3,9 @@
 
 #include "reporter/assets.h"
 #include "reporter/escape.h"
+#include "reporter/exemplar_data.h"
 #include "reporter/format_html.h"
+#include "reporter/origin_data.h"
 #include "reporter/page.h"
 #include "reporter/time_data.h"
 #include "reporter/view_data.h"
@@ -18,19 +20,24 @@
     "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; img-src data:; connect-src 'none'; "              \
     "base-uri 'none'; form-action 'none'"
 
+#define WINDOW_BYTES 1048576u /* of the exemplars' data in one file */
+#define ORIGIN_BYTES 1048576u
+
 struct writer {
     struct wp_buffer *out;
     const struct wp_facts *facts;
     const struct wp_compare *compare; /* NULL: none */
     char nonce[17];
+    struct wp_buffer windows;         /* data of the exemplars that are in the file */
+    unsigned window_count;
 };
 
-/* "flame" of flame.html: the name of a section. */
-static void section_name(char *name, size_t room, enum wp_page_kind page, const struct wp_facts *facts)
+/* "flame" of flame.html, "exemplar-3" of exemplar-3.html: the name of a section. */
+static void section_name(char *name, size_t room, enum wp_page_kind page, unsigned part, const struct wp_facts *facts)
 {
     struct wp_buffer path = {0};
     struct wp_query query = {page, facts->release, facts->aggregate};
-    wp_query_path(&path, &query);
+    wp_query_path_part(&path, &query, part);
     const char *file = path.data ? strrchr((const char *)path.data, '/') : NULL;
     snprintf(name, room, "%.*s", file ? (int)strcspn(file + 1, ".") : 0, file ? file + 1 : "");
     if (!strcmp(name, "index"))
@@ -38,10 +45,10 @@ static void section_name(char *name, size_t room, enum wp_page_kind page, const 
     wp_buffer_fini(&path);
 }
 
-/* The many parts about functions and single windows are of the site alone. */
+/* The many parts about functions are of the site alone, and so are windows beyond what a mail can carry. */
 static bool is_here(const struct writer *writer, int page)
 {
-    return (page != WP_PAGE_COMPARE || writer->compare) && !wp_page_in_parts((enum wp_page_kind)page) &&
+    return page != WP_PAGE_CANARY && (page != WP_PAGE_COMPARE || writer->compare) && !wp_page_in_parts((enum wp_page_kind)page) &&
         (page != WP_PAGE_SOURCES || writer->facts->source.file_count);
 }
 
@@ -49,8 +56,15 @@ static bool is_section(const struct writer *writer, const char *name, size_t siz
 {
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES; page++) {
         char other[32];
-        section_name(other, sizeof(other), (enum wp_page_kind)page, writer->facts);
+        section_name(other, sizeof(other), (enum wp_page_kind)page, 0, writer->facts);
         if (is_here(writer, page) && strlen(other) == size && !strncmp(other, name, size))
+            return true;
+    }
+    for (unsigned part = 1; part <= writer->window_count; part++) {
+        char one[32], rows[32];
+        section_name(one, sizeof(one), WP_PAGE_EXEMPLAR, part, writer->facts);
+        section_name(rows, sizeof(rows), WP_PAGE_EXEMPLAR_ROWS, part, writer->facts);
+        if ((strlen(one) == size && !strncmp(one, name, size)) || (strlen(rows) == size && !strncmp(rows, name, size)))
             return true;
     }
     return false;
@@ -105,21 +119,33 @@ static void put_content(struct writer *writer, const char *text, const char *end
     }
 }
 
-static int put_section(struct writer *writer, enum wp_page_kind page, struct wp_error *err)
+static int build_page(struct writer *writer, struct wp_display *display, unsigned part, struct wp_error *err)
+{
+    enum wp_page_kind page = display->query.page;
+    if (part)
+        return wp_page_exemplar(display, writer->facts, part, err);
+    return page == WP_PAGE_COMPARE ? wp_page_compare(display, writer->compare, true, err) : wp_page_build(display, writer->facts, err);
+}
+
+/* `part`: of a window, from 1; 0 of other pages. */
+static int put_section(struct writer *writer, enum wp_page_kind page, unsigned part, struct wp_error *err)
 {
     static const char begin[] = "<main id=\"main\">\n";
     struct wp_display display;
     struct wp_buffer html = {0};
     char name[32];
     wp_display_init(&display, &(struct wp_query){page, writer->facts->release, writer->facts->aggregate});
-    int rc = page == WP_PAGE_COMPARE ? wp_page_compare(&display, writer->compare, err) : wp_page_build(&display, writer->facts, err);
+    int rc = build_page(writer, &display, part, err);
     if (!rc)
         rc = wp_format_html(&html, &display, err);
     const char *start = rc ? NULL : strstr((const char *)html.data, begin);
     const char *end = start ? strstr(start, "</main>\n") : NULL;
-    section_name(name, sizeof(name), page, writer->facts);
+    section_name(name, sizeof(name), page, part, writer->facts);
     if (end) {
-        wp_buffer_printf(writer->out, "<section class=\"sheet\" id=\"page=%s\" data-page=\"%s\">\n", name, name);
+        wp_buffer_printf(writer->out, "<section class=\"sheet\" id=\"page=%s\" data-page=\"%s\"", name, name);
+        if (part)
+            wp_buffer_printf(writer->out, " data-payload=\"exemplar-%u\"", part);
+        wp_buffer_puts(writer->out, ">\n");
         put_content(writer, start + strlen(begin), end, name);
         wp_buffer_puts(writer->out, "</section>\n");
     } else if (!rc) {
@@ -127,6 +153,35 @@ static int put_section(struct writer *writer, enum wp_page_kind page, struct wp_
     }
     wp_display_fini(&display);
     wp_buffer_fini(&html);
+    return rc;
+}
+
+/* The first windows, as many as a mail can carry. */
+static int take_windows(struct writer *writer, struct wp_error *err)
+{
+    int rc = 0;
+    for (unsigned i = 1; i <= writer->facts->exemplars.count && !rc; i++) {
+        size_t before = writer->windows.size;
+        char name[32];
+        snprintf(name, sizeof(name), "exemplar-%u", i);
+        rc = wp_view_data_window(&writer->windows, writer->facts->exemplars.rows[i - 1].trace, name, err);
+        if (writer->windows.size > WINDOW_BYTES) {
+            writer->windows.size = before;
+            break;
+        }
+        writer->window_count = i;
+    }
+    return rc;
+}
+
+static int put_windows(struct writer *writer, struct wp_error *err)
+{
+    int rc = 0;
+    for (unsigned part = 1; part <= writer->window_count && !rc; part++) {
+        rc = put_section(writer, WP_PAGE_EXEMPLAR, part, err);
+        if (!rc)
+            rc = put_section(writer, WP_PAGE_EXEMPLAR_ROWS, part, err);
+    }
     return rc;
 }
 
@@ -174,8 +229,8 @@ static void put_top(struct writer *writer)
         "<nav class=\"tabs\" aria-label=\"Views\">\n");
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES; page++) {
         char name[32];
-        section_name(name, sizeof(name), (enum wp_page_kind)page, writer->facts);
-        if (is_here(writer, page))
+        section_name(name, sizeof(name), (enum wp_page_kind)page, 0, writer->facts);
+        if (is_here(writer, page) && page != WP_PAGE_BEHIND) /* figures lead there */
             wp_buffer_printf(out, "<a href=\"#page=%s\"><bdi>%s</bdi></a>\n", name, wp_page_title((enum wp_page_kind)page));
     }
     wp_buffer_puts(out, "</nav>\n<main id=\"main\">\n");
@@ -190,17 +245,49 @@ static int put_data(struct writer *writer, int (*make)(struct wp_buffer *, const
     return rc;
 }
 
+/* Whose time it is; of each by itself only where all of them fit. */
+static int put_origins(struct writer *writer, struct wp_error *err)
+{
+    struct wp_buffer data = {0};
+    int rc = 0;
+    for (size_t i = 0; i < writer->facts->origins.count && !rc && data.size <= ORIGIN_BYTES; i++)
+        if (writer->facts->origins.rows[i].report)
+            rc = wp_origin_data(&data, writer->facts, i, err);
+    if (!rc)
+        rc = put_data(writer, wp_origin_list, err);
+    if (!rc && data.size && data.size <= ORIGIN_BYTES) {
+        wp_buffer_printf(writer->out, "<script nonce=\"%s\">\n", writer->nonce);
+        wp_buffer_append(writer->out, data.data, data.size);
+        wp_buffer_puts(writer->out, "</script>\n");
+    }
+    wp_buffer_fini(&data);
+    return rc;
+}
+
 static int put_scripts(struct writer *writer, struct wp_error *err)
 {
     static const char *const names[] = {"units.js", "table.js", "view.js", "palette.js", "tip.js", "surface.js",
-        "flame_model.js", "flame_times.js", "flame_exemplar.js", "flame_folds.js", "flame.js", "time_axis.js", "trace_model.js", "chronology.js", "running.js"};
+        "flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js", "flame.js", "flame_sums.js", "figure.js", "rows.js",
+        "behind.js", "time_axis.js", "time_view.js", "trace_model.js", "chronology.js", "running.js"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         put_script(writer, names[i]);
     int rc = put_data(writer, wp_view_data_flame, err);
     if (!rc)
         rc = put_data(writer, wp_time_data, err);
+    if (!rc)
+        rc = put_origins(writer, err);
+    size_t before = writer->out->size;
+    if (!rc && writer->window_count)
+        rc = put_data(writer, wp_exemplar_data, err);
+    if (writer->out->size - before > WINDOW_BYTES)
+        writer->out->size = before;
     if (!rc && writer->facts->trace)
         rc = put_data(writer, wp_view_data_trace, err);
+    if (writer->window_count) {
+        wp_buffer_printf(writer->out, "<script nonce=\"%s\">\n", writer->nonce);
+        wp_buffer_append(writer->out, writer->windows.data, writer->windows.size);
+        wp_buffer_puts(writer->out, "</script>\n");
+    }
     if (!rc && writer->compare) {
         wp_buffer_printf(writer->out, "<script nonce=\"%s\">\n", writer->nonce);
         rc = wp_view_data_compare(writer->out, writer->facts, writer->compare, err);
@@ -227,16 +314,23 @@ int wp_single_file(struct wp_buffer *out, const struct wp_facts *facts, const st
 {
     struct writer writer = {.out = out, .facts = facts, .compare = compare};
     int rc = choose_nonce(&writer, err);
-    if (rc)
+    if (!rc)
+        rc = take_windows(&writer, err);
+    if (rc) {
+        wp_buffer_fini(&writer.windows);
         return rc;
+    }
     put_head(&writer);
     put_top(&writer);
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
         if (is_here(&writer, page))
-            rc = put_section(&writer, (enum wp_page_kind)page, err);
+            rc = put_section(&writer, (enum wp_page_kind)page, 0, err);
+    if (!rc)
+        rc = put_windows(&writer, err);
     wp_buffer_puts(out, "</main>\n<footer>Made by Wakepath: where did the time go, and who was being waited for?</footer>\n");
     if (!rc)
         rc = put_scripts(&writer, err);
     wp_buffer_puts(out, "</body>\n</html>\n");
+    wp_buffer_fini(&writer.windows);
     return !rc && out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the file of %s", facts->aggregate) : rc;
 }

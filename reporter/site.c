@@ -6,7 +6,10 @@
 #include "reporter/compare_findings.h"
 #include "reporter/exemplar_data.h"
 #include "reporter/format_json.h"
+#include "reporter/origin_data.h"
+#include "reporter/mixed.h"
 #include "reporter/page.h"
+#include "reporter/site_compare.h"
 #include "reporter/site_files.h"
 #include "reporter/site_jobs.h"
 #include "reporter/site_parts.h"
@@ -20,6 +23,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MIXED 8u              /* releases of one time that are looked at */
 
 struct site {
     const struct wp_site_options *options;
@@ -133,7 +138,7 @@ static int write_exemplars(struct site *site, const struct wp_facts *facts, stru
         char name[64];
         struct wp_buffer content = {0};
         snprintf(name, sizeof(name), "exemplar-%u-data.js", i);
-        rc = wp_view_data_window(&content, facts->exemplars.rows[i - 1].trace, err);
+        rc = wp_view_data_window(&content, facts->exemplars.rows[i - 1].trace, "trace", err);
         if (!rc)
             rc = write_content(site, facts, name, &content, err);
         if (!rc)
@@ -142,14 +147,32 @@ static int write_exemplars(struct site *site, const struct wp_facts *facts, stru
             rc = write_exemplar(site, facts, WP_PAGE_EXEMPLAR_ROWS, i, err);
         wp_buffer_fini(&content);
     }
-    return !rc && facts->exemplars.count ? write_beside(site, facts, "exemplars-data.js", wp_exemplar_data, err) : rc;
+    return rc ? rc : write_beside(site, facts, "exemplars-data.js", wp_exemplar_data, err);
+}
+
+/* Whose time it is: the list, and what each has of the flame when there are several. */
+static int write_origins(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+{
+    int rc = write_beside(site, facts, "origins-data.js", wp_origin_list, err);
+    for (size_t i = 0; i < facts->origins.count && !rc; i++) {
+        char name[64];
+        struct wp_buffer content = {0};
+        if (!facts->origins.rows[i].report)
+            continue;
+        snprintf(name, sizeof(name), "origin-%zu-data.js", i + 1);
+        rc = wp_origin_data(&content, facts, i, err);
+        if (!rc)
+            rc = write_content(site, facts, name, &content, err);
+        wp_buffer_fini(&content);
+    }
+    return rc;
 }
 
 static int write_pages(struct site *site, const struct wp_facts *facts, struct wp_error *err)
 {
     int rc = 0;
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
-        if (page != WP_PAGE_COMPARE && !wp_page_in_parts((enum wp_page_kind)page) && /* two releases; below */
+        if (page != WP_PAGE_COMPARE && page != WP_PAGE_CANARY && !wp_page_in_parts((enum wp_page_kind)page) && /* two releases; below */
                 (page != WP_PAGE_SOURCES || facts->source.file_count))
             rc = write_page(site, facts, (enum wp_page_kind)page, err);
     if (!rc)
@@ -175,6 +198,8 @@ static int write_aggregate(struct site *site, struct wp_release_summary *release
         rc = write_beside(site, facts, "flame-data.js", wp_view_data_flame, err);
     if (!rc)
         rc = write_beside(site, facts, "flame-times.js", wp_time_data, err);
+    if (!rc)
+        rc = write_origins(site, facts, err);
     if (!rc && facts->trace)
         rc = write_beside(site, facts, "trace-data.js", wp_view_data_trace, err);
     if (!rc)
@@ -184,28 +209,6 @@ static int write_aggregate(struct site *site, struct wp_release_summary *release
     site->damaged += facts->damage_count;
     if (!rc && !wp_summary_add(&site->summary, release, facts))
         rc = wp_error_set(err, -ENOMEM, "out of memory for the index");
-    return rc;
-}
-
-static int write_comparison(struct site *site, const struct wp_facts *facts, const struct wp_compare *compare,
-    struct wp_error *err)
-{
-    struct wp_display display;
-    struct wp_buffer path = {0}, content = {0};
-    struct wp_error reason = {0};
-    wp_display_init(&display, &(struct wp_query){WP_PAGE_COMPARE, facts->release, facts->aggregate});
-    int rc = wp_page_compare(&display, compare, &reason);
-    rc = write_display(site, &display, rc, &reason, err);
-    wp_query_folder(&path, facts->release);
-    wp_buffer_putc(&path, '/');
-    wp_query_folder(&path, facts->aggregate);
-    wp_buffer_puts(&path, "/compare-data.js");
-    if (!rc)
-        rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_view_data_compare(&content, facts, compare, err);
-    if (!rc)
-        rc = write_buffer(site, (const char *)path.data, &content, err);
-    wp_buffer_fini(&path);
-    wp_buffer_fini(&content);
     return rc;
 }
 
@@ -225,7 +228,8 @@ static int compare_aggregate(struct site *site, struct wp_facts *facts, size_t b
         rc = wp_compare_build(&compare, &before, facts, &site->options->compare, err);
     if (!rc) {
         facts->change = wp_compare_summary(&facts->pool, &compare);
-        rc = write_comparison(site, facts, &compare, err);
+        wp_compare_count(&compare, &facts->changed_worse, &facts->changed_better);
+        rc = wp_site_comparison(&site->files, facts, &compare, WP_PAGE_COMPARE, err);
         wp_compare_fini(&compare);
     }
     wp_facts_fini(&before);
@@ -240,8 +244,16 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     size_t row = wp_release_order_find(&site->order, release->id);
     size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
     int rc = wp_facts_read(&facts, snapshot, aggregate, &site->options->selection, err);
+    if (!rc)
+        rc = wp_origins_read(&facts, snapshot, &site->options->selection, err);
+    if (!rc && row != SIZE_MAX) {
+        size_t others[MIXED], count = wp_mixed_candidates(&site->order, row, others, MIXED);
+        rc = wp_mixed_read(&facts, &site->stores, &site->order, others, count, err);
+    }
     if (!rc && baseline != SIZE_MAX)
         rc = compare_aggregate(site, &facts, baseline, err);
+    if (!rc && site->options->canary)
+        rc = wp_site_canary(&site->files, &facts, &site->stores, site->options, err);
     if (!rc)
         rc = write_aggregate(site, release, snapshot, &facts, err);
     else if (rc == -ENOENT && !site->options->aggregate)
@@ -295,7 +307,7 @@ static int take_part(struct site *site, struct wp_release_summary *release, cons
         return -ENOENT;
     struct wp_site_options options = *site->options;
     options.parts = parts;
-    int rc = wp_site_part_take(&part, &options, &site->reuse, &site->tree, release->id, release->baseline, inputs, err);
+    int rc = wp_site_part_take(&part, &options, &site->reuse, &site->tree, release->id, release->baseline, release->mixed, inputs, err);
     if (!rc)
         rc = part.row ? restore_release(site, release, part.row) : -ENOENT;
     wp_site_part_fini(&part);
@@ -305,14 +317,29 @@ static int take_part(struct site *site, struct wp_release_summary *release, cons
 static int build_release(struct site *site, const struct wp_release_row *row, struct wp_release_summary *release,
     struct wp_error *err);
 
+/* Releases of the same time and the state of their files: what is said of windows in which releases are mixed rests on them. */
+static const char *mixed_inputs(struct site *site, const struct wp_release_row *row)
+{
+    size_t others[MIXED], count = wp_mixed_candidates(&site->order, (size_t)(row - site->order.rows), others, MIXED);
+    const char *text = "";
+    uint64_t changed_ns;
+    for (size_t i = 0; i < count; i++) {
+        const char *id = site->order.rows[others[i]].id;
+        text = wp_pool_printf(&site->reuse.pool, "%s%s=%s;", text, id, wp_site_inputs(&site->reuse.pool, &site->stores, id, &changed_ns));
+    }
+    return text;
+}
+
 static int read_release(struct site *site, const struct wp_release_row *row, struct wp_error *err)
 {
     const char *inputs, *baseline = row->baseline == SIZE_MAX ? NULL : site->order.rows[row->baseline].id;
-    const struct wp_state_row *before = wp_site_reuse_find(&site->reuse, row->id, baseline, &inputs);
+    const char *mixed = mixed_inputs(site, row);
+    const struct wp_state_row *before = wp_site_reuse_find(&site->reuse, row->id, baseline, mixed, &inputs);
     struct wp_release_summary *release = wp_summary_release(&site->summary, row->id);
     if (!release)
         return wp_error_set(err, -ENOMEM, "out of memory for the index");
     release->is_dirty = row->is_dirty;
+    release->mixed = wp_pool_text(&site->summary.pool, mixed);
     release->baseline = baseline ? wp_pool_text(&site->summary.pool, baseline) : NULL;
     int rc = keep_release(site, release, before, err);
     if (rc == -ENOENT)
@@ -322,7 +349,7 @@ static int read_release(struct site *site, const struct wp_release_row *row, str
         rc = build_release(site, row, release, err);
     release->has_failed = site->files.failed > failed;
     if (!rc)
-        wp_site_reuse_put(&site->reuse, release, inputs, row->last_ns);
+        wp_site_reuse_put(&site->reuse, release, inputs, row);
     return rc;
 }
 
@@ -380,7 +407,7 @@ static int make_parts(struct site *site, struct wp_error *err)
     for (size_t i = 0; i < site->order.count; i++) {
         const struct wp_release_row *row = &site->order.rows[i];
         const char *baseline = row->baseline == SIZE_MAX ? NULL : site->order.rows[row->baseline].id;
-        if (!wp_site_reuse_find(&site->reuse, row->id, baseline, &inputs))
+        if (!wp_site_reuse_find(&site->reuse, row->id, baseline, mixed_inputs(site, row), &inputs))
             releases[count++] = row->id;
     }
     int rc = 0;

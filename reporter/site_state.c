@@ -70,6 +70,10 @@ static void put_aggregate(struct wp_buffer *out, const struct wp_aggregate_summa
     wp_buffer_printf(out, "\t%a\t%a", row->accounted_percent, row->coverage);
     for (unsigned i = 0; i < WP_CATEGORIES; i++)
         put_number(out, row->categories[i]);
+    put_number(out, row->worse);
+    put_number(out, row->better);
+    put_number(out, row->kept_worse);
+    put_number(out, row->kept_better);
     put_number(out, row->change != NULL);
     put_text(out, row->change);
     put_number(out, row->finding_count);
@@ -82,7 +86,8 @@ static void put_aggregate(struct wp_buffer *out, const struct wp_aggregate_summa
     wp_buffer_putc(out, '\n');
 }
 
-void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *release, const char *inputs, uint64_t last_ns)
+void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *release, const char *inputs, uint64_t first_ns,
+    uint64_t last_ns)
 {
     size_t damaged = 0;
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
@@ -90,8 +95,10 @@ void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *r
     wp_buffer_putc(out, 'R');
     put_text(out, release->id);
     put_text(out, inputs);
+    put_number(out, first_ns);
     put_number(out, last_ns);
     put_text(out, release->baseline);
+    put_text(out, release->mixed);
     put_number(out, release->aggregate_count);
     put_number(out, damaged);
     wp_buffer_putc(out, '\n');
@@ -155,8 +162,10 @@ static int read_release(struct wp_state_row *row, char *text)
     next_field(&line);
     row->release = next_text(&line);
     row->inputs = next_text(&line);
+    row->first_ns = next_number(&line);
     row->last_ns = next_number(&line);
     row->baseline = next_text(&line);
+    row->mixed = next_text(&line);
     row->aggregate_count = next_number(&line);
     row->damaged = next_number(&line);
     return line.is_bad ? -EBADMSG : 0;
@@ -288,6 +297,10 @@ static int read_aggregate(struct wp_aggregate_summary *row, char *text)
     row->coverage = next_double(&line);
     for (unsigned i = 0; i < WP_CATEGORIES; i++)
         row->categories[i] = next_number(&line);
+    row->worse = next_number(&line);
+    row->better = next_number(&line);
+    row->kept_worse = next_number(&line);
+    row->kept_better = next_number(&line);
     bool is_compared = next_number(&line) != 0;
     const char *change = next_text(&line);
     row->change = is_compared ? change : NULL;

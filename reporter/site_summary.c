@@ -2,6 +2,7 @@
 #include "reporter/site_summary.h"
 
 #include "reporter/findings.h"
+#include "reporter/mixed.h"
 
 #include <string.h>
 
@@ -30,6 +31,31 @@ static void copy_findings(struct wp_site_summary *site, struct wp_aggregate_summ
         row->findings[i].fragment = finding->fragment ? wp_pool_text(&site->pool, finding->fragment) : NULL;
         row->findings[i].page = finding->page;
     }
+}
+
+static void take_checks(struct wp_site_summary *site, struct wp_aggregate_summary *row, const struct wp_facts *facts)
+{
+    struct wp_kept_check *checks;
+    row->check_count = wp_kept_checks_read(&checks, &site->pool, &facts->metadata);
+    row->checks = checks;
+    for (size_t i = 0; i < row->check_count; i++) {
+        checks[i].against = wp_pool_text(&site->pool, checks[i].against); /* the key is the facts' */
+        row->kept_worse = checks[i].worse > row->kept_worse ? checks[i].worse : row->kept_worse;
+        row->kept_better = checks[i].better > row->kept_better ? checks[i].better : row->kept_better;
+    }
+}
+
+static void take_mixed(struct wp_site_summary *site, struct wp_aggregate_summary *row, const struct wp_facts *facts)
+{
+    struct wp_mixed_window *mixed = wp_pool_alloc(&site->pool, (facts->mixed_count + 1) * sizeof(*mixed));
+    for (size_t i = 0; mixed && i < facts->mixed_count; i++) {
+        mixed[i] = facts->mixed[i];
+        mixed[i].release = wp_pool_text(&site->pool, mixed[i].release);
+        mixed[i].here = wp_pool_text(&site->pool, mixed[i].here);
+        mixed[i].there = wp_pool_text(&site->pool, mixed[i].there);
+        row->mixed_count++;
+    }
+    row->mixed = mixed;
 }
 
 struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct wp_release_summary *release)
@@ -66,6 +92,10 @@ struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct
     row->host_count = facts->host_count;
     row->process_count = facts->process_count;
     row->damage_count = facts->damage_count;
+    row->worse = facts->changed_worse;
+    row->better = facts->changed_better;
+    take_checks(site, row, facts);
+    take_mixed(site, row, facts);
     row->change = facts->change ? wp_pool_text(&site->pool, facts->change) : NULL;
     copy_findings(site, row, facts);
     if (row->last_ns > release->last_ns)

@@ -4,6 +4,7 @@
 /* What the index and the release pages need of each aggregate, kept after its facts are gone. */
 #include "reporter/display.h"
 #include "reporter/facts.h"
+#include "reporter/kept_checks.h"
 
 struct wp_summary_finding {
     const char *sentence, *fragment;
@@ -17,6 +18,12 @@ struct wp_aggregate_summary {
     double accounted_percent, coverage;
     size_t host_count, process_count, damage_count, finding_count;
     const char *change;                     /* since the baseline, NULL: not compared */
+    uint64_t worse, better;                 /* rows that its comparison found changed */
+    uint64_t kept_worse, kept_better;       /* of the check kept with it that found most */
+    const struct wp_kept_check *checks;     /* only while its release is built */
+    size_t check_count;
+    const struct wp_mixed_window *mixed;    /* as `checks` */
+    size_t mixed_count;
     struct wp_summary_finding findings[3];
     struct wp_aggregate_summary *next;
 };
@@ -25,6 +32,7 @@ struct wp_release_summary {
     const char *id;
     uint64_t last_ns;                       /* newest activity in any aggregate */
     bool is_dirty;                          /* of a tree that was not committed */
+    const char *mixed;                      /* releases of the same time and what they rest on, "" none */
     const char *baseline;                   /* what it is compared with, NULL nothing */
     bool is_damaged;                        /* could not be opened at all */
     bool has_failed;             /* some of its pages could not be made */

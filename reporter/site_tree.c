@@ -49,7 +49,7 @@ static int take_lock(struct wp_site_tree *tree, int wait_s, struct wp_error *err
         struct stat ours, named;
         tree->lock_fd = open(tree->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
         if (tree->lock_fd < 0)
-            return wp_error_errno(err, -errno, "cannot open the lock '%s'", tree->lock);
+            return wp_error_errno(err, -errno, "cannot make '%s' beside the pages (this user must be able to write to its folder)", tree->lock);
         int rc = lock_until(tree->lock_fd, until_ms);
         if (rc) {
             rc = rc == -EBUSY ? wp_error_set(err, -EBUSY, "another reporter is writing '%s'", tree->out)

@@ -109,7 +109,7 @@ static void take_parts(struct building *building, struct wp_service_fact *servic
 {
     service->rows = wp_pool_alloc(building->pool, (end - first + 1u) * sizeof(*service->rows));
     for (uint32_t i = first; i < end && service->rows;) {
-        const struct wp_transaction *key = &building->rows[building->order[i]], *row = key;
+        const struct wp_transaction *key = &building->rows[building->order[i]], *row;
         uint64_t usual_ns = 0, slow_ns = 0;
         for (; i < end && is_same(row = &building->rows[building->order[i]], key); i++) {
             usual_ns += row->bucket <= split->usual ? row->ns : 0;
@@ -120,7 +120,7 @@ static void take_parts(struct building *building, struct wp_service_fact *servic
             service->usual_count ? usual_ns / service->usual_count : 0, service->slow_count ? slow_ns / service->slow_count : 0};
         service->row_count += made->usual_ns || made->slow_ns;
     }
-    if (service->row_count)
+    if (service->rows)
         qsort(service->rows, service->row_count, sizeof(*service->rows), compare_slow);
 }
 

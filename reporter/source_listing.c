@@ -140,7 +140,7 @@ static uint8_t heat_of(const struct building *b, uint64_t leaf_ns)
     if (!leaf_ns || !b->most_ns)
         return 0;
     double heat = sqrt((double)leaf_ns / (double)b->most_ns) * WP_HEATS;
-    return heat < 1 ? 1 : heat > WP_HEATS ? WP_HEATS : (uint8_t)(heat + 0.5);
+    return heat < 1 ? 1 : heat > WP_HEATS ? WP_HEATS : (uint8_t)lround(heat);
 }
 
 /* A line with what stands over and under it. */
@@ -265,7 +265,7 @@ static void add_counts(struct building *b)
 void wp_source_listing_build(struct wp_listing *listing, struct wp_pool *pool, const struct wp_source_map *map, uint32_t file,
     const struct wp_source_physical *physical)
 {
-    struct wp_listing_row scratch;
+    struct wp_listing_row scratch = {0};
     const struct wp_source_lines *lines = map->lines;
     struct building b = {.listing = listing, .pool = pool, .map = map, .lines = lines, .physical = physical, .file = file,
         .scratch = &scratch};
@@ -274,7 +274,7 @@ void wp_source_listing_build(struct wp_listing *listing, struct wp_pool *pool, c
         const struct wp_source_site *site = &lines->sites[lines->files[file].first_site + i];
         b.most_ns = site->leaf_ns > b.most_ns ? site->leaf_ns : b.most_ns;
     }
-    if (listing->has_text)
+    if (physical && listing->has_text)
         add_text(&b);
     else
         add_counts(&b);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/view_data.h"
 
+#include "common/intmap.h"
 #include "reporter/compare.h"
 #include "reporter/escape.h"
 
@@ -116,26 +117,57 @@ static uint64_t cell_pieces(const void *context, uint32_t row)
     return ((const struct frame_ids *)context)->facts->flame.cells[row].count;
 }
 
-struct change_column {
-    const struct wp_compare *compare;
-};
+/* Whether a node's function was inlined into the one that it stands on, as far as their lines say so. Texts are the report's. */
+static int find_inlined(struct wp_intmap *pairs, const struct wp_facts *facts)
+{
+    for (uint32_t i = 0; i < facts->source.call_count; i++) {
+        const struct wp_source_call *call = &facts->source.calls[i];
+        const char *from = facts->source.sites[call->site].function;
+        if (call->is_inlined && wp_intmap_put(pairs, (struct wp_intkey){(uintptr_t)from, (uintptr_t)call->name}, 1))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* "inlined": the nodes, each as the step from the one before. */
+static int put_inlined(struct wp_buffer *out, const struct wp_facts *facts)
+{
+    const struct wp_flame_node *nodes = facts->flame.nodes;
+    struct wp_intmap pairs = {0};
+    uint32_t last = 0, found;
+    int rc = find_inlined(&pairs, facts);
+    wp_buffer_puts(out, "\"inlined\":[");
+    for (uint32_t i = 1; i < facts->flame.count && pairs.count && !rc; i++) {
+        uint32_t below = nodes[nodes[i].parent].frame;
+        if (!below || wp_facts_frame_style(facts, nodes[i].frame) != WP_STYLE_USER || wp_facts_frame_style(facts, below) != WP_STYLE_USER)
+            continue;
+        struct wp_intkey key = {(uintptr_t)wp_facts_frame_name(facts, below), (uintptr_t)wp_facts_frame_name(facts, nodes[i].frame)};
+        if (!wp_intmap_get(&pairs, key, &found))
+            continue;
+        wp_buffer_printf(out, "%s%" PRIu32, last ? "," : "", i - last);
+        last = i;
+    }
+    wp_buffer_puts(out, "],\n");
+    wp_intmap_fini(&pairs);
+    return rc;
+}
+
 
 static uint64_t node_was(const void *context, uint32_t row)
 {
-    return ((const struct change_column *)context)->compare->was_ns[row];
+    return ((const struct wp_compare_flame *)context)->other_ns[row];
 }
 
 static uint64_t node_mark(const void *context, uint32_t row)
 {
-    return ((const struct change_column *)context)->compare->marks[row];
+    return ((const struct wp_compare_flame *)context)->marks[row];
 }
 
-static int put_flame(struct wp_buffer *out, const char *name, const struct wp_facts *facts, const struct wp_compare *compare,
+static int put_flame(struct wp_buffer *out, const char *name, const struct wp_facts *facts, const struct wp_compare *compare, int side,
     struct wp_error *err)
 {
     struct frame_ids ids = {0};
     const struct wp_flame *flame = &facts->flame;
-    struct change_column changes = {compare};
     int rc = number_frames(&ids, facts);
     if (!rc) {
         wp_buffer_printf(out, "wakepath.data(\"%s\",{\n", name);
@@ -156,12 +188,15 @@ static int put_flame(struct wp_buffer *out, const char *name, const struct wp_fa
         put_column(out, "cell_category", flame->cell_count, cell_category, &ids);
         put_column(out, "cell_ns", flame->cell_count, cell_ns, &ids);
         put_column(out, "cell_pieces", flame->cell_count, cell_pieces, &ids);
+        rc = put_inlined(out, facts);
         if (compare) {
-            put_column(out, "was", compare->flame_count, node_was, &changes);
-            put_column(out, "mark", compare->flame_count, node_mark, &changes);
-            wp_buffer_puts(out, "\"before\":");
-            put_name(out, compare->side[WP_BEFORE].label);
-            wp_buffer_puts(out, ",\n");
+            put_column(out, "was", compare->flames[side].count, node_was, &compare->flames[side]);
+            put_column(out, "mark", compare->flames[side].count, node_mark, &compare->flames[side]);
+            wp_buffer_puts(out, "\"own\":");
+            put_name(out, compare->side[side].label);
+            wp_buffer_puts(out, ",\n\"before\":");
+            put_name(out, compare->side[!side].label);
+            wp_buffer_printf(out, ",\n\"older\":%d,\n", side == WP_BEFORE);
         }
         wp_buffer_puts(out, "\"end\":0});\n");
     }
@@ -172,13 +207,14 @@ static int put_flame(struct wp_buffer *out, const char *name, const struct wp_fa
 
 int wp_view_data_flame(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
 {
-    return put_flame(out, "flame", facts, NULL, err);
+    return put_flame(out, "flame", facts, NULL, 0, err);
 }
 
 int wp_view_data_compare(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare,
     struct wp_error *err)
 {
-    return put_flame(out, "compare", facts, compare, err);
+    int rc = put_flame(out, "compare", facts, compare, WP_AFTER, err);
+    return rc ? rc : put_flame(out, "older", compare->facts[WP_BEFORE], compare, WP_BEFORE, err);
 }
 
 #define COLUMN(function, field)                                        \
@@ -245,7 +281,7 @@ static void put_names(struct wp_buffer *out, const struct wp_trace *trace)
     wp_buffer_puts(out, "],\n");
 }
 
-int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, struct wp_error *err)
+int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, const char *name, struct wp_error *err)
 {
     static const struct trace_column nodes[] = {{"node_parent", trace_parent}, {"node_frame", trace_frame}, {NULL, NULL}};
     static const struct trace_column pieces[] = {{"piece_path", piece_path}, {"piece_node", piece_node},
@@ -259,7 +295,7 @@ int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, str
     static const struct trace_column links[] = {{"link_kind", link_kind}, {"link_from", link_from}, {"link_to", link_to},
         {"link_start", link_start}, {"link_end", link_end}, {NULL, NULL}};
     static const struct trace_column paths[] = {{"path_thread", path_thread}, {"path_base", path_base}, {NULL, NULL}};
-    wp_buffer_printf(out, "wakepath.data(\"trace\",{\n\"length\":%" PRIu64 ",\n", trace->length_ns);
+    wp_buffer_printf(out, "wakepath.data(\"%s\",{\n\"length\":%" PRIu64 ",\n\"omitted\":%" PRIu64 ",\n", name, trace->length_ns, trace->omitted);
     put_categories(out);
     put_names(out, trace);
     put_columns(out, trace, nodes, trace->node_count);
@@ -275,5 +311,5 @@ int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, str
 
 int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
 {
-    return wp_view_data_window(out, facts->trace, err);
+    return wp_view_data_window(out, facts->trace, "trace", err);
 }

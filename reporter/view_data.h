@@ -11,12 +11,13 @@
 #include "reporter/compare.h"
 
 int wp_view_data_flame(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
-int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, struct wp_error *err);
+/* `name`: what the data are called there, "trace" where there is one window. */
+int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, const char *name, struct wp_error *err);
 /* facts->trace must be there. */
 int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
 
-/* The flame of the newer side with three more columns, the root in them: was (what the node took before, at the newer side's
- * units) and mark (enum wp_verdict), by node; before: the name of the older side. */
+/* The flames of both sides, the newer as "compare", the older as "older", with two more columns, the root in them: was (what the node takes
+ * on the other side, at this one's units) and mark (enum wp_verdict), by node; own, before: names of this side and of the other one. */
 int wp_view_data_compare(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare,
     struct wp_error *err);
 

@@ -30,23 +30,29 @@ static bool is_wait(const struct wp_exemplar_window *row)
     return !*row->service;
 }
 
-/* The order of the rows; 0: the same window. */
-static int compare(const struct wp_exemplar_window *a, const struct wp_exemplar_window *b)
+/* The order of a service's rows; 0: the same window. */
+static int compare_within(const struct wp_exemplar_window *a, const struct wp_exemplar_window *b)
 {
-    int names = strcmp(a->service, b->service);
-    if (names)
-        return names;
     if (a->length_ns != b->length_ns)
         return a->length_ns > b->length_ns ? -1 : 1;
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
-    names = strcmp(a->host, b->host);
+    int names = strcmp(a->host, b->host);
     return names ? names : a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+/* The order of the rows. */
+static int compare(const struct wp_exemplar_window *a, const struct wp_exemplar_window *b)
+{
+    int names = strcmp(a->service, b->service);
+    return names ? names : compare_within(a, b);
 }
 
 /* A number that says nothing of the window, and is the same wherever it is drawn. */
 static uint64_t draw_of(const struct wp_exemplar_window *row)
 {
+    if (row->draw)
+        return row->draw;
     uint8_t numbers[12];
     for (unsigned i = 0; i < 8; i++)
         numbers[i] = (uint8_t)(row->start_ns >> 8 * i);
@@ -55,7 +61,7 @@ static uint64_t draw_of(const struct wp_exemplar_window *row)
     return XXH3_64bits_withSeed(numbers, sizeof(numbers), XXH3_64bits(row->host, strlen(row->host)));
 }
 
-/* Whether `a` wins the draw. Among waits the chances are as their lengths: draw / length is least. */
+/* Whether `a` wins the draw of one service. Among waits the chances are as their lengths: draw / length is least. */
 static bool is_drawn_before(const struct wp_exemplar_window *a, const struct wp_exemplar_window *b)
 {
     uint64_t x = draw_of(a), y = draw_of(b);
@@ -66,7 +72,7 @@ static bool is_drawn_before(const struct wp_exemplar_window *a, const struct wp_
     } else if (x != y) {
         return x < y;
     }
-    return compare(a, b) < 0;
+    return compare_within(a, b) < 0;
 }
 
 static unsigned octave(const struct wp_exemplar_window *row)
@@ -74,10 +80,10 @@ static unsigned octave(const struct wp_exemplar_window *row)
     return row->length_ns ? 63u - (unsigned)__builtin_clzll(row->length_ns) : 0;
 }
 
-/* Whether the two stand in one draw. */
+/* Whether two of one service stand in one draw. */
 static bool is_rival(const struct wp_exemplar_window *a, const struct wp_exemplar_window *b)
 {
-    return !strcmp(a->service, b->service) && (is_wait(a) || octave(a) == octave(b));
+    return is_wait(a) || octave(a) == octave(b);
 }
 
 struct range {
@@ -101,7 +107,7 @@ static unsigned roles_of(const struct wp_exemplars *set, struct range range, con
     uint32_t slower = 0, before = 0;
     for (uint32_t i = range.from; i < range.to; i++) {
         const struct wp_exemplar_window *row = &set->rows[i];
-        int order = compare(row, window);
+        int order = compare_within(row, window);
         slower += order < 0;
         before += order && is_rival(row, window) && is_drawn_before(row, window);
     }
@@ -141,9 +147,11 @@ bool wp_exemplars_want(const struct wp_exemplars *set, const struct wp_exemplar_
     if (!is_wait(window) && services_before(set, range.from) >= WP_EXEMPLARS_SERVICES)
         return false;
     for (uint32_t i = range.from; i < range.to; i++)
-        if (!compare(&set->rows[i], window))
+        if (!compare_within(&set->rows[i], window))
             return false;
-    return roles_of(set, range, window) != 0;
+    struct wp_exemplar_window drawn = *window;
+    drawn.draw = draw_of(window);
+    return roles_of(set, range, &drawn) != 0;
 }
 
 static void drop_row(struct wp_exemplars *set, uint32_t row)
@@ -190,6 +198,7 @@ static int insert(struct wp_exemplars *set, uint32_t at, const struct wp_exempla
     row.service = strdup(window->service);
     row.host = strdup(window->host);
     row.trace = (struct wp_buffer){0};
+    row.draw = draw_of(window);
     if (!row.service || !row.host || (window->trace.size && wp_buffer_append(&row.trace, window->trace.data, window->trace.size))) {
         free_row(&row);
         return -ENOMEM;

@@ -31,6 +31,7 @@ struct wp_exemplar_window {
     struct wp_buffer trace;  /* a Trace message; empty: known here, and kept elsewhere */
     uint32_t thread;         /* for who chooses; not stored */
     bool is_new;             /* likewise */
+    uint64_t draw;           /* its lot, once it has been drawn; not stored. 0: not yet */
 };
 
 /* By service, then the longest first; init with {0}. */

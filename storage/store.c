@@ -25,10 +25,12 @@ static int check_root(const char *root, bool create, struct wp_error *err)
     struct stat st;
     if (stat(root, &st)) {
         if (errno != ENOENT || !create)
-            return wp_error_errno(err, -errno, "cannot open store '%s'", root);
+            return wp_error_errno(err, -errno, "cannot open store '%s'%s", root,
+                errno == ENOENT ? " (aggregators and `wakepath record --store` make stores)" : "");
         int rc = wp_path_make(root, err);
         if (rc)
-            return wp_error_wrap(err, rc, "cannot make store '%s'", root);
+            return wp_error_wrap(err, rc, "cannot make store '%s'%s", root,
+                rc == -EACCES ? " (make the folder for this user, or choose another)" : "");
     } else if (!S_ISDIR(st.st_mode)) {
         return wp_error_set(err, -ENOTDIR, "cannot open store '%s': it is a file, a store is a folder", root);
     }

@@ -134,6 +134,12 @@ static __always_inline void submit(void *record)
     bpf_ringbuf_submit(record, wake_flag());
 }
 
+/* Of what user space must look at before the process is gone: the reader is woken. */
+static __always_inline void submit_now(void *record)
+{
+    bpf_ringbuf_submit(record, BPF_RB_FORCE_WAKEUP);
+}
+
 /* Sends a head without a tail, and no more of it than says something. False: there was no room (counted). */
 static __always_inline bool send_head(struct wp_record *r)
 {

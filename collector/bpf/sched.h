@@ -116,7 +116,7 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     r.other_tid = woken->pid;
     r.other_pid = woken->tgid;
     fill_cause(ctx, &r, context);
-    r.stack_key = is_chosen(woken->tgid) ? ready_of(woken) : 0;
+    r.stack_key = is_chosen(woken->tgid) ? ready_of(woken, &r, context) : 0;
     send_head(&r);
     return 0;
 }
@@ -181,7 +181,7 @@ int WORK_PROG(wp_exec, struct task_struct *task, int old_tid, struct linux_binpr
         if (size && !bpf_probe_read_user(r->exec.cmdline, size, (void *)start))
             r->exec.cmdline_size = (__u32)size;
     }
-    submit(r);
+    submit_now(r);
     return 0;
 }
 

@@ -2,87 +2,29 @@
 // The chronological flame: time to the right, pseudo-stacks upwards, one control path under the other.
 (function () {
   'use strict';
-  var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, models = wakepath.traceModel;
+  var wakepath = window.wakepath, units = wakepath.units, models = wakepath.traceModel;
   var palette = wakepath.palette, Surface = wakepath.Surface, TimeAxis = wakepath.TimeAxis;
   var ROW = 18, LABEL = 22, GAP = 14;
 
   function Chronology(place, data) {
-    var self = this, model = models.paths(data);
-    this.data = data;
+    var model = models.paths(data);
+    wakepath.TimeView.call(this, data, 0);
     this.paths = model.paths;
     this.flags = model.flags;
     this.depth = model.depth;
-    this.showLinks = true;
-    this.axis = new TimeAxis(data.length, 0, function () {
-      self.changed();
-    });
     this.layout();
     this.links = this.placeLinks();
-    this.buildTools(place);
-    this.surface = new Surface(place, 'Chronological flame. Plus and minus zoom, arrow keys move, Escape shows all.', this.acts());
-    this.say = view.say(place);
-    view.legend(place, palette.LEGEND);
-    this.tip = new wakepath.Tip();
-    this.surface.setHeight(this.total);
+    this.start(place, 'Chronological flame', palette.LEGEND, null);
     // Stacks stand on the ground: the first path's is what a reader sees first.
     if (this.paths.length) this.surface.stage.scrollTop = Math.max(0, this.paths[0].bottom + GAP - this.surface.height);
-    var state = view.readHash();
-    if (state.from && state.to) this.axis.show(Number(state.from) || 0, Number(state.to) || data.length);
+    this.fromHash();
   }
 
-  Chronology.prototype.buildTools = function (place) {
-    var self = this, bar = view.element('div', 'tools');
-    place.appendChild(bar);
-    view.button(bar, '+', 'Zoom in', function () {
-      self.axis.zoom(self.surface.width / 2, 2);
-    }).setAttribute('aria-label', 'Zoom in');
-    view.button(bar, '−', 'Zoom out', function () {
-      self.axis.zoom(self.surface.width / 2, 0.5);
-    }).setAttribute('aria-label', 'Zoom out');
-    view.button(bar, 'Show all', 'The whole window (Escape)', function () {
-      self.axis.show(0, self.axis.length);
-    });
-    view.toggle(bar, 'Links', 'Lines between control paths', true, function (on) {
-      self.showLinks = on;
-      self.surface.paint();
-    });
-    this.range = view.element('output', 'found');
-    bar.appendChild(this.range);
-    bar.appendChild(view.element('span', 'hint', 'Wheel or + and − zoom, drag or arrow keys move, 0 shows all'));
-  };
+  Chronology.prototype = Object.create(wakepath.TimeView.prototype);
 
-  Chronology.prototype.acts = function () {
-    var self = this;
-    return {
-      head: TimeAxis.HEIGHT,
-      draw: function (ctx, width, height, top) {
-        self.draw(ctx, width, height, top);
-      },
-      hover: function (x, y, event) {
-        self.hover(x, y, event);
-      },
-      leave: function () {
-        self.tip.hide();
-      },
-      click: function (x, y) {
-        var found = self.at(x, y);
-        self.surface.canvas.focus({preventScroll: true});
-        if (found) self.axis.show(found.start - (found.end - found.start) * 0.05, found.end + (found.end - found.start) * 0.05);
-      },
-      drag: function (dx, dy) {
-        self.surface.stage.scrollTop -= dy;
-        self.axis.pan(dx);
-      },
-      wheel: function (x, event) {
-        self.axis.wheel(x, event);
-      },
-      pinch: function (x, factor) {
-        self.axis.zoom(x, factor);
-      },
-      key: function (event) {
-        self.axis.key(event);
-      }
-    };
+  Chronology.prototype.click = function (x, y) {
+    var found = this.at(x, y);
+    if (found) this.axis.show(found.start - (found.end - found.start) * 0.05, found.end + (found.end - found.start) * 0.05);
   };
 
   Chronology.prototype.layout = function () {
@@ -101,21 +43,12 @@
     return (name ? name + ' ' + data.thread_tid[thread] : 'control path ' + path.index) + (base ? '' : ' (waited for)');
   };
 
-  Chronology.prototype.changed = function () {
-    var whole = this.axis.from === 0 && this.axis.to === this.axis.length;
-    view.writeHash(whole ? {} : {from: Math.round(this.axis.from), to: Math.round(this.axis.to)});
-    if (this.surface) this.surface.paint();
-  };
-
   Chronology.prototype.frame = function (node) {
     return this.data.frames[this.data.node_frame[node]] || [0, '?', ''];
   };
 
   Chronology.prototype.draw = function (ctx, width, height, top) {
     var self = this;
-    this.axis.width = width;
-    this.colours = palette.read();
-    this.drawn = 0;
     this.paths.forEach(function (path) {
       if (path.bottom < top || path.top > top + height) return;
       ctx.font = '600 12px ' + self.colours.sans;
@@ -129,8 +62,6 @@
       });
     });
     if (this.showLinks) this.drawLinks(ctx, top, height);
-    this.axis.draw(ctx, this.colours, width, 4);
-    this.range.textContent = units.duration(this.axis.to - this.axis.from) + ' in sight';
     wakepath.ready('chronology:' + this.drawn);
   };
 

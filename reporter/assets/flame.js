@@ -8,8 +8,11 @@
   var ROW = 21, LEAST = 0.5;
 
   // data.was and data.mark, by node: a difference flame, which is coloured by change and not gathered.
-  function Flame(place, data) {
+  // A flame with a leader is the same comparison by the other side: it searches what the leader does and has no address of its own.
+  function Flame(place, data, leader) {
     this.data = data;
+    this.leader = leader || null;
+    this.other = null;
     this.differs = Boolean(data.was);
     // All of it; of the chosen time; of that without what is folded; what is drawn.
     this.all = this.during = this.whole = this.model = models.decode(data);
@@ -21,7 +24,7 @@
     this.surface = new Surface(place, (this.differs ? 'Difference flame' : 'Consolidated flame') + '. Arrow keys move, Enter zooms, Escape goes back, slash searches.',
       this.acts());
     this.say = view.say(place);
-    view.legend(place, this.differs ? palette.CHANGES : palette.LEGEND);
+    view.legend(place, (this.differs ? palette.CHANGES : palette.LEGEND).concat(this.all.inlined.size ? [['f-inlined', 'inlined']] : []));
     this.tip = new wakepath.Tip();
     this.fromHash();
     var self = this;
@@ -33,7 +36,7 @@
   Flame.prototype.buildTools = function (place) {
     var self = this, bar = view.element('div', 'tools');
     place.appendChild(bar);
-    this.box = view.search(bar, 'Search names', function (text) {
+    this.box = this.leader ? this.leader.box : view.search(bar, 'Search names', function (text) {
       self.search(text, null);
       self.toHash();
     });
@@ -60,7 +63,11 @@
     view.button(bar, 'Main path', 'Follow the largest part until it has nine tenths at most', function () {
       self.zoomTo(self.mainPath());
     });
+    this.hosts = this.differs ? null : new wakepath.FlameHosts(this, bar, place);
     this.times = this.differs ? null : new wakepath.FlameTimes(this, bar, place);
+    if (!this.differs) view.button(bar, 'Behind it', 'The hosts, the times and the examples behind what is shown', function () {
+      wakepath.go('behind.html', view.address('', self.selection()).replace(/^.*?#(page=&)?/, ''));
+    });
     bar.appendChild(view.element('span', 'hint long', 'Click zooms, Escape goes back, / searches'));
     this.trail = view.element('p', 'trail');
     place.appendChild(this.trail);
@@ -99,6 +106,10 @@
 
   Flame.prototype.name = function (node) {
     return node ? this.model.frames[this.model.frame[node]][1] || '(no name)' : this.gathered || 'everything';
+  };
+
+  Flame.prototype.isInlined = function (node) {
+    return node > 0 && this.model.inlined.has(this.model.link[node]);
   };
 
   // The first row that is drawn, counted from the base: a zoomed node's ancestors stay as a stair of at most a few rows.
@@ -174,8 +185,11 @@
     ctx.fillRect(x, y, Math.max(width - (width > 3 ? 1 : 0), LEAST), ROW - 1);
     ctx.globalAlpha = faded ? 0.7 : 1;
     if (width > 26) {
+      var slants = this.isInlined(node);
       ctx.fillStyle = this.colours['frame-ink'];
+      if (slants) ctx.font = 'italic 12px ' + this.colours.font;
       ctx.fillText(Surface.fit(ctx, this.name(node), width - 10), x + 5, y + ROW / 2);
+      if (slants) ctx.font = '12px ' + this.colours.font;
     }
     if (node === this.hovered || node === this.selected && node !== this.zoom) {
       ctx.strokeStyle = this.colours.ink;
@@ -209,8 +223,12 @@
       ['Of everything', units.share(model.total[node], this.whole.total[0])]];
     if (this.differs) {
       var was = data.was[node], is = model.total[node];
-      rows.push(['In ' + data.before, units.duration(was)],
-        ['Change', (is < was ? '−' : '+') + units.duration(Math.abs(is - was)) +
+      rows.push(['In ' + data.before, units.duration(was)]);
+      if (data.older) { // this flame is the older side's
+        is = was;
+        was = model.total[node];
+      }
+      rows.push(['Change', (is < was ? '−' : '+') + units.duration(Math.abs(is - was)) +
           (was ? ', ' + (is < was ? '−' : '+') + Math.abs(100 * (is - was) / was).toFixed(1) + ' %' : ', new')],
         ['', palette.VERDICTS[data.mark[node]]]);
     }
@@ -222,6 +240,7 @@
         units.duration(row[1])]);
     });
     var lines = frame ? [palette.WORDS[frame[0]] + (frame[2] ? ', ' + frame[2] : '')] : [];
+    if (this.isInlined(node)) lines.push('inlined into what it stands on');
     if (this.waitsOn(node)) lines.push('another control path: click twice to go there');
     return {title: this.name(node), lines: lines, rows: rows};
   };
@@ -322,7 +341,7 @@
   Flame.prototype.refold = function () {
     var key = this.gatherKey, link = this.zoom ? this.model.link[this.zoom] : 0, model = this.folds.apply(this.during);
     this.whole = model;
-    if (!key || !this.gather(key[0], key[1])) this.setModel(model, '', null);
+    if (!key || !this.gather(key[0], key[1], key[2])) this.setModel(model, '', null);
     var at = link ? this.model.link.indexOf(link, 1) : -1;
     if (at > 0) this.zoomTo(at);
   };
@@ -345,18 +364,20 @@
   };
 
   // Everything that stands on the frames of this name; false when there are none.
-  Flame.prototype.gather = function (key, name) {
+  Flame.prototype.gather = function (key, name, file) {
     var frames = this.whole.frames;
     var model = models.gather(this.whole, function (frame) {
       var isProcess = frames[frame][0] === palette.STYLE.PROCESS;
       if (key === 'host') return isProcess && frames[frame][1].endsWith(']@' + name);
-      return frames[frame][1] === name && (key !== 'process' || isProcess);
+      if (file && file !== '(no file)' && frames[frame][2] !== file && !(file === '[kernel]' && frames[frame][0] === palette.STYLE.KERNEL)) return false;
+      return frames[frame][1] === name && (key !== 'process' || isProcess) ||
+        key === 'process' && isProcess && frames[frame][1].indexOf(name + '@') === 0; // on whatever host
     });
     if (model.count < 2) {
       this.say('Nothing named ' + name + ' is in this flame.');
       return false;
     }
-    this.setModel(model, (key === 'host' ? 'all on ' : 'all of ') + name, [key, name]);
+    this.setModel(model, (key === 'host' ? 'all on ' : 'all of ') + name, [key, name, file]);
     return true;
   };
 
@@ -364,6 +385,7 @@
   Flame.prototype.search = function (text, category) {
     var model = this.model, needle = text.trim().toLowerCase(), sum = 0, until = 0, i, cell;
     this.category = category;
+    if (this.other) this.other.search(text, category);
     if (!needle && category === null) {
       this.hits = null;
       this.found.textContent = '';
@@ -416,26 +438,39 @@
     this.surface.paint();
   };
 
-  Flame.prototype.toHash = function () {
-    var state = {search: this.category === null ? this.box.value.trim() : ''};
+  // What is shown, as an address says it: of which frame, hosts and times.
+  Flame.prototype.selection = function () {
+    var state = {};
     if (this.category !== null) state.category = this.data.categories[this.category][0];
-    if (this.gatherKey) state[this.gatherKey[0]] = this.gatherKey[1];
+    if (this.gatherKey) {
+      state[this.gatherKey[0]] = this.gatherKey[1];
+      state.file = this.gatherKey[2];
+    }
     if (this.zoom) state.node = ('0000000' + this.model.link[this.zoom].toString(16)).slice(-8);
+    if (this.times) Object.assign(state, this.hosts.state(), this.times.state(), this.folds.state());
+    return state;
+  };
+
+  Flame.prototype.toHash = function () {
+    if (this.leader) return;
+    var state = Object.assign({search: this.category === null ? this.box.value.trim() : ''}, this.selection());
     if (!this.up) state.down = '1';
-    if (this.times) Object.assign(state, this.times.state(), this.folds.state());
     view.writeHash(state);
   };
 
   Flame.prototype.fromHash = function () {
     var self = this, state = view.readHash();
+    if (this.leader) state = {search: state.search, down: state.down};
     if (!this.times) {
       this.show(state);
       return;
     }
     this.folds.restore(state);
     this.whole = this.folds.apply(this.during);
-    this.times.restore(state, function () {
-      self.show(state);
+    this.hosts.restore(state, function () {
+      self.times.restore(state, function () {
+        self.show(state);
+      });
     });
   };
 
@@ -448,14 +483,25 @@
     });
     this.box.value = state.search || '';
     this.category = category;
-    if (!key || !this.gather(key, state[key])) this.setModel(this.whole, '', null);
+    if (!key || !this.gather(key, state[key], state.file)) this.setModel(this.whole, '', null);
     if (state.node) {
       var link = parseInt(state.node, 16), at = this.model.link.indexOf(link, 1);
       if (at > 0) this.zoomTo(at);
     }
   };
 
-  wakepath.views.flame = wakepath.views.difference = function (place, data) {
+  wakepath.views.flame = function (place, data) {
     wakepath.flame = new Flame(place, data);
+  };
+
+  // By the newer side, and below it by the older one, where what is gone still stands; one search for both.
+  wakepath.views.difference = function (place, data) {
+    var older = wakepath.payloads.older;
+    wakepath.flame = new Flame(place, data);
+    if (!older) return;
+    place.appendChild(view.element('h3', '', 'By ' + older.own + ', what is gone with it'));
+    var below = view.element('div', 'older');
+    place.appendChild(below);
+    wakepath.flame.other = new Flame(below, older, wakepath.flame);
   };
 })();

@@ -61,16 +61,87 @@
     return found[found.length >> 1];
   }
 
-  function show(file, start, length, whole) {
+  // The stretch of a window that is shown around one of its pieces.
+  function around(start, length, whole) {
     var margin = length * 0.5 + 1000;
-    wakepath.go(file, 'from=' + Math.max(0, Math.floor(start - margin)) + '&to=' + Math.min(whole, Math.ceil(start + length + margin)));
+    return {from: String(Math.max(0, Math.floor(start - margin))), to: String(Math.min(whole, Math.ceil(start + length + margin)))};
   }
+
+  function show(file, start, length, whole) {
+    var stretch = around(start, length, whole);
+    wakepath.go(file, 'from=' + stretch.from + '&to=' + stretch.to);
+  }
+
+  // FNV-1a over style and name, as flame_tree.c has it: the same stack has the same link here and there.
+  function hash(parent, frame) {
+    var link = Math.imul(parent ^ frame[0], 16777619);
+    new TextEncoder().encode(frame[1] + '\0').forEach(function (byte) {
+      link = Math.imul(link ^ byte, 16777619);
+    });
+    return link >>> 0;
+  }
+
+  // A window's tree in preorder, as a flame's, with the place of each node in the window.
+  function modelOf(window) {
+    var count = window.node_parent.length, first = new Int32Array(count).fill(-1), next = new Int32Array(count).fill(-1), i;
+    var model = {count: count, frames: window.frames, parent: new Int32Array(count), end: new Int32Array(count), frame: new Int32Array(count),
+      link: new Uint32Array(count), depth: new Int32Array(count), total: new Float64Array(count), firstCell: new Int32Array(count + 1),
+      cellCategory: [], cellNs: [], cellPieces: [], place: new Int32Array(count)};
+    for (i = count - 1; i > 0; i--) {
+      next[i] = first[window.node_parent[i]];
+      first[window.node_parent[i]] = i;
+    }
+    var at = 0, work = [[0, 0]];
+    while (work.length) {
+      var one = work.pop(), node = one[0];
+      if (node < 0) {
+        model.end[one[1]] = at;
+        continue;
+      }
+      model.place[at] = node;
+      model.parent[at] = one[1];
+      model.frame[at] = node ? window.node_frame[node] : -1;
+      model.link[at] = node ? hash(model.link[one[1]], window.frames[window.node_frame[node]]) : 2166136261;
+      model.total[at] = window.times[node] ? window.times[node][0] : 0;
+      work.push([-1, at]);
+      var children = [];
+      for (var child = first[node]; child >= 0; child = next[child]) children.push([child, at]);
+      at++;
+      while (children.length) work.push(children.pop());
+    }
+    for (i = count - 1; i > 0; i--) model.total[model.parent[i]] += model.total[i];
+    return model;
+  }
+
+  // In a single file only as many windows are there as a mail can carry.
+  function isThere(window) {
+    return !wakepath.isSingle || Boolean(wakepath.payloads['exemplar-' + window.number]);
+  }
+
+  // Windows with time on what rootsOf(model) finds (null: on anything), of that category (-1: any): those with most of it first.
+  wakepath.windowsWith = function (windows, rootsOf, category) {
+    return windows.filter(isThere).map(function (window) {
+      var model = modelOf(window), roots = rootsOf(model), ns = 0, best = null;
+      (roots || [0]).forEach(function (root) {
+        for (var i = root; i < model.end[root]; i++) {
+          var time = window.times[model.place[i]];
+          if (!time || category >= 0 && time[3] !== category) continue;
+          ns += time[0];
+          if (!best || time[2] > best[2]) best = time;
+        }
+      });
+      return ns ? {name: window.title, why: window.host, start: window.start, ns: ns, length: window.length, number: window.number,
+        link: view.address('exemplar-' + window.number + '.html', around(best[1], best[2], window.length))} : null;
+    }).filter(Boolean).sort(function (a, b) {
+      return b.ns - a.ns || a.number - b.number;
+    });
+  };
 
   // Calls say(text) when there is none.
   wakepath.showOne = function (model, node, anywhere, isTypical, say) {
     var wanted = chain(model, node);
     view.load('exemplars-data.js', 'exemplars', function (exemplars) {
-      var one = exemplars && wanted.length ? choose(exemplars.windows, wanted, anywhere, isTypical) : null;
+      var one = exemplars && wanted.length ? choose(exemplars.windows.filter(isThere), wanted, anywhere, isTypical) : null;
       if (one) {
         show('exemplar-' + one.window.number + '.html', one.start, one.length, one.window.length);
         return;

@@ -46,6 +46,7 @@
     var count = data.depth.length + 1, model = allocate(count, data.cell_ns.length);
     var open = [0], i, node = 0, cell = 0;
     model.frames = data.frames;
+    model.inlined = new Set(); // links: they stay where frames are gathered
     for (i = 1; i < count; i++) {
       var depth = data.depth[i - 1];
       model.depth[i] = depth;
@@ -65,6 +66,10 @@
       }
     }
     model.firstCell[count] = cell;
+    (data.inlined || []).reduce(function (before, step) {
+      model.inlined.add(model.link[before + step]);
+      return before + step;
+    }, 0);
     return finish(model, data.frames);
   }
 
@@ -133,9 +138,13 @@
   // One tree of all that stands on the frames that `wanted` accepts, wherever they are; without those frames that `leaveOut`
   // (if there is one) accepts.
   function gather(model, wanted, leaveOut) {
+    return gatherAt(model, outermost(model, wanted), leaveOut);
+  }
+
+  // The same of nodes of which none stands on another.
+  function gatherAt(model, roots, leaveOut) {
     var made = {parent: [], depth: [], frame: [], link: [], firstCell: []}, cells = [];
     var stack = [{nodes: [], parent: 0, depth: 0, frame: -1}];
-    var roots = outermost(model, wanted);
     while (stack.length) {
       var group = stack.pop(), at = made.parent.length, inside = members(model, group.nodes, leaveOut);
       made.parent.push(group.parent);
@@ -153,7 +162,7 @@
 
   // The same flame with other times on its cells: frames without any are left out, siblings stand by size again.
   function during(model, cellNs) {
-    var other = {frames: model.frames, parent: model.parent, depth: model.depth, frame: model.frame, link: model.link,
+    var other = {frames: model.frames, inlined: model.inlined, parent: model.parent, depth: model.depth, frame: model.frame, link: model.link,
       firstCell: model.firstCell, end: model.end, count: model.count, cellCategory: model.cellCategory, cellNs: cellNs,
       cellPieces: new Float64Array(cellNs.length), total: new Float64Array(model.count)};
     for (var i = model.count - 1; i >= 0; i--) {
@@ -188,6 +197,7 @@
   function build(from, made, cells) {
     var model = allocate(made.parent.length, cells.length);
     model.frames = from.frames;
+    model.inlined = from.inlined;
     model.parent.set(made.parent);
     model.depth.set(made.depth);
     model.frame.set(made.frame);
@@ -221,5 +231,5 @@
     return sum;
   }
 
-  window.wakepath.flameModel = {decode: decode, gather: gather, during: during, without: without, categories: categories, pieces: pieces};
+  window.wakepath.flameModel = {decode: decode, gather: gather, gatherAt: gatherAt, outermost: outermost, during: during, without: without, categories: categories, pieces: pieces};
 })();

@@ -51,16 +51,48 @@
     var firstSample = new Int32Array(data.cells.length + 1), i;
     for (i = 0; i < data.cells.length; i++) firstSample[i + 1] = firstSample[i] + data.cells[i];
     this.data = data;
-    this.firstSample = firstSample;
-    this.sums = this.bySubtree(0);
+    this.everybody = {first: firstSample, place: data.place, ns: data.ns};
+    this.sums = this.sum([[0, data.cells.length]]);
   };
 
-  // Time of all that stands on a node of the whole flame, by column.
-  Times.prototype.bySubtree = function (node) {
-    var model = this.flame.all, data = this.data, sums = new Float64Array(data.start.length);
-    var from = this.firstSample[model.firstCell[node]], to = this.firstSample[model.firstCell[model.end[node]]];
-    for (var i = from; i < to; i++) sums[data.place[i]] += data.ns[i];
+  // Whose times: of the chosen hosts, or of all.
+  Times.prototype.source = function () {
+    return this.chosen ? this.chosen.samples : this.everybody;
+  };
+
+  // Time of stretches of the flame's cells, [[from, to)...], by column.
+  Times.prototype.sum = function (ranges, source) {
+    var sums = new Float64Array(this.data.start.length);
+    source = source || this.source();
+    ranges.forEach(function (range) {
+      for (var i = source.first[range[0]]; i < source.first[range[1]]; i++) sums[source.place[i]] += source.ns[i];
+    });
     return sums;
+  };
+
+  // The cells of what is zoomed.
+  Times.prototype.mine = function () {
+    var model = this.flame.all, node = this.wholeNode();
+    return this.flame.ranges ? this.flame.ranges() : [[model.firstCell[node], model.firstCell[model.end[node]]]];
+  };
+
+  // Only the time of these hosts (flame_hosts.js): cells, samples; null: of all.
+  Times.prototype.setHosts = function (chosen) {
+    this.chosen = chosen;
+    if (this.data) this.sums = this.sum([[0, this.data.cells.length]]);
+    this.choose(this.range);
+  };
+
+  // The time of each cell in the chosen stretch, of the chosen hosts; null: all of it.
+  Times.prototype.cells = function () {
+    var range = this.range, source, cells, i, sample;
+    if (!range) return this.chosen ? this.chosen.cells : null;
+    source = this.source();
+    cells = new Float64Array(source.first.length - 1);
+    for (i = 0; i < cells.length; i++)
+      for (sample = source.first[i]; sample < source.first[i + 1]; sample++)
+        if (source.place[sample] >= range[0] && source.place[sample] <= range[1]) cells[i] += source.ns[sample];
+    return cells;
   };
 
   Times.prototype.close = function () {
@@ -71,17 +103,10 @@
 
   // [first, last] columns, or null for all.
   Times.prototype.choose = function (range) {
-    var flame = this.flame, cells, i, sample;
+    var flame = this.flame, cells;
     this.range = range;
-    if (!range) {
-      flame.setWhole(flame.all);
-    } else {
-      cells = new Float64Array(this.data.cells.length);
-      for (i = 0; i < cells.length; i++)
-        for (sample = this.firstSample[i]; sample < this.firstSample[i + 1]; sample++)
-          if (this.data.place[sample] >= range[0] && this.data.place[sample] <= range[1]) cells[i] += this.data.ns[sample];
-      flame.setWhole(models.during(flame.all, cells));
-    }
+    cells = this.cells();
+    flame.setWhole(cells ? models.during(flame.all, cells) : flame.all);
     flame.toHash();
     this.paint();
   };
@@ -108,7 +133,7 @@
   Times.prototype.paint = function () {
     if (!this.data || this.box.hidden) return;
     var colours = palette.read(), width = this.box.clientWidth, ratio = window.devicePixelRatio || 1, count = this.sums.length;
-    var node = this.wholeNode(), mine = node ? this.bySubtree(node) : this.sums, most = Math.max.apply(null, this.sums), i, x;
+    var mine = this.sum(this.mine()), most = Math.max.apply(null, this.sums) || 1, i, x;
     var ctx = this.canvas.getContext('2d'), step = width / count;
     this.canvas.width = Math.round(width * ratio);
     this.canvas.height = Math.round(HEIGHT * ratio);

@@ -44,7 +44,7 @@
     return;
   }
   var view = place.dataset.view;
-  var payload = wakepath.payloads[view === 'flame' ? 'flame' : view === 'difference' ? 'compare' : 'trace'];
+  var payload = wakepath.payloads[view === 'flame' || view === 'behind' ? 'flame' : view === 'difference' ? 'compare' : 'trace'];
   if (payload && wakepath.views[view]) {
     place.textContent = '';
     wakepath.views[view](place, payload);

@@ -9,94 +9,35 @@
 
   function Running(place, data) {
     var self = this;
-    this.data = data;
+    wakepath.TimeView.call(this, data, window.innerWidth < 620 ? 110 : 190);
     this.runs = models.byThread(data.thread_tid.length, data.run_thread, data.run_start, data.run_length);
     this.sleeps = models.byThread(data.thread_tid.length, data.sleep_thread, data.sleep_start, data.sleep_length);
-    this.showLinks = true;
     this.showSleeps = false;
-    this.axis = new TimeAxis(data.length, window.innerWidth < 620 ? 110 : 190, function () {
-      self.changed();
-    });
     this.layout();
-    this.buildTools(place);
-    this.surface = new Surface(place, 'Process running view. Plus and minus zoom, arrow keys move, Escape shows all.', this.acts());
-    view.legend(place, [['f-bar', 'runs'], ['f-sleep', 'sleeps (on demand)'], ['f-link', 'link: one run set the other going']]);
-    this.tip = new wakepath.Tip();
-    this.surface.setHeight(this.total);
-    var state = view.readHash();
-    if (state.sleeps) this.sleepButton.click();
-    if (state.from && state.to) this.axis.show(Number(state.from) || 0, Number(state.to) || data.length);
+    this.start(place, 'Process running view', [['f-bar', 'runs'], ['f-sleep', 'sleeps (on demand)'], ['f-link', 'link: one run set the other going']],
+      function (bar) {
+        self.sleepButton = view.toggle(bar, 'Sleeps', 'Draw what each thread slept in', false, function (on) {
+          self.showSleeps = on;
+          self.changed();
+        });
+      });
+    this.fromHash();
   }
 
-  Running.prototype.buildTools = function (place) {
-    var self = this, bar = view.element('div', 'tools');
-    place.appendChild(bar);
-    view.button(bar, '+', 'Zoom in', function () {
-      self.axis.zoom((self.axis.gutter + self.surface.width) / 2, 2);
-    }).setAttribute('aria-label', 'Zoom in');
-    view.button(bar, '−', 'Zoom out', function () {
-      self.axis.zoom((self.axis.gutter + self.surface.width) / 2, 0.5);
-    }).setAttribute('aria-label', 'Zoom out');
-    view.button(bar, 'Show all', 'The whole window (Escape)', function () {
-      self.axis.show(0, self.axis.length);
-    });
-    this.sleepButton = view.toggle(bar, 'Sleeps', 'Draw what each thread slept in', false, function (on) {
-      self.showSleeps = on;
-      self.changed();
-    });
-    view.toggle(bar, 'Links', 'Lines from a run to the run it caused', true, function (on) {
-      self.showLinks = on;
-      self.surface.paint();
-    });
-    this.range = view.element('output', 'found');
-    bar.appendChild(this.range);
-    bar.appendChild(view.element('span', 'hint', 'Wheel or + and − zoom, drag or arrow keys move, 0 shows all'));
+  Running.prototype = Object.create(wakepath.TimeView.prototype);
+
+  Running.prototype.click = function (x, y) {
+    var row = this.rowAt(y);
+    if (row && x < this.axis.gutter && row.comm)
+      wakepath.go('flame.html', 'process=' + encodeURIComponent('[' + row.comm + ']'));
   };
 
-  Running.prototype.acts = function () {
-    var self = this;
-    return {
-      head: TimeAxis.HEIGHT,
-      draw: function (ctx, width, height, top) {
-        self.draw(ctx, width, height, top);
-      },
-      hover: function (x, y, event) {
-        self.hover(x, y, event);
-      },
-      leave: function () {
-        self.tip.hide();
-      },
-      click: function (x, y) {
-        self.surface.canvas.focus({preventScroll: true});
-        var row = self.rowAt(y);
-        if (row && x < self.axis.gutter && row.comm)
-          wakepath.go('flame.html', 'process=' + encodeURIComponent('[' + row.comm + ']'));
-      },
-      drag: function (dx, dy) {
-        self.surface.stage.scrollTop -= dy;
-        self.axis.pan(dx);
-      },
-      wheel: function (x, event) {
-        self.axis.wheel(x, event);
-      },
-      pinch: function (x, factor) {
-        self.axis.zoom(x, factor);
-      },
-      key: function (event) {
-        self.axis.key(event);
-      }
-    };
-  };
-
-  Running.prototype.changed = function () {
-    var state = {}, whole = this.axis.from === 0 && this.axis.to === this.axis.length;
-    if (!whole) {
-      state.from = Math.round(this.axis.from);
-      state.to = Math.round(this.axis.to);
-    }
+  Running.prototype.keep = function (state) {
     if (this.showSleeps) state.sleeps = '1';
-    view.writeHash(state);
-    if (this.surface) this.surface.paint();
+  };
+
+  Running.prototype.restore = function (state) {
+    if (state.sleeps && !this.showSleeps) this.sleepButton.click();
   };
 
   // Hosts, in them processes, in them threads: the process of interest first, then by who was seen first.
@@ -153,9 +94,6 @@
 
   Running.prototype.draw = function (ctx, width, height, top) {
     var self = this;
-    this.axis.width = width;
-    this.colours = palette.read();
-    this.drawn = 0;
     ctx.save();
     ctx.beginPath();
     ctx.rect(this.axis.gutter, 0, width, height);
@@ -175,8 +113,6 @@
     });
     ctx.restore();
     this.drawLabels(ctx, top);
-    this.axis.draw(ctx, this.colours, width, 4);
-    this.range.textContent = units.duration(this.axis.to - this.axis.from) + ' in sight';
     wakepath.ready('running:' + this.drawn);
   };
 

@@ -29,7 +29,7 @@
     if (!place || section.dataset.drawn) return;
     section.dataset.drawn = 'yes';
     var view = place.dataset.view;
-    var payload = wakepath.payloads[view === 'flame' ? 'flame' : view === 'difference' ? 'compare' : 'trace'];
+    var payload = wakepath.payloads[section.dataset.payload] || wakepath.payloads[view === 'flame' || view === 'behind' ? 'flame' : view === 'difference' ? 'compare' : 'trace'];
     if (payload && wakepath.views[view]) {
       place.textContent = '';
       wakepath.views[view](place, payload);
@@ -64,7 +64,10 @@
   // Before the views hear of it: a new address is theirs only where it is of their page.
   window.addEventListener('hashchange', function (event) {
     show();
-    if (shown !== 'flame' && shown !== 'compare') event.stopImmediatePropagation();
+    if (!document.querySelector('main > section:not([hidden]) .view')) event.stopImmediatePropagation();
   });
   show();
+  window.addEventListener('load', function () {
+    window.scrollTo(0, 0); // where the browser has gone to the section by its name
+  });
 })();

@@ -60,6 +60,34 @@
     return made;
   }
 
+  // A choice of one: entries are [value, text].
+  function choice(bar, label, entries, value, act) {
+    var made = element('select');
+    made.setAttribute('aria-label', label);
+    entries.forEach(function (entry) {
+      var option = element('option', '', entry[1]);
+      option.value = entry[0];
+      made.appendChild(option);
+    });
+    made.value = value;
+    made.addEventListener('change', function () {
+      act(made.value);
+    });
+    bar.appendChild(made);
+    return made;
+  }
+
+  // Of another page of the aggregate in that state, for a link.
+  function address(file, state) {
+    var fragment = Object.keys(state).filter(function (key) {
+      return state[key];
+    }).map(function (key) {
+      return key + '=' + encodeURIComponent(state[key]);
+    }).join('&');
+    if (window.wakepath.isSingle) return '#page=' + file.replace(/\.html$/, '') + (fragment ? '&' + fragment : '');
+    return file + (fragment ? '#' + fragment : '');
+  }
+
   function search(bar, hint, act) {
     var box = element('input');
     box.type = 'search';
@@ -112,5 +140,5 @@
   }
 
   window.wakepath.view = {load: load, readHash: readHash, writeHash: writeHash, element: element, button: button, toggle: toggle,
-    search: search, legend: legend, say: say};
+    choice: choice, address: address, search: search, legend: legend, say: say};
 })();

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # tests/bench/profile.sh [CAPTURE [SELECTOR [ROWS]]]: where the aggregator's time goes. Replays a capture into an aggregator under
-# callgrind (ten seconds of it: a collector waits a minute for an acknowledgement) and prints two tables: the stages, each with
-# all that it calls, and the functions by their own instructions, in percent. Without a capture it records five seconds of
+# callgrind (ten seconds of it: a collector waits a minute for an acknowledgement) and prints three tables: the stages, each with
+# all that it calls, what is in them besides sums (windows kept whole, source lines, transactions ...), and the functions by their own instructions, in
+# percent. Without a capture it records five seconds of
 # bench_pace (as root). SELECTOR: comm=bench_pace; ROWS: 20.
 set -eu
 
@@ -46,17 +47,35 @@ rows() {
 rows --inclusive=yes >"$folder/inclusive"
 rows --inclusive=no >"$folder/self"
 total=$(awk '$3 == "PROGRAM" { print $2 }' "$folder/self")
+# of "FUNCTION[,FUNCTION]... what it is" lines: the sum of the functions' shares with all that they call
+stages() {
+  while read -r names what; do
+    awk -v names="$names" -v what="$what" 'BEGIN { count = split(names, wanted, ",") } { share[$3] = $1 }
+      END { for (i = 1; i <= count; i++) { sum += share[wanted[i]]; text = text (i > 1 ? ", " : "") "`" wanted[i] "`" }
+        printf "| %s (%s) | %.1f %% |\n", what, text, sum }' "$folder/inclusive"
+  done
+}
+
 printf '%s events, %s instructions an event\n\n| stage | share |\n| --- | --- |\n' "$events" "$((total / events))"
-while read -r name what; do
-  awk -v name="$name" -v what="$what" '$3 == name { printf "| %s (`%s`) | %.1f %% |\n", what, name, $1 }' "$folder/inclusive"
-done <<'STAGES'
+stages <<'STAGES'
 wp_frame_read frames: checksum, zstd
 wp_batch_decode batches decoded
 wp_dictionary_apply dictionaries, ids checked
 wp_timeline_event timelines
+wp_mappings_event which objects a process has
 wp_aggregate_resolve explanations
 wp_timeline_forget what is old forgotten
-wp_commit_session commits to the store
+wp_commit_sessions commits to the store
+STAGES
+printf '\n| of these, besides sums | share |\n| --- | --- |\n'
+stages <<'STAGES'
+wp_exemplar_keep_piece,wp_exemplar_extend,wp_txn_put_trace the first window, kept whole
+wp_chosen_wait,wp_chosen_request,wp_chosen_look,wp_txn_join_exemplars chosen windows
+wp_line_sums_add,wp_line_sums_flush source lines
+wp_transactions_file transactions, explained a second time
+wp_detached_between,wp_detached_followed work started and not waited for
+wp_timeline_set_wait what calls wait for
+wp_txn_add_sourcemap,wp_mappings_put which objects and functions there are, in the store
 STAGES
 printf '\n| function | own instructions |\n| --- | --- |\n'
 awk '$3 != "PROGRAM" { printf "%.1f %s\n", 100 * $2 / '"$total"', $3 }' "$folder/self" | sort -rn | head -n "${3:-20}" |

@@ -2,7 +2,7 @@
 /*
  * ring record FILE SECONDS: writes what the BPF programs put into the ring, as it comes (as root).
  * ring replay FILE [TIMES]: takes such a file through all that the thread of events does with it (facts, ids, order, batches,
- * frames), in pieces of 20 ms as the live source does, and prints events, bytes and nanoseconds of processor time an event.
+ * frames), in pieces of 40 ms as the live source does, and prints events, bytes and nanoseconds of processor time an event.
  * Under callgrind it tells instructions an event, whatever else the machine does.
  */
 #include "collector/batcher.h"
@@ -19,7 +19,7 @@
 #include <string.h>
 #include <time.h>
 
-#define PIECE_NS 20000000u
+#define PIECE_NS 40000000u
 #define FILE_BYTES ((size_t)1 << 30)
 
 static uint64_t clock_ns(clockid_t clock)
@@ -29,9 +29,31 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+/* In the file: size as u64, bytes, padded to 8. */
 static int on_record(void *context, void *bytes, size_t size)
 {
-    return wp_ring_facts_keep(context, bytes, size);
+    static const uint8_t zeros[8];
+    struct wp_buffer *records = context;
+    uint64_t head = size;
+    wp_buffer_append(records, &head, sizeof(head));
+    wp_buffer_append(records, bytes, size);
+    wp_buffer_append(records, zeros, -size & 7);
+    return records->failed ? -ENOMEM : 0;
+}
+
+/* The record at *at, which is moved behind it; NULL: that was the last one. */
+static struct wp_record *next(const struct wp_buffer *records, size_t *at, size_t *size)
+{
+    uint64_t bytes;
+    if (records->size - *at < sizeof(bytes))
+        return NULL;
+    uint8_t *here = records->data + *at;
+    memcpy(&bytes, here, sizeof(bytes));
+    if (bytes > records->size - *at - sizeof(bytes) || bytes < WP_RECORD_SHORT)
+        return NULL;
+    *at += (sizeof(bytes) + bytes + 7) & ~(size_t)7;
+    *size = bytes;
+    return (void *)(here + sizeof(bytes));
 }
 
 static int record(const char *path, unsigned seconds, struct wp_error *err)
@@ -78,30 +100,23 @@ static int on_batch(void *context, const struct wp_batch *batch, struct wp_error
     return rc;
 }
 
-/* All records once; the clock of the round is moved on by `shift_ns`. */
-static int play(const struct wp_buffer *records, uint64_t shift_ns, struct wp_file_paths *paths, const struct wp_sink *sink,
-    uint64_t *newest_ns, struct wp_error *err)
+/* All records once; their clock is moved on by `shift_ns`. */
+static int play(const struct wp_buffer *records, uint64_t shift_ns, struct wp_ring_facts *facts, uint64_t *newest_ns, struct wp_error *err)
 {
     size_t at = 0, size;
     uint64_t piece_ns = 0;
-    struct wp_buffer moved = {0};
     int rc = 0;
-    for (const struct wp_record *r; !rc && (r = wp_ring_facts_next(records, &at, &size));) {
+    for (struct wp_record *r; !rc && (r = next(records, &at, &size));) {
         if (r->kind == WP_RECORD_FILE)
             continue;
-        size_t none = 0;
-        wp_buffer_clear(&moved); /* the copy that the live source makes too */
-        wp_ring_facts_keep(&moved, r, size);
-        struct wp_record *copy = (void *)(uintptr_t)wp_ring_facts_next(&moved, &none, &size);
-        copy->time_ns += shift_ns;
-        rc = wp_ring_fact(copy, size, paths, sink, err);
-        *newest_ns = copy->time_ns > *newest_ns ? copy->time_ns : *newest_ns;
+        r->time_ns += shift_ns;
+        rc = wp_ring_fact(facts, r, size, err);
+        *newest_ns = r->time_ns > *newest_ns ? r->time_ns : *newest_ns;
         if (!rc && *newest_ns - piece_ns > PIECE_NS) {
             piece_ns = *newest_ns;
-            rc = sink->watermark(sink->context, piece_ns - 50000000, err);
+            rc = facts->sink.watermark(facts->sink.context, piece_ns - 50000000, err);
         }
     }
-    wp_buffer_fini(&moved);
     return rc;
 }
 
@@ -109,7 +124,7 @@ static uint64_t span_of(const struct wp_buffer *records)
 {
     uint64_t first = UINT64_MAX, last = 0;
     size_t at = 0, size;
-    for (const struct wp_record *r; (r = wp_ring_facts_next(records, &at, &size));) {
+    for (const struct wp_record *r; (r = next(records, &at, &size));) {
         first = r->time_ns < first ? r->time_ns : first;
         last = r->time_ns > last ? r->time_ns : last;
     }
@@ -129,13 +144,15 @@ static int replay(const char *path, unsigned times, struct wp_error *err)
         return rc;
     struct wp_file_paths *paths = wp_file_paths_create("/proc/self/mountinfo");
     struct wp_sink sink = wp_batcher_sink(batcher);
+    struct wp_ring_facts facts;
+    wp_ring_facts_init(&facts, paths, &sink);
     uint64_t span_ns = span_of(&records) + 1, newest_ns = 0, began_ns = 0, began_events = 0;
     for (unsigned i = 0; !rc && i <= times; i++) { /* the first time is for what is new to it */
         if (i == 1) {
             began_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
             began_events = wp_batcher_stats(batcher)->events;
         }
-        rc = play(&records, i * span_ns, paths, &sink, &newest_ns, err);
+        rc = play(&records, i ? span_ns : 0, &facts, &newest_ns, err);
     }
     uint64_t ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns, events = wp_batcher_stats(batcher)->events - began_events;
     if (!rc)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/event_queue.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,6 +12,16 @@ static uint64_t next_random(uint64_t *random)
 {
     *random = *random * 6364136223846793005u + 1442695040888963407u;
     return *random >> 33;
+}
+
+static int add(struct wp_event_queue *q, const struct wp_event *event)
+{
+    struct wp_event *next = wp_event_queue_next(q);
+    if (!next)
+        return -ENOMEM;
+    *next = *event;
+    wp_event_queue_added(q);
+    return 0;
 }
 
 /* Against a queue that is simply sorted each time; `c` numbers events of equal times in the order they came. */
@@ -24,7 +35,7 @@ static void comes_out_in_order(void **state)
         uint64_t count = next_random(&random) % 200;
         for (uint64_t i = 0; i < count; i++) {
             struct wp_event event = {.time_ns = mark + next_random(&random) % (round % 3 ? 50 : 5000), .c = number++};
-            assert_int_equal(wp_event_queue_add(&q, &event), 0);
+            assert_int_equal(add(&q, &event), 0);
         }
         assert_int_equal(wp_event_queue_sort(&q), 0);
         mark += next_random(&random) % 60;
@@ -49,7 +60,7 @@ static void equal_times_keep_their_order(void **state)
     (void)state;
     struct wp_event_queue q = {0};
     for (uint32_t i = 0; i < 5000; i++)
-        wp_event_queue_add(&q, &(struct wp_event){.time_ns = 7 - i % 3, .c = i});
+        add(&q, &(struct wp_event){.time_ns = 7 - i % 3, .c = i});
     assert_int_equal(wp_event_queue_sort(&q), 0);
     for (size_t i = 1; i < q.count; i++)
         assert_true(q.events[i - 1].time_ns < q.events[i].time_ns ||

@@ -77,6 +77,10 @@ static void below_mounts(void **state)
     assert_string_equal(path_of(b, VDB, "elsewhere/x"), "/elsewhere/x"); /* mounted nowhere that is seen */
     assert_string_equal(path_of(b, 7, "x"), "/x");
     assert_string_equal(path_of(b, VDA, ""), "[metadata]");
+    wp_file_paths_add(b->paths, 77, 0, &(struct wp_record_path){.special = VDA});
+    assert_string_equal(wp_file_paths_get(b->paths, 77), "[metadata ext4 /]");
+    wp_file_paths_add(b->paths, 78, 0, &(struct wp_record_path){.special = VDB}); /* its root is mounted nowhere */
+    assert_string_equal(wp_file_paths_get(b->paths, 78), "[metadata]");
     assert_null(wp_file_paths_get(b->paths, 1u << 30));
 }
 

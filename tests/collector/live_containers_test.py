@@ -4,23 +4,24 @@
 import json, os, secrets, shutil, subprocess, sys, tempfile, unittest, uuid
 
 BIN = os.path.abspath(sys.argv[1])
-with open("/proc/self/mounts", encoding="utf-8") as mounts:
-    ROOT = next((line.split()[1] for line in mounts if line.split()[2] == "cgroup2"), "/nowhere")
+with open("/proc/self/mounts", encoding="utf-8") as file:
+    MOUNTS = [line.split() for line in file]
+ROOT = next((mount[1] for mount in MOUNTS if mount[2] == "cgroup2"), "/nowhere")
+FIRST = next((mount[1] for mount in MOUNTS if mount[2] == "cgroup" and "pids" in mount[3].split(",")), "/nowhere")
 
 
-@unittest.skipUnless(os.access(ROOT + "/cgroup.procs", os.W_OK), "no control groups of version 2 that may be made")
 class Containers(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="wakepath-containers-", dir="/var/tmp")
         self.addCleanup(shutil.rmtree, self.folder)
 
-    def group(self, path):
+    def group(self, path, root=ROOT):
         """Makes a control group, and takes it away again with those above it that are empty then."""
-        whole = ROOT + path
+        whole = root + path
         os.makedirs(whole)
 
         def remove(at=whole):
-            while at != ROOT:
+            while at != root:
                 try:
                     os.rmdir(at)
                 except OSError:
@@ -53,6 +54,14 @@ class Containers(unittest.TestCase):
                 found.append(selector)
         return found
 
+    @unittest.skipUnless(os.access(FIRST + "/cgroup.procs", os.W_OK), "no control groups of version 1 that may be made")
+    def test_version_1(self):
+        identity = secrets.token_hex(32)
+        group = self.group(f"/docker/{identity}", FIRST)
+        right = [f"container={identity[:12]}", f"cgroup=/docker/{identity}"]
+        self.assertEqual(self.shares(group, *right, "container=" + secrets.token_hex(6)), right)
+
+    @unittest.skipUnless(os.access(ROOT + "/cgroup.procs", os.W_OK), "no control groups of version 2 that may be made")
     def test_a_pod(self):
         identity, uid, pod = secrets.token_hex(32), str(uuid.uuid4()), "web-" + secrets.token_hex(4)
         slice_name = f"kubepods-burstable-pod{uid.replace('-', '_')}.slice"

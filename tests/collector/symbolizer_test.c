@@ -19,7 +19,7 @@ static int create(void **state)
 {
     struct bench *b = calloc(1, sizeof(*b));
     b->spaces = wp_address_spaces_create();
-    b->symbolizer = wp_symbolizer_create(NULL);
+    b->symbolizer = wp_symbolizer_create(NULL, NULL);
     *state = b;
     return !b->symbolizer || wp_address_spaces_read(b->spaces, (uint32_t)getpid());
 }

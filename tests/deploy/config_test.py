@@ -65,12 +65,12 @@ class ConfigTest(unittest.TestCase):
                 self.assertTrue(any(one.startswith((key + " =", "#" + key + " =")) for one in lines), f"{name}: {key}")
 
     def test_what_is_printed_can_be_read(self):
-        flags = ("--config", self.write('connect = "a b\\\\c\\"d${HOME}"\nlabel = {"x=1", "y=2"}\nstats = on\n'))
+        flags = ("--config", self.write('connect = "ipc://a b\\\\c\\"d${HOME}"\nlabel = {"x=1", "y=2"}\nstats = on\n'))
         printed = self.run_it("collector", *flags, "--print-config", "-F", "7", env={"HOME": "$h"})
         again = self.run_it("collector", "--config", self.write(printed, "again.conf"), "--print-config")
         values = [line.split("  # ")[0] for line in printed.splitlines()]
         self.assertEqual(values, [line.split("  # ")[0] for line in again.splitlines()])
-        self.assertIn('connect = "a b\\\\c\\"d\\$h"', values)
+        self.assertIn('connect = "ipc://a b\\\\c\\"d\\$h"', values)
         self.assertIn('label += "y=2"', values)
 
     # --- who wins ---
@@ -101,6 +101,10 @@ class ConfigTest(unittest.TestCase):
         self.assertEqual(self.run_it("collector", "--config", file, "--check-config", want=64),
                          f"wakepath-collector: {file}:4: --frequency takes a number from 0 to 50000, not '1x'\n")
         self.run_it("collector", "--config", file, "--check-config", "-F1")
+        for name, key, endpoint in (("collector", "connect", "tcp://127.0.0.1:99999"), ("aggregator", "bind", "tcp://127.0.0.1"),
+                                    ("aggregator", "bind", "tcp://127.0.0.1:74a7"), ("collector", "connect", "aggr:7447")):
+            file = self.write(f'# where to\n{key} = "{endpoint}"\n')
+            self.assertIn(f"{file}:2: --{key}: '{endpoint}' is no endpoint", self.run_it(name, "--config", file, "--check-config", want=64))
         file = self.write("output = x\nfrequncy = 1\n")
         self.assertIn(f"{file}:2: no such option 'frequncy'", self.run_it("collector", "--config", file, want=64))
         file = self.write("output = x\nready-fd = 1\n")

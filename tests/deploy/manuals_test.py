@@ -89,9 +89,53 @@ class ManualsTest(unittest.TestCase):
                 self.assertEqual(done.stdout, "", page)
 
     def test_every_command_is_in_its_page(self):
-        text = run("man", "-P", "cat", "-l", os.path.join(MADE, "man/wakepath.1")).stdout
-        for command in ("record", "status", "doctor", "collector", "aggregator", "reporter", "query", "store"):
-            self.assertRegex(text, rf"(?m)^ +{command}$")
+        for program in ("wakepath", "wakepath-store"):
+            text = self.page(program + ".1")
+            commands = sorted(path.split(" ")[1] for path in self.table() if path.startswith(program + " ") and path.count(" ") == 1)
+            self.assertGreater(len(commands), 7)
+            for command in commands:
+                self.assertRegex(text, rf"(?m)^ +{command}\b", program)
+
+    def test_every_option_of_a_stores_commands_is_in_its_page(self):
+        text, seen = self.page("wakepath-store.1"), 0
+        for path, options in self.table().items():
+            for option in options if path.startswith("wakepath-store ") else ():
+                self.assertRegex(text, rf"--{option}(?![a-z-])", path)
+                seen += 1
+        self.assertGreater(seen, 60)
+
+    def test_every_program_and_format_has_its_page(self):
+        """Of what is installed: each program, each command of wakepath, each kind of file that our programs write or read."""
+        pages = {name for name in os.listdir(os.path.join(MADE, "man")) if not name.endswith(".scd")}
+        programs = {one for one in os.listdir(BIN) if re.fullmatch("wakepath(-[a-z]+)?", one)} - {"wakepath-demo"}
+        self.assertEqual({one for one in programs if not {one + ".1", one + ".8"} & pages}, set())
+        formats = {f"wakepath-{one}.5" for one in ("capture", "dump", "export", "keys", "spool", "store")} | {"wakepath.conf.5"}
+        self.assertEqual({page for page in pages if page.endswith(".5")}, formats)
+        with open(os.path.join(SOURCE, "deploy/cmake/WakepathInstall.cmake"), encoding="utf-8") as file:
+            installed = file.read()
+        for page in pages:
+            self.assertRegex(installed, rf"[ (]{re.escape(page)}[ )\n]", "no package has it")
+            for other, section in re.findall(r"\b(wakepath[a-z.-]*)\((\d)\)", self.page(page)):
+                self.assertIn(f"{other}.{section}", pages, page)
+        with open(os.path.join(SOURCE, "docs/man/wakepath-export.5.scd"), encoding="utf-8") as file:
+            told = {word for line in file if re.fullmatch(r"[a-z]+(, [a-z]+)*", line.strip()) for word in line.strip().split(", ")}
+        _, can = run(os.path.join(BIN, "wakepath-reporter"), "--help").stdout.split("--format", 1)
+        self.assertEqual({one for one in told if one not in can}, set())
+
+    @staticmethod
+    def page(name):
+        return run("man", "-P", "cat", "-l", os.path.join(MADE, "man", name), env={"MANWIDTH": "200", **os.environ}).stdout
+
+    @staticmethod
+    def table():
+        found = {}
+        with open(os.path.join(MADE, "options/all.tsv"), encoding="utf-8") as file:
+            for line in file:
+                fields = line.rstrip("\n").split("\t")
+                found.setdefault(fields[0], set())
+                if fields[1] == "o":
+                    found[fields[0]].add(fields[3])
+        return found
 
     def test_a_page_that_asks_for_nothing_known_fails(self):
         done = run("awk", "-v", f"table={MADE}/options/all.tsv", "-f", f"{SOURCE}/deploy/options/scdoc.awk", "/dev/stdin",

@@ -101,9 +101,12 @@ class Machine:
             raise AssertionError("%s: %s: %d\n%s%s" % (self.name, command, done.returncode, done.stdout, done.stderr))
         return None if done.returncode else done.stdout
 
-    def close(self):
+    def end(self):
         if self.process and self.process.poll() is None:
             self.process.terminate()
+
+    def close(self):
+        if self.process and self.process.poll() is None:
             try:
                 self.process.wait(30)
             except subprocess.TimeoutExpired:
@@ -163,6 +166,8 @@ class Machines:
         return dict(os.environ, LC_ALL="C")
 
     def close(self):
+        for machine in self.all: # all at once: each takes a while to stop what it runs
+            machine.end()
         for machine in self.all:
             machine.close()
         self.all = []

@@ -20,10 +20,10 @@ from browser import Browser
 BIN, SAMPLE, CACHE = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
 VERSION = "4.10.3"
 SHA256 = "0f2b4d7dcdf7d1219df8d1959ad68e565f51d14c3f0d88bb71cd59abeb956292"  # of the package's archive
-PAGES = {"plain": ("index", "v1/index", "v1/main/index", "v1/main/flame", "v1/main/chronology", "v1/main/running", "v1/main/exemplars",
+PAGES = {"plain": ("index", "v1/index", "v1/main/index", "v1/main/flame", "v1/main/behind", "v1/main/modules", "v1/main/chronology", "v1/main/running", "v1/main/exemplars",
                    "v1/main/exemplar-1", "v1/main/exemplar-rows-1", "v1/main/waits", "v1/main/processes", "v1/main/functions", "v1/main/functions-1",
                    "v1/main/io", "v1/main/unexplained", "v1/main/about"),
-         "service": ("index", "v2/main/index", "v2/main/compare", "v2/main/requests"), "fleet": ("v1/main/hosts", "v1/main/flame"),
+         "service": ("index", "v2/main/index", "v2/main/compare", "v2/main/requests"), "fleet": ("v1/main/hosts", "v1/main/flame"), "shards": ("v1/main/behind",),
          "hostile": ("v1/main/index", "v1/main/functions", "v1/main/exemplars")}
 
 
@@ -57,7 +57,7 @@ class Axe(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.holder = tempfile.TemporaryDirectory(prefix="wp-axe-")
-        for kind, releases in (("plain", ("v1",)), ("service", ("v1", "v2")), ("fleet", ("v1",)), ("hostile", ("v1",))):
+        for kind, releases in (("plain", ("v1",)), ("service", ("v1", "v2")), ("fleet", ("v1",)), ("shards", ("v1",)), ("hostile", ("v1",))):
             for release in releases:
                 name = "service-slower" if (kind, release) == ("service", "v2") else kind
                 subprocess.run([SAMPLE, name, f"{cls.holder.name}/store-{kind}", release], check=True)

@@ -32,7 +32,7 @@ class Pages(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="wp-browser-test-")
-        cls.sites = {kind: make_site(cls.folder.name, kind) for kind in ("plain", "hostile", "large", "fleet", "source")}
+        cls.sites = {kind: make_site(cls.folder.name, kind) for kind in ("plain", "hostile", "large", "fleet", "source", "shards")}
         cls.browser = Browser()
 
     @classmethod
@@ -64,15 +64,17 @@ class Pages(unittest.TestCase):
     def test_every_page_draws_without_a_fault(self):
         for kind in self.sites:
             for page in ("index.html", "v1/index.html", "v1/main/index.html", "v1/main/processes.html",
-                         "v1/main/functions.html", "v1/main/functions-1.html", "v1/main/hosts.html", "v1/main/io.html", "v1/main/waits.html", "v1/main/exemplars.html",
+                         "v1/main/functions.html", "v1/main/functions-1.html", "v1/main/modules.html", "v1/main/hosts.html", "v1/main/io.html", "v1/main/waits.html", "v1/main/exemplars.html",
                          "v1/main/requests.html", "v1/main/unexplained.html", "v1/main/about.html"):
                 self.assertEqual(self.open(kind, page), "page")
             for page, view in (("flame", "flame"), ("chronology", "chronology"), ("running", "running"), ("exemplar-1", "chronology"),
                                ("exemplar-rows-1", "running")):
-                if kind in ("fleet", "source") and view != "flame" or kind == "large" and page.startswith("exemplar"):
+                if kind in ("fleet", "source", "shards") and view != "flame" or kind == "large" and page.startswith("exemplar"):
                     continue  # nothing of it was kept event by event
                 self.drawn(self.open(kind, f"v1/main/{page}.html"), view)
                 self.assertGreater(self.dark_pixels(), 3, f"{kind} {page}")
+
+            self.drawn(self.open(kind, "v1/main/behind.html"), "behind")
 
         for page in ("sources", "source-1", "source-4"):
             for kind in ("hostile", "source"):
@@ -129,12 +131,12 @@ class Pages(unittest.TestCase):
 
     def test_pages_are_accessible(self):
         pages = ["index.html", "v1/index.html"] + ["v1/main/" + page + ".html" for page in (
-            "index", "flame", "chronology", "running", "exemplars", "exemplar-1", "exemplar-rows-1", "waits", "requests", "processes", "functions", "functions-1", "hosts", "io",
+            "index", "flame", "behind", "modules", "chronology", "running", "exemplars", "exemplar-1", "exemplar-rows-1", "waits", "requests", "processes", "functions", "functions-1", "hosts", "io",
             "unexplained", "about")]
         for dark in (False, True):
             self.browser.call("Emulation.setEmulatedMedia",
                               {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]})
-            for kind, shown in (("plain", pages), ("fleet", pages), ("source", SOURCES)):
+            for kind, shown in (("plain", pages), ("fleet", pages), ("source", SOURCES), ("shards", ["v1/main/behind.html"])):
                 for page in shown:
                     if kind == "fleet" and "exemplar-" in page:
                         continue
@@ -166,6 +168,131 @@ class Pages(unittest.TestCase):
         browser.open(f"{self.sites['fleet']}/v1/main/{link}")
         self.assertTrue(browser.wait(f"{times}.range && {times}.range.join() === '1,1'"), link)
         self.assertEqual(browser.faults(), [])
+
+    ROWS = ("(function (title) { var part = Array.from(document.querySelectorAll('.part')).find(function (p) {"
+            "return p.querySelector('h2').textContent === title; }); return Array.from(part.querySelectorAll('tbody tr')).map(function (r) {"
+            "return Array.from(r.cells).map(function (c) { return c.textContent; }).join('|'); }); })('%s')")
+    PRESS = ("Array.from(Array.from(document.querySelectorAll('.part')).find(function (p) { return p.querySelector('h2').textContent === '%s'; })"
+             ".querySelectorAll('a')).find(function (a) { return a.textContent === '%s'; }).href")
+
+    def behind(self, kind, fragment, total):
+        """Opens what stands behind a figure and waits for it to be summed up."""
+        self.open(kind, "v1/main/behind.html#" + fragment)
+        self.assertTrue(self.browser.wait(f"window.wakepath.behind.isThere && window.wakepath.behind.total === {total}"),
+                        f"{fragment}: {self.browser.evaluate('window.wakepath.behind.total')}")
+
+    def test_a_figure_is_parted_by_host_time_and_place(self):
+        browser = self.browser
+        self.behind("shards", "gather=serve", 1080000000)
+        self.assertEqual(browser.evaluate(self.ROWS % "Whose time it is"),
+                         ["shard s3 <b>web-4, web-3|480 ms|44 %", "web-2|360 ms|33 %", "web-1|240 ms|22 %"])
+        self.assertEqual(browser.evaluate(self.ROWS % "Where it passed"),
+                         ["the host itself of the process of interest|540 ms|50 %", "db-3|540 ms|50 %"])
+        self.assertEqual([row.split("|")[0] for row in browser.evaluate(self.ROWS % "Who leads to it")], ["_start web"])
+        # one host alone: s2 is 3 ms a second, in its own minute, here half of it on a database's host
+        browser.open(browser.evaluate(self.PRESS % ("Whose time it is", "web-2")))
+        self.assertTrue(browser.wait("window.wakepath.behind && window.wakepath.behind.total === 360000000"))
+        self.assertIn("hosts=web-2", browser.evaluate("location.hash"))
+        self.assertEqual(browser.evaluate(self.ROWS % "Where it passed"),
+                         ["the host itself of the process of interest|180 ms|50 %", "db-3|180 ms|50 %"])
+        times = browser.evaluate("Array.from(window.wakepath.behind.times.sums)")
+        self.assertEqual(sum(times), 360000000)
+        # a stretch of it: web-2 was not there in the first minute
+        self.behind("shards", "gather=serve&hosts=web-2&from=1790000000000&to=1790000051000", 0)
+        self.behind("shards", "gather=memcpy&hosts=web-2%7Cweb-1", 300000000)
+        self.behind("shards", "process=%5Bweb%5D", 1080000000)
+        self.assertEqual(browser.evaluate(self.ROWS % "Its processes by host"),
+                         ["<b>web-4|480 ms|240 ms", "web-3|480 ms|240 ms", "web-2|360 ms|180 ms", "web-1|240 ms|120 ms"])
+        self.behind("shards", "host=db-3", 540000000)
+        self.behind("shards", "waiter=web&for=postgres%40db-3", 540000000)
+        self.behind("shards", "module=libc.so.6", 1080000000)
+        self.behind("plain", "gather=_start&file=make", 3207000000)
+        self.assertEqual(browser.faults(), [])
+
+    def test_hosts_and_times_are_chosen_in_the_flame(self):
+        browser, total = self.browser, "window.wakepath.flame.model.total[0]"
+        self.open("shards", "v1/main/flame.html")
+        browser.evaluate("window.wakepath.flame.hosts.toggle.click()")
+        self.assertTrue(browser.wait("window.wakepath.flame.hosts.marks && 1"))
+        browser.evaluate("window.wakepath.flame.hosts.marks[0].click()")
+        self.assertTrue(browser.wait(total + " === 600000000"))
+        self.assertIn("hosts=web-2%7Cweb-1", browser.evaluate("location.hash"))
+        browser.evaluate("window.wakepath.flame.hosts.marks[2].click()")
+        self.assertTrue(browser.wait(total + " === 360000000"))
+        address = browser.evaluate("location.href")
+        browser.open(address)
+        self.assertTrue(browser.wait(f"window.wakepath && window.wakepath.flame && {total} === 360000000"), address)
+        browser.evaluate("window.wakepath.flame.times.toggle.click()")
+        self.assertTrue(browser.wait("window.wakepath.flame.times.data && 1"))
+        parts = [browser.evaluate(f"(window.wakepath.flame.times.choose([{i}, {i}]), {total})")
+                 for i in range(browser.evaluate("window.wakepath.flame.times.sums.length"))]
+        self.assertEqual((sum(parts), parts[0]), (360000000, 0))
+        browser.evaluate("Array.from(document.querySelectorAll('.tools button')).find(b => b.textContent === 'Behind it').click()")
+        self.assertTrue(browser.wait("location.pathname.endsWith('behind.html') && window.wakepath && window.wakepath.behind && window.wakepath.behind.isThere"))
+        self.assertEqual(browser.evaluate("window.wakepath.behind.total"), parts[-1])
+        self.assertEqual(browser.faults(), [])
+
+    def test_what_is_in_a_figure_can_be_ranked_and_left_out(self):
+        browser = self.browser
+        self.behind("plain", "process=%5Bcc1%5D&by=run&top=1%25", 2340000000)
+        rows = [row.split("|") for row in browser.evaluate(self.ROWS % "What is in it")]
+        self.assertGreater(len(rows), 2)
+        self.assertNotIn("0 ns", [row[3] for row in rows])
+        browser.evaluate("(function (s) { s.value = 'modules'; s.dispatchEvent(new Event('change')); })(window.wakepath.behind.controls.what)")
+        self.assertIn("what=modules", browser.evaluate("location.hash"))
+        self.assertIn("cc1", browser.evaluate(self.ROWS % "What is in it")[0])
+        before = browser.evaluate("window.wakepath.behind.folded.count")
+        browser.open(browser.evaluate(self.PRESS % ("What is in it", "leave out")))
+        self.assertTrue(browser.wait(f"window.wakepath.behind && window.wakepath.behind.isThere && window.wakepath.behind.folded.count < {before}"))
+        self.assertEqual(browser.evaluate("window.wakepath.behind.total"), 2340000000)
+        self.assertIn("hide=cc1", browser.evaluate("location.hash"))
+        self.assertEqual(browser.faults(), [])
+
+    def test_a_table_keeps_its_order_and_limit_in_the_address(self):
+        browser = self.browser
+        rows = ("Array.from(document.querySelectorAll('#functions tbody tr')).filter(function (r) { return !r.hidden; })"
+                ".map(function (r) { return Number(r.cells[3].dataset.v); })")
+        self.open("plain", "v1/main/functions.html")
+        every = browser.evaluate(rows)
+        browser.evaluate("document.querySelectorAll('#functions th button')[3].click()")
+        choose = "(function (s) { s.value = '%s'; s.dispatchEvent(new Event('change')); })(document.querySelector('.tools select'))"
+        browser.evaluate(choose % "20")
+        self.assertEqual(browser.evaluate(rows), sorted(every, reverse=True)[:20])
+        browser.evaluate(choose % "1%")
+        self.assertEqual(browser.evaluate(rows), [ns for ns in sorted(every, reverse=True) if ns >= 32100000])
+        browser.evaluate(choose % "1s")
+        self.assertEqual(browser.evaluate(rows), [ns for ns in sorted(every, reverse=True) if ns >= 1e9])
+        browser.evaluate(choose % "20")
+        address = browser.evaluate("location.href")
+        self.assertIn("#functions.sort=3d&functions.top=20", address)
+        browser.open(address)
+        self.assertEqual(browser.evaluate(rows), sorted(every, reverse=True)[:20])
+        self.assertEqual(browser.faults(), [])
+
+    def test_rootward_pages_turn_by_twenty(self):
+        browser = self.browser
+        self.open("large", "v1/main/behind.html")
+        browser.evaluate("window.wakepath.behind.options.top = 'all'; window.wakepath.behind.showInside()")
+        where = "Array.from(document.querySelectorAll('.pages output')).slice(-1)[0].textContent"
+        self.assertEqual(len(browser.evaluate(self.ROWS % "What is in it")), 20)
+        self.assertTrue(browser.evaluate(where).startswith("1 to 20 of "))
+        name = browser.evaluate("window.wakepath.behind.folded.frames[window.wakepath.behind.folded.frame.slice().sort(function (a, b) { return a - b; })[40]][1]")
+        browser.evaluate("Array.from(document.querySelectorAll('.pages button[title=\"The next rows\"]')).slice(-1)[0].click()")
+        self.assertTrue(browser.evaluate(where).startswith("21 to 40 of "))
+        for kind in ("functions", "places", "modules", "processes", "cliques"):
+            self.open("large", f"v1/main/behind.html#rootward={kind}&gather={name}")
+            self.assertTrue(browser.wait("window.wakepath.behind.isThere && window.wakepath.behind.total > 0"), name)
+            rows = browser.evaluate("window.wakepath.sums.callers(window.wakepath.behind.base, window.wakepath.behind.baseRoots, '%s')"
+                                    ".reduce(function (sum, row) { return sum + row.total; }, 0)" % kind)
+            self.assertEqual(rows, browser.evaluate("window.wakepath.behind.total"), kind)
+        self.assertEqual(browser.faults(), [])
+
+    def test_what_a_window_did_not_keep_is_said_on_it(self):
+        self.open("hostile", "v1/main/exemplar-1.html")
+        blanks = self.browser.evaluate("(function (d) { d.omitted = 7; d.piece_start = d.run_start = d.sleep_start = [5000];"
+                                       "d.piece_length = d.run_length = d.sleep_length = [1]; d.length = 9000;"
+                                       "return new window.wakepath.TimeView(d, 0).blanks; })(Object.assign({}, window.wakepath.payloads.trace))")
+        self.assertEqual(blanks, [[0, 5000], [5001, 9000]])
 
     def test_a_frame_shows_one_of_its_stretches(self):
         self.open("plain", "v1/main/flame.html")

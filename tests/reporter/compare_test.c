@@ -138,8 +138,8 @@ static void equal_releases_raise_no_alarm(void **state)
         compare(&made, facts, &options);
         assert_true(made.judged > 15);
         alarms += made.is_degraded || made.worse || made.better;
-        for (uint32_t i = 0; i < made.flame_count; i++)
-            colours += made.marks[i] == WP_VERDICT_WORSE;
+        for (uint32_t i = 0; i < made.flames[1].count; i++)
+            colours += made.flames[1].marks[i] == WP_VERDICT_WORSE;
         wp_compare_fini(&made);
         options.threshold_percent = 0; /* only the test stands between noise and an alarm */
         compare(&made, facts, &options);
@@ -172,6 +172,162 @@ static void five_percent_in_one_hop_come_first(void **state)
     assert_true(found * 100 >= SLOWER_TRIALS * 90);
 }
 
+static const struct wp_change *find(const struct wp_compare *made, enum wp_change_family family, const char *name, int category)
+{
+    for (size_t i = 0; i < made->changes[family].count; i++)
+        if (!strcmp(made->changes[family].rows[i].name, name) &&
+                (category < 0 || made->changes[family].rows[i].category == category))
+            return &made->changes[family].rows[i];
+    return NULL;
+}
+
+static void as_text(struct wp_buffer *out, const struct wp_compare *made)
+{
+    struct wp_display display;
+    wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
+    assert_int_equal(wp_page_compare_digest(&display, made, NULL), 0);
+    assert_int_equal(wp_format_text(out, &display, NULL), 0);
+    wp_display_fini(&display);
+}
+
+#define RECORDINGS 4u
+
+static double days_disk(uint64_t seed)
+{
+    return 0.4 * (double)((seed * 2654435761u >> 7) % 1000) / 1000 - 0.2;
+}
+
+/* Recordings of two releases in turns; the disk of each is as slow as its day has it. */
+static void recorded_in_turns(struct wp_facts facts[2], uint64_t seed, double slower)
+{
+    static const char *const names[] = {"v1", "v2"};
+    struct wp_error err = {0};
+    for (unsigned side = 0; side < 2; side++) {
+        struct wp_report *sum = NULL;
+        for (unsigned i = 0; i < RECORDINGS; i++) {
+            struct service_options options = {.seed = seed * 64 + side * 8 + i, .seconds = 60, .requests = 100, .steps = 0.02,
+                .later_s = (2 * i + side) * 80};
+            options.slower[SERVICE_DISK] = days_disk(options.seed);
+            options.slower[6] = side ? slower : 0; /* what postgres computes */
+            struct wp_report *one = sample_service(&options);
+            if (sum && wp_report_merge(sum, one, &err))
+                fail_msg("%s", err.text);
+            if (sum)
+                wp_report_destroy(one);
+            else
+                sum = one;
+        }
+        build(&facts[side], names[side], sum);
+        facts[side].recordings = RECORDINGS;
+    }
+}
+
+static void recordings_that_differ_raise_no_alarm(void **state)
+{
+    (void)state;
+    unsigned alarms = 0, blind = 0;
+    for (uint64_t seed = 1; seed <= EQUAL_TRIALS; seed++) {
+        struct wp_facts facts[2];
+        struct wp_compare made;
+        recorded_in_turns(facts, seed, 0);
+        compare(&made, facts, &WP_COMPARE_DEFAULTS);
+        assert_int_equal(made.side[0].stretches, RECORDINGS);
+        alarms += made.worse || made.better || made.is_degraded;
+        wp_compare_fini(&made);
+        facts[0].recordings = facts[1].recordings = 1; /* as if it were all one */
+        compare(&made, facts, &WP_COMPARE_DEFAULTS);
+        assert_int_equal(made.side[0].stretches, 1);
+        blind += made.worse || made.better || made.is_degraded;
+        end(&made, facts);
+    }
+    print_message("recordings with disks of their own: %u of %u raise an alarm, %u when nothing is known of recordings\n", alarms,
+        EQUAL_TRIALS, blind);
+    assert_true(alarms * 100 <= EQUAL_TRIALS * 2); /* an alarm is any verdict here, better or worse */
+    assert_true(blind >= alarms);
+}
+
+static void a_slower_hop_is_found_between_recordings(void **state)
+{
+    (void)state;
+    unsigned first = 0;
+    for (uint64_t seed = 1; seed <= SLOWER_TRIALS; seed++) {
+        struct wp_facts facts[2];
+        struct wp_compare made;
+        recorded_in_turns(facts, 5000 + seed, 0.1);
+        compare(&made, facts, &WP_COMPARE_DEFAULTS);
+        const struct wp_change *change = &made.changes[WP_CHANGE_HOPS].rows[0];
+        first += change->verdict == WP_VERDICT_WORSE && !strcmp(change->name, service_hop_names[6]) &&
+            change->category == WP_UNDERSTOOD_FUNCTIONS;
+        end(&made, facts);
+    }
+    print_message("10 %% slower postgres, disks differ: first in %u of %u\n", first, SLOWER_TRIALS);
+    assert_true(first * 100 >= SLOWER_TRIALS * 95);
+}
+
+/* A new release recorded once is held against how much recordings of the old one differ. */
+static void one_recording_borrows_from_many(void **state)
+{
+    (void)state;
+    unsigned alarms = 0;
+    for (uint64_t seed = 1; seed <= SLOWER_TRIALS; seed++) {
+        struct wp_facts facts[2], lone[2];
+        struct wp_compare made;
+        struct service_options options = {.seed = seed * 64 + 63, .seconds = 60, .requests = 100, .steps = 0.02, .later_s = 900};
+        options.slower[SERVICE_DISK] = days_disk(options.seed);
+        recorded_in_turns(facts, 9000 + seed, 0);
+        build(&lone[1], "v3", sample_service(&options));
+        lone[0] = facts[0];
+        compare(&made, lone, &WP_COMPARE_DEFAULTS);
+        assert_int_equal(made.side[1].stretches, 1);
+        alarms += made.is_degraded;
+        wp_compare_fini(&made);
+        wp_facts_fini(&lone[1]);
+        wp_facts_fini(&facts[0]);
+        wp_facts_fini(&facts[1]);
+    }
+    print_message("one recording against four: %u of %u raise an alarm\n", alarms, SLOWER_TRIALS);
+    assert_true(alarms * 100 <= SLOWER_TRIALS * 2);
+}
+
+static void methods_make_verdicts(void **state)
+{
+    (void)state;
+    struct wp_facts facts[2];
+    struct wp_compare made;
+    for (int method = WP_METHOD_AVERAGE; method < WP_METHODS; method++) {
+        struct wp_compare_options options = WP_COMPARE_DEFAULTS;
+        struct wp_pool pool = {0};
+        struct wp_buffer text = {0}, json = {0}, junit = {0};
+        options.method = (enum wp_method)method;
+        /* No piece of the sample is longer than a second. */
+        options.threshold_percent = method == WP_METHOD_AVERAGE ? 50 : wp_method_threshold(options.method);
+        services(facts, 11, 600, 1.5);
+        compare(&made, facts, &options);
+        const struct wp_change *hop = find(&made, WP_CHANGE_HOPS, "web › postgres", WP_BLOCKING_IO);
+        const struct wp_change *function = find(&made, WP_CHANGE_FUNCTIONS, "pread", -1);
+        const struct wp_change *row = method == WP_METHOD_OUTLIERS ? function : hop;
+        if (method == WP_METHOD_MODEL) /* as flat as before, on another level */
+            assert_int_equal(row->verdict, WP_VERDICT_SAME);
+        else
+            assert_int_equal(row->verdict, WP_VERDICT_WORSE);
+        assert_int_equal(made.is_degraded, method != WP_METHOD_MODEL);
+        if (method != WP_METHOD_MODEL)
+            assert_non_null(strstr(wp_compare_sentence(&pool, &made, row), wp_method_key(options.method)));
+        as_text(&text, &made);
+        assert_int_equal(wp_format_check_json(&json, &made, NULL), 0);
+        assert_int_equal(wp_format_check_junit(&junit, &made, NULL), 0);
+        assert_non_null(strstr((const char *)json.data, wp_method_key(options.method)));
+        assert_int_equal(strstr((const char *)junit.data, "<failure") != NULL, method != WP_METHOD_MODEL);
+        if (method == WP_METHOD_OUTLIERS)
+            assert_int_equal(find(&made, WP_CHANGE_FUNCTIONS, "postgres", -1)->assessment.severity, WP_SEVERITY_TOTAL);
+        wp_buffer_fini(&text);
+        wp_buffer_fini(&json);
+        wp_buffer_fini(&junit);
+        wp_pool_fini(&pool);
+        end(&made, facts);
+    }
+}
+
 static void compare_golden(const char *name, const struct wp_buffer *out)
 {
     char path[512];
@@ -184,15 +340,6 @@ static void compare_golden(const char *name, const struct wp_buffer *out)
         fail_msg("%s", err.text);
     assert_string_equal((const char *)out->data, (const char *)wanted.data);
     wp_buffer_fini(&wanted);
-}
-
-static void as_text(struct wp_buffer *out, const struct wp_compare *made)
-{
-    struct wp_display display;
-    wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
-    assert_int_equal(wp_page_compare_digest(&display, made, NULL), 0);
-    assert_int_equal(wp_format_text(out, &display, NULL), 0);
-    wp_display_fini(&display);
 }
 
 static void formats_match_golden_files(void **state)
@@ -214,15 +361,6 @@ static void formats_match_golden_files(void **state)
     wp_buffer_fini(&json);
     wp_buffer_fini(&junit);
     end(&made, facts);
-}
-
-static const struct wp_change *find(const struct wp_compare *made, enum wp_change_family family, const char *name, int category)
-{
-    for (size_t i = 0; i < made->changes[family].count; i++)
-        if (!strcmp(made->changes[family].rows[i].name, name) &&
-                (category < 0 || made->changes[family].rows[i].category == category))
-            return &made->changes[family].rows[i];
-    return NULL;
 }
 
 /* Half the disk's time is moved elsewhere: every view of it says so, in the words for it. */
@@ -247,12 +385,12 @@ static void all_views_agree(void **state)
     for (int side = 0; side < 2; side++) /* hops part the whole: nothing is left out and nothing is twice */
         assert_int_equal(sum[side], made.side[side].total_ns);
     const struct wp_flame *flame = &facts[1].flame;
-    assert_near((double)made.was_ns[0], (double)made.side[0].total_ns, 2);
+    assert_near((double)made.flames[1].other_ns[0], (double)made.side[0].total_ns, 2);
     unsigned blue = 0;
     for (uint32_t i = 0; i < flame->count; i++) {
         const char *name = wp_facts_frame_name(&facts[1], flame->nodes[i].frame);
-        blue += !strcmp(name, "io:read vda") && made.marks[i] == WP_VERDICT_BETTER;
-        assert_false(!strcmp(name, "render") && made.marks[i] == WP_VERDICT_BETTER);
+        blue += !strcmp(name, "io:read vda") && made.flames[1].marks[i] == WP_VERDICT_BETTER;
+        assert_false(!strcmp(name, "render") && made.flames[1].marks[i] == WP_VERDICT_BETTER);
     }
     assert_int_equal(blue, 1);
     struct wp_pool pool = {0};
@@ -344,7 +482,7 @@ static void hostile_names_stay_text(void **state)
     compare(&made, facts, &WP_COMPARE_DEFAULTS);
     struct wp_display display;
     wp_display_init(&display, &(struct wp_query){WP_PAGE_COMPARE, "v2", "main"});
-    assert_int_equal(wp_page_compare(&display, &made, NULL), 0);
+    assert_int_equal(wp_page_compare(&display, &made, true, NULL), 0);
     assert_int_equal(wp_format_html(&html, &display, NULL), 0);
     assert_int_equal(wp_format_text(&text, &display, NULL), 0);
     assert_int_equal(wp_format_check_junit(&junit, &made, NULL), 0);
@@ -368,6 +506,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(student_matches_tables), cmocka_unit_test(welch_takes_both_errors),
         cmocka_unit_test(rates_know_their_error), cmocka_unit_test(many_tests_are_adjusted),
         cmocka_unit_test(equal_releases_raise_no_alarm), cmocka_unit_test(five_percent_in_one_hop_come_first),
+        cmocka_unit_test(recordings_that_differ_raise_no_alarm), cmocka_unit_test(a_slower_hop_is_found_between_recordings),
+        cmocka_unit_test(one_recording_borrows_from_many), cmocka_unit_test(methods_make_verdicts),
         cmocka_unit_test(formats_match_golden_files), cmocka_unit_test(all_views_agree),
         cmocka_unit_test(ignored_categories_are_not_judged), cmocka_unit_test(units_scale_and_verdicts_do_not_follow_length),
         cmocka_unit_test(what_cannot_be_tested_is_not_judged), cmocka_unit_test(hostile_names_stay_text)};

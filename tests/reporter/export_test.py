@@ -168,6 +168,16 @@ class Exports(Stores):
             if kind == "fork": # the parent was running until then
                 self.assertTrue(any(row[0] <= at < row[1] and row[2] == "run" for row in slices[source]), at)
 
+    def test_perfetto_has_an_exemplar(self):
+        slices, _, names = exports.read_perfetto(self.export("plain", "perfetto", "--exemplar", "2"))
+        self.assertEqual(sorted(names.values()), ["cc1 4103", "kworker/0:1 88", "make 4100", "sh 4101"])
+        self.assertTrue(any(slices.values()))
+        for number, status in (("11", 1), ("0", 64), ("x", 64)):
+            done = run(f"{BIN}/wakepath-reporter", "--store", f"{self.folder}/plain", "--format", "perfetto", "--exemplar", number)
+            self.assertEqual((done.returncode, done.stdout), (status, b""), number)
+        self.assertIn(b"main has 10 exemplars, not 11", run(f"{BIN}/wakepath-reporter", "--store", f"{self.folder}/plain", "--format", "perfetto",
+                                                            "--exemplar", "11").stderr)
+
     def test_perfetto_without_a_window_is_refused(self):
         done = run(f"{BIN}/wakepath-reporter", "--store", f"{self.folder}/service", "--format", "perfetto")
         self.assertEqual((done.returncode, done.stdout), (1, b""))

@@ -17,8 +17,8 @@ GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "golden", "pag
 # Which page of which site is held against its golden file: each kind of page once, where it has most to say.
 PAGES = {"plain": ("v1/index", "v1/main/index", "v1/main/flame", "v1/main/chronology", "v1/main/running", "v1/main/exemplars", "v1/main/exemplar-1",
                    "v1/main/exemplar-rows-2", "v1/main/waits", "v1/main/processes",
-                   "v1/main/functions-2", "v1/main/io", "v1/main/unexplained", "v1/main/about"),
-         "service": ("index", "v1/main/functions", "v1/main/requests", "v2/main/compare"), "fleet": ("v1/main/hosts",),
+                   "v1/main/functions-2", "v1/main/modules", "v1/main/io", "v1/main/unexplained", "v1/main/about"),
+         "service": ("index", "v1/main/functions", "v1/main/requests", "v2/main/compare"), "fleet": ("v1/main/hosts",), "shards": ("v1/main/behind",),
          "source": ("v1/main/functions", "v1/main/functions-1", "v1/main/sources", "v1/main/source-1", "v1/main/source-3", "v1/main/source-4")}
 # What tidy, made for an older HTML, does not know: attributes of SVG and of accessibility, groups in lists of definitions.
 UNKNOWN = re.compile(r"proprietary attribute|inserting implicit <dl>|missing </div> before <dt>|missing </dl> before </div>|missing <dd>"
@@ -27,7 +27,7 @@ UNKNOWN = re.compile(r"proprietary attribute|inserting implicit <dl>|missing </d
 
 def write_sites(folder):
     write_source(folder)
-    for kind, releases in (("plain", ("v1",)), ("source", ("v1",)), ("fleet", ("v1",)), ("service", ("v1", "v2")), ("hostile", ("v1",))):
+    for kind, releases in (("plain", ("v1",)), ("source", ("v1",)), ("fleet", ("v1",)), ("shards", ("v1",)), ("service", ("v1", "v2")), ("hostile", ("v1",))):
         for release in releases:
             name = "service-slower" if (kind, release) == ("service", "v2") else kind
             subprocess.run([SAMPLE, name, f"{folder}/store-{kind}", release], check=True)
@@ -65,7 +65,7 @@ class Pages(unittest.TestCase):
     def test_pages_are_valid(self):
         self.assertTrue(shutil.which("tidy"), "tidy is not installed: see deploy/packages.txt")
         count = 0
-        for kind in ("plain", "service", "fleet", "hostile"):
+        for kind in ("plain", "service", "fleet", "shards", "hostile"):
             for at, _, names in os.walk(f"{self.folder}/{kind}"):
                 for name in names:
                     if not name.endswith(".html"):

@@ -10,6 +10,8 @@
 #include "reporter/components.h"
 #include "reporter/hosts.h"
 #include "reporter/io_facts.h"
+#include "reporter/modules.h"
+#include "reporter/origin_data.h"
 #include "reporter/over_time.h"
 #include "reporter/wait_graph.h"
 #include "reporter/slow_requests.h"
@@ -39,6 +41,82 @@ static void read_fleet(struct wp_facts *facts, bool is_hostile)
     wp_stores_close(&stores);
     snprintf(command, sizeof(command), "rm -r %s", root);
     assert_int_equal(system(command), 0);
+}
+
+/* Three shards as the site reads them; `shard` NULL: all. */
+static void read_shards(struct wp_facts *facts, const char *shard)
+{
+    char root[] = "/tmp/wp-pages-test-XXXXXX", command[64];
+    const char *roots[] = {root};
+    struct wp_stores stores;
+    struct wp_snapshot snapshot;
+    struct wp_error err = {0};
+    struct wp_selection selection = {.shard = shard};
+    assert_non_null(mkdtemp(root));
+    for (unsigned i = 0; i < SAMPLE_SHARDS; i++) {
+        char name[8];
+        snprintf(name, sizeof(name), "s%u", i + 1);
+        if (sample_put_shard(root, "v1", &(struct sample_place){"main", 1790000000, name}, sample_shard_report(i), NULL, &err))
+            fail_msg("%s", err.text);
+    }
+    if (wp_stores_open(&stores, roots, 1, &err) || wp_snapshot_begin(&snapshot, &stores, "v1", &err) ||
+            wp_facts_read(facts, &snapshot, "main", &selection, &err) || wp_origins_read(facts, &snapshot, &selection, &err))
+        fail_msg("%s", err.text);
+    wp_snapshot_end(&snapshot);
+    wp_stores_close(&stores);
+    snprintf(command, sizeof(command), "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+}
+
+static void time_is_told_apart_by_shard(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_buffer data = {0};
+    read_shards(&facts, NULL);
+    assert_int_equal(facts.origins.count, 3);
+    assert_string_equal(facts.origins.rows[0].name, "shard s3"); /* two hosts in one sum */
+    assert_string_equal(facts.origins.rows[0].hosts, "<b>web-4, web-3");
+    assert_int_equal(facts.origins.rows[0].total_ns, 480000000);
+    assert_string_equal(facts.origins.rows[1].name, "web-2"); /* a shard of one host is that host */
+    assert_int_equal(facts.origins.rows[1].total_ns, 360000000);
+    assert_int_equal(facts.origins.missing_ns, 0);
+    assert_int_equal(wp_origin_data(&data, &facts, 1, NULL), 0);
+    /* Both cells of the flame, 180 ms each, in as many buckets as a minute has, whose sum they are. */
+    const char *text = (const char *)data.data;
+    assert_non_null(strstr(text, "\"cell\":[0,1],\n\"ns\":[180000000,180000000],"));
+    uint64_t sum = 0;
+    for (char *at = strstr(text, "\"time\":[") + 7; *at != ']';)
+        sum += strtoull(at + 1, &at, 10);
+    assert_int_equal(sum, 360000000);
+    wp_buffer_fini(&data);
+    wp_facts_fini(&facts);
+    read_shards(&facts, "s3");
+    assert_int_equal(facts.origins.count, 1);
+    assert_string_equal(facts.origins.rows[0].name, "all hosts");
+    assert_null(facts.origins.rows[0].report);
+    wp_facts_fini(&facts);
+}
+
+static void time_by_object_file(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    size_t count;
+    read_shards(&facts, NULL);
+    const struct wp_module_fact *modules = wp_modules_build(&facts.pool, &facts, &count);
+    assert_int_equal(count, 3);
+    assert_string_equal(modules[0].name, "libc.so.6"); /* all time stands on recv or memcpy, which ran for half of it */
+    assert_int_equal(modules[0].inclusive_ns, 1080000000);
+    assert_int_equal(modules[0].running_ns, 540000000);
+    assert_int_equal(modules[0].count, 180);
+    assert_int_equal(modules[0].functions, 2);
+    assert_string_equal(modules[1].name, "web");
+    assert_int_equal(modules[1].inclusive_ns, 1080000000);
+    assert_int_equal(modules[1].running_ns + modules[1].waiting_ns, 0);
+    assert_string_equal(modules[2].name, "postgres");
+    assert_int_equal(modules[2].inclusive_ns, 540000000);
+    wp_facts_fini(&facts);
 }
 
 static void hosts_and_what_went_between_them(void **state)
@@ -384,6 +462,8 @@ static void latencies_fall_into_their_bucket(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(time_is_told_apart_by_shard),
+        cmocka_unit_test(time_by_object_file),
         cmocka_unit_test(hosts_and_what_went_between_them),
         cmocka_unit_test(hostile_hosts_are_only_names),
         cmocka_unit_test(processes_wait_for_each_other),

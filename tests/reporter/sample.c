@@ -271,6 +271,14 @@ static int put_exemplars(struct wp_txn *txn, const char *aggregate, uint64_t tim
 int sample_put(const char *root, const char *release, const char *aggregate, uint64_t timebox_s, struct wp_report *report,
     struct wp_trace *trace, struct wp_error *err)
 {
+    return sample_put_shard(root, release, &(struct sample_place){aggregate, timebox_s, "s1"}, report, trace, err);
+}
+
+int sample_put_shard(const char *root, const char *release, const struct sample_place *place, struct wp_report *report,
+    struct wp_trace *trace, struct wp_error *err)
+{
+    const char *aggregate = place->aggregate;
+    uint64_t timebox_s = place->timebox_s;
     struct wp_store *store = NULL;
     int rc = report ? wp_store_open(&store, root, true, err) : wp_error_set(err, -ENOMEM, "no sample");
     for (int tries = 0; !rc && tries < 20; tries++) {
@@ -278,11 +286,11 @@ int sample_put(const char *root, const char *release, const char *aggregate, uin
         rc = wp_txn_begin(&txn, store, release, true, err);
         if (rc)
             break;
-        rc = wp_txn_register_shard(txn, "s1", err);
+        rc = wp_txn_register_shard(txn, place->shard, err);
         if (!rc)
-            rc = wp_txn_add_report(txn, aggregate, timebox_s, "s1", report, err);
+            rc = wp_txn_add_report(txn, aggregate, timebox_s, place->shard, report, err);
         if (!rc && trace)
-            rc = wp_txn_put_trace(txn, aggregate, timebox_s, "s1", trace, err);
+            rc = wp_txn_put_trace(txn, aggregate, timebox_s, place->shard, trace, err);
         if (!rc && trace)
             rc = put_exemplars(txn, aggregate, timebox_s, trace, err);
         if (rc)

@@ -16,6 +16,7 @@ struct wp_trace *sample_hostile_trace(void);
 
 /* About `nodes` nodes of pseudo-random stacks, and a trace of about `pieces` pieces. */
 struct wp_report *sample_large_report(unsigned nodes);
+struct wp_report *sample_large_report_at(unsigned nodes, uint64_t start_ns);
 struct wp_trace *sample_large_trace(unsigned pieces);
 
 /* The node of a stack written "[make];main@make;sleep:wait4;io:read vda". */
@@ -25,6 +26,13 @@ uint32_t sample_node(struct wp_report *report, const char *stack);
 void sample_exemplars(struct wp_exemplars *set, const struct wp_trace *trace);
 /* Adds report and trace (may be NULL) of an aggregate to a release of the store at `root`; takes both. */
 int sample_put(const char *root, const char *release, const char *aggregate, uint64_t timebox_s, struct wp_report *report,
+    struct wp_trace *trace, struct wp_error *err);
+struct sample_place {
+    const char *aggregate;
+    uint64_t timebox_s;
+    const char *shard;
+};
+int sample_put_shard(const char *root, const char *release, const struct sample_place *place, struct wp_report *report,
     struct wp_trace *trace, struct wp_error *err);
 
 #endif

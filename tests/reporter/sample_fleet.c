@@ -86,6 +86,30 @@ struct wp_report *sample_fleet_report(void)
     return report;
 }
 
+struct wp_report *sample_shard_report(unsigned shard)
+{
+    static const char *const hosts[] = {"web-1", "web-2", "web-3", "<b>web-4"};
+    struct wp_report *report = wp_report_create();
+    if (!report)
+        return NULL;
+    uint32_t web = sample_node(report, "[web];_start@web;serve@web;query@web;recv@libc.so.6;sleep:recvfrom;tcp:10.0.0.3:5432 request");
+    uint32_t db = wp_report_child(report, web, wp_report_frame(report, WP_STYLE_PROCESS, "[postgres]@db-3", ""));
+    uint32_t query = wp_report_child(report, db, wp_report_frame(report, WP_STYLE_USER, "exec_simple_query", "postgres"));
+    uint32_t format = sample_node(report, "[web];_start@web;serve@web;format@web");
+    uint32_t copy = wp_report_child(report, format, wp_report_frame(report, WP_STYLE_USER, "memcpy", "libc.so.6"));
+    for (unsigned second = 0; second < 60; second++) {
+        uint64_t at = START + (shard * 60 + second) * 1000 * MS, ns = (shard + 2) * MS;
+        wp_report_add_at(report, query, WP_UNDERSTOOD_FUNCTIONS, at, at + ns);
+        wp_report_add_at(report, copy, WP_UNDERSTOOD_FUNCTIONS, at + 500 * MS, at + 500 * MS + ns);
+    }
+    for (unsigned i = shard; i < (shard < 2 ? shard + 1 : 4u); i++) {
+        wp_report_host(report, hosts[i]);
+        add_process(report, hosts[i], "web", 800 + i, 120 * (shard + 2), 60 * (shard + 2));
+    }
+    wp_report_activity(report, START + shard * 60000 * MS, START + (shard + 1) * 60000 * MS);
+    return report;
+}
+
 static const char *const fleet[] = {"web-2.example", "db-3.example", "web-1.example", "auth-1.example"};
 
 static int put(struct wp_txn *txn, const char *aggregate, struct wp_error *err, const char *value, const char *key)

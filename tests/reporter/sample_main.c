@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reporter_sample KIND ROOT [RELEASE [AGGREGATE [TIMEBOX]]]: adds a made-up recording to a store. KIND: plain,
- * hostile, one (a single sample), large, fleet (four hosts with metadata), source (lines of source), and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
+ * hostile, one (a single sample), large, fleet (four hosts with metadata), shards (four hosts in three shards), source (lines of source), and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
 #include "tests/reporter/sample.h"
 #include "tests/reporter/sample_fleet.h"
 #include "tests/reporter/sample_service.h"
@@ -52,10 +52,20 @@ int main(int argc, char **argv)
         report = sample_large_report(100000);
         trace = sample_large_trace(60000);
     }
+    uint64_t timebox_s = argc > 5 ? strtoull(argv[5], NULL, 10) : 1790000000;
+    for (unsigned i = 0; !strcmp(argv[1], "shards") && i < SAMPLE_SHARDS; i++) {
+        char shard[8];
+        snprintf(shard, sizeof(shard), "s%u", i + 1);
+        if (sample_put_shard(argv[2], release, &(struct sample_place){aggregate, timebox_s, shard}, sample_shard_report(i), NULL, &err)) {
+            fprintf(stderr, "reporter_sample: %s\n", err.text);
+            return 1;
+        }
+    }
+    if (!strcmp(argv[1], "shards"))
+        return 0;
     bool is_hostile = !strcmp(argv[1], "hostile"), is_fleet = !strcmp(argv[1], "fleet");
     if (is_fleet)
         report = sample_fleet_report();
-    uint64_t timebox_s = argc > 5 ? strtoull(argv[5], NULL, 10) : 1790000000;
     if (!report || sample_put(argv[2], release, aggregate, timebox_s, report, trace, &err) ||
             ((is_hostile || is_fleet) && sample_describe(argv[2], release, aggregate, is_hostile, &err))) {
         fprintf(stderr, "reporter_sample: %s\n", report ? err.text : "no such kind");

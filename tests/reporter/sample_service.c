@@ -94,7 +94,7 @@ struct wp_report *sample_service(const struct service_options *options)
 {
     struct wp_report *report = wp_report_create();
     uint32_t nodes[SERVICE_HOPS + 1];
-    uint64_t seed = options->seed * 7919 + 1, start = START + options->hour * 3600 * SECOND;
+    uint64_t seed = options->seed * 7919 + 1, start = START + (options->hour * 3600 + options->later_s) * SECOND;
     double drift = 0;
     for (unsigned i = 0; report && i < SERVICE_HOPS; i++)
         nodes[i] = sample_node(report, hops[i].stack);

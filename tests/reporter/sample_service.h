@@ -14,7 +14,7 @@ struct service_options {
     double requests;          /* a second */
     double slower[10];        /* by hop: 0.05 is five percent */
     double steps;             /* size of the load's drift, 0.05 */
-    unsigned hour;            /* when it was recorded */
+    unsigned hour, later_s;   /* when it was recorded */
 };
 #define SERVICE_HOPS 10u
 #define SERVICE_DISK 5u       /* postgres waits for its disk */

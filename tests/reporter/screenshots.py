@@ -15,8 +15,10 @@ VIEWS = (("overview", "index.html", 1180, 760, False, None),
          ("flame", "flame.html", 1180, 700, False, None),
          ("running", "running.html", 1180, 560, True, None),
          ("waits", "waits.html", 1180, 640, False, None),
+         ("behind", "behind.html#process=%5Bdemo-filter%5D", 1180, 900, False, None),
+         ("exemplar", "exemplar-1.html", 1180, 700, False, "wakepath.chronology.surface.stage.scrollTop = 0"),
          ("functions", "functions-1.html", 1180, 760, False,
-          "window.scrollTo(0, document.querySelectorAll('h2')[1].getBoundingClientRect().top - 20)"),
+          "Array.from(document.querySelectorAll('h2')).find(h => h.textContent === 'main').scrollIntoView()"),
          ("phone", "index.html", 400, 800, True, None))
 
 
@@ -37,8 +39,9 @@ def main():
             if not browser.open(f"file://{site}/{release}/main/{page}"):
                 faults.append(f"{page} never said that it is drawn")
             if action:
-                browser.evaluate(action)
+                browser.evaluate(action + "; 1")
             browser.evaluate("document.documentElement.style.scrollbarWidth = 'none'")
+            browser.wait("document.readyState === 'complete'")
             browser.screenshot(f"{out}/{name}.png")
             faults += browser.faults()
             if os.path.getsize(f"{out}/{name}.png") > SIZE_LIMIT:

@@ -13,7 +13,9 @@ import unittest
 from browser import Browser
 
 BIN, SAMPLE = sys.argv.pop(1), sys.argv.pop(1)
-PAGES = ["overview", "flame", "chronology", "running", "exemplars", "waits", "requests", "processes", "functions", "io", "hosts", "unexplained", "about"]
+PAGES = ["overview", "flame", "behind", "chronology", "running", "exemplars", "waits", "requests", "processes", "functions", "modules", "io", "hosts",
+         "unexplained", "about"]
+WINDOWS = [name for i in range(1, 11) for name in (f"exemplar-{i}", f"exemplar-rows-{i}")]
 
 
 class SingleFile(unittest.TestCase):
@@ -44,12 +46,12 @@ class SingleFile(unittest.TestCase):
         for kind in ("plain", "hostile"):
             text = self.text(kind)
             for address in re.findall(r' (?:href|src)="([^"]*)"', text):
-                self.assertRegex(address, r"^#page=[a-z-]+(&amp;.*)?$")
+                self.assertRegex(address, r"^#page=[a-z-]+[0-9]*(&amp;.*)?$")
             self.assertEqual(text.count("<script"), text.count("</script>"))
             self.assertEqual(text.count("<script"), text.count('<script nonce="'))
             ids = re.findall(r' id="([^"]*)"', text)
             self.assertEqual(len(ids), len(set(ids)))
-        self.assertEqual(re.findall(r'data-page="([a-z-]*)"', self.text("plain")), PAGES)
+        self.assertEqual(re.findall(r'data-page="([a-z0-9-]*)"', self.text("plain")), PAGES + WINDOWS)
 
     def test_it_is_the_same_again(self):
         done = subprocess.run([f"{BIN}/wakepath-reporter", "--store", f"{self.folder}/plain", "--single-file"], capture_output=True,
@@ -58,7 +60,7 @@ class SingleFile(unittest.TestCase):
 
     def test_every_page_draws(self):
         for kind in ("plain", "hostile"):
-            for page in PAGES:
+            for page in PAGES + WINDOWS[2:4]:
                 self.open(kind, page)
                 self.assertEqual(self.browser.evaluate("Array.from(document.querySelectorAll('main > section')).filter("
                                                        "function (s) { return !s.hidden; }).map(function (s) {"
@@ -66,6 +68,22 @@ class SingleFile(unittest.TestCase):
                 if page in ("flame", "chronology", "running"):
                     self.assertTrue(self.browser.wait(f"window.wakepath.{page} && window.wakepath.{page}.drawn > 0"), page)
                 self.assertEqual(self.browser.faults(), [], page)
+
+    def test_a_figure_leads_to_its_windows(self):
+        browser = self.browser
+        self.open("plain", "processes")
+        browser.evaluate("Array.from(document.querySelectorAll('main > section:not([hidden]) tbody tr')).find(function (r) {"
+                         "return r.cells[0].textContent.indexOf('cc1') === 0; }).cells[3].querySelector('a').click()")
+        self.assertTrue(browser.wait("window.wakepath.behind && window.wakepath.behind.total === 2340000000"))
+        browser.evaluate("Array.from(document.querySelectorAll('main > section:not([hidden]) .part')).find(function (p) {"
+                         "return p.querySelector('h2').textContent === 'Show me one'; }).querySelectorAll('a')[1].click()")
+        self.assertTrue(browser.wait("/#page=exemplar-[0-9]+&from=/.test(location.hash) && window.wakepath.chronology.drawn > 0"))
+        self.assertEqual(browser.evaluate("Math.round(window.wakepath.chronology.axis.from)"),
+                         int(browser.evaluate("window.wakepath.view.readHash().from")))
+        first = browser.evaluate("window.wakepath.chronology")
+        browser.evaluate("location.hash = '#page=exemplar-rows-1'")
+        self.assertTrue(browser.wait("window.wakepath.running && window.wakepath.running.drawn > 0"), first)
+        self.assertEqual(browser.faults(), [])
 
     def test_links_lead_from_page_to_page(self):
         self.open("plain", "processes")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * truth_rpc OUT FOLDER HOPS CLIENTS REQUESTS THREADS SLOW: a chain of HOPS servers over loopback TCP. Each hop works,
- * sleeps and (the last one) writes to the disk for a request, and asks the next hop in between. CLIENTS threads each ask
- * REQUESTS times over a connection of their own; hop SLOW works five times as long. With one hop and THREADS threads the
- * requests queue: what a client waits before its request is read is the others' time.
+ * truth_rpc OUT FOLDER HOPS CLIENTS REQUESTS THREADS SLOW [WORK_US]: a chain of HOPS servers over loopback TCP. Each hop
+ * works, sleeps and (the last one) writes to the disk for a request, and asks the next hop in between. CLIENTS threads each
+ * ask REQUESTS times over a connection of their own; hop SLOW works five times as long, or WORK_US instead of 1000. With one
+ * hop and THREADS threads the requests queue: what a client waits before its request is read is the others' time.
  */
 #include "truth.h"
 
@@ -12,6 +12,7 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ struct request {
 
 struct plan {
     struct truth *truth;
-    unsigned hops, clients, requests, threads, slow;
+    unsigned hops, clients, requests, threads, slow, slow_us;
     const char *folder;
     int listeners[HOPS];
     struct sockaddr_in addresses[HOPS];
@@ -78,7 +79,7 @@ static void serve(const struct server *server, int next, int disk, struct reques
 {
     const struct plan *plan = server->plan;
     uint64_t start = truth_now().wall_ns;
-    truth_busy(plan->truth, server->chain, server->hop == plan->slow ? 5000 : 1000);
+    truth_busy(plan->truth, server->chain, server->hop == plan->slow ? plan->slow_us : 1000);
     struct truth_mark done = truth_now();
     unsigned sleep_us = 1000 + 200 * server->hop;
     truth_sleep(plan->truth, server->chain, sleep_us);
@@ -127,6 +128,8 @@ static void *run_worker(void *context)
         done_ns = request.known.answered_ns;
         truth_put(event.data.fd, &request, SIZE);
         free_ns = truth_now().wall_ns;
+        if (request.known.slot)
+            truth_back(plan->truth, request.known.slot - 1);
         event.events = EPOLLIN | EPOLLONESHOT;
         epoll_ctl(server->epoll, EPOLL_CTL_MOD, event.data.fd, &event);
     }
@@ -167,7 +170,9 @@ static void *run_client(void *context)
     truth_pin(0);
     pthread_barrier_wait(client->barrier);
     struct truth_mark begin = truth_base_begin();
+    bool is_logged = plan->clients > 1 && plan->hops == 1;
     for (unsigned i = 0; i < plan->requests; i++) {
+        request.known.slot = is_logged ? 1 + truth_slot(plan->truth) : 0;
         uint64_t sent = truth_now().wall_ns;
         truth_put(fd, &request, SIZE);
         uint64_t written = truth_now().wall_ns;
@@ -179,7 +184,7 @@ static void *run_client(void *context)
         request.known.tid = (uint32_t)syscall(SYS_gettid);
         if (plan->clients > 1)
             truth_add(plan->truth, TRUTH_BASE, TRUTH_QUEUE, request.known.received_ns - sent - request.served_ns);
-        if (plan->clients > 1 && plan->hops == 1)
+        if (is_logged)
             truth_log(plan->truth, &request.known);
         if (plan->clients == 1)
             truth_busy(plan->truth, TRUTH_BASE, 500);
@@ -195,10 +200,10 @@ static unsigned number(const char *text)
 
 int main(int argc, char **argv)
 {
-    if (argc != 8)
+    if (argc != 8 && argc != 9)
         return 2;
     struct plan plan = {truth_create(), number(argv[3]), number(argv[4]), number(argv[5]), number(argv[6]), number(argv[7]),
-        argv[2], {0}, {{0}}};
+        argc > 8 ? number(argv[8]) : 5000, argv[2], {0}, {{0}}};
     pid_t children[HOPS];
     if (!plan.hops || plan.hops > HOPS || !plan.clients || plan.clients > 256)
         return 2;

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/event_decode.h"
+
+#include "proto/batch.h"
+#include "proto/event_columns.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Field numbers of message Events. */
+enum { BASE = 1, KIND, FLAGS, DT, CPU, THREAD, OTHER, STACK, A, B, C, D, BLOCK_FILE, SWITCH_TIMEOUT, SWITCH_RAN, WAIT, COLUMNS };
+
+_Static_assert(COLUMNS == WP_EVENT_COLUMNS, "a column a field");
+
+static int bad(struct wp_error *err, const char *what)
+{
+    return wp_error_set(err, -EINVAL, "bad batch: %s", what);
+}
+
+int wp_event_open(struct wp_event_reader *r, struct wp_wire_span message, struct wp_error *err)
+{
+    struct wp_wire_field field;
+    *r = (struct wp_event_reader){0};
+    while (wp_wire_field(&message, &field)) {
+        if (field.number == BASE && field.type == WP_WIRE_NUMBER)
+            r->base_ns = field.value;
+        else if (field.number >= COLUMNS) /* of a later version */
+            continue;
+        else if (field.number == BASE || field.type != WP_WIRE_BYTES)
+            return wp_error_set(err, -EINVAL, "bad batch: column %u is not packed", field.number);
+        else if (r->columns[field.number].at)
+            return wp_error_set(err, -EINVAL, "bad batch: column %u comes twice", field.number);
+        else
+            r->columns[field.number] = field.bytes;
+    }
+    if (message.at != message.end)
+        return bad(err, "events that are no message");
+    size_t count = (size_t)(r->columns[KIND].end - r->columns[KIND].at);
+    size_t flags = (size_t)(r->columns[FLAGS].end - r->columns[FLAGS].at);
+    if (count > WP_BATCH_EVENTS)
+        return bad(err, "too many events");
+    if (flags && flags != count)
+        return bad(err, "columns of different length");
+    r->count = (uint32_t)count;
+    return 0;
+}
+
+/* What the columns say so far. */
+struct state {
+    struct wp_event_reader *reader;
+    uint64_t last_a[WP_EVENT_KINDS], last_b[WP_EVENT_KINDS];
+    unsigned short_of;         /* the column that ended before its events, or holds no number; 0: none did */
+    bool has_file, has_wait, has_timeout, has_ran;
+};
+
+/* All but a byte or two; 0 where there is none. Its address stays out of the loop's way: hardly one number in a hundred comes here. */
+static __attribute__((noinline)) uint64_t take_long(struct state *s, unsigned column)
+{
+    uint64_t value = 0;
+    if (!wp_wire_number(&s->reader->columns[column], &value)) {
+        s->reader->columns[column].at = s->reader->columns[column].end;
+        s->short_of = column;
+    }
+    return value;
+}
+
+static inline uint64_t take(struct state *s, unsigned column)
+{
+    struct wp_wire_span *span = &s->reader->columns[column];
+    const uint8_t *at = span->at;
+    if (__builtin_expect(span->end - at >= 2, 1)) {
+        if (at[0] < 0x80) {
+            span->at = at + 1;
+            return at[0];
+        }
+        if (at[1] < 0x80) {
+            span->at = at + 2;
+            return (uint64_t)(at[0] & 0x7f) | (uint64_t)at[1] << 7;
+        }
+    }
+    return take_long(s, column);
+}
+
+static inline uint64_t take_difference(struct state *s, unsigned column)
+{
+    uint64_t value = take(s, column);
+    return value >> 1 ^ -(value & 1);
+}
+
+static inline void take_columns(struct state *s, struct wp_event *e, unsigned columns)
+{
+    if (columns & WP_COLUMN_CPU) {
+        uint64_t cpu = take(s, CPU);
+        e->cpu = (uint16_t)(cpu < WP_EVENT_CPUS ? cpu : WP_EVENT_CPUS);
+    }
+    if (columns & WP_COLUMN_THREAD)
+        e->thread = (uint32_t)take(s, THREAD);
+    if (columns & WP_COLUMN_OTHER)
+        e->other = (uint32_t)take(s, OTHER);
+    if (columns & WP_COLUMN_STACK)
+        e->stack = (uint32_t)take(s, STACK);
+    if (columns & WP_COLUMN_A)
+        e->a = s->last_a[e->kind] += take_difference(s, A);
+    if (columns & WP_COLUMN_B)
+        e->b = s->last_b[e->kind] += take_difference(s, B);
+    if (columns & WP_COLUMN_C)
+        e->c = (uint32_t)take(s, C);
+    if (columns & WP_COLUMN_D)
+        e->d = (uint32_t)take(s, D);
+}
+
+static inline int take_switch(struct state *s, struct wp_event *e, struct wp_error *err)
+{
+    take_columns(s, e, WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_OTHER | WP_COLUMN_STACK | WP_COLUMN_C | WP_COLUMN_D);
+    if (e->cpu == WP_EVENT_CPUS)
+        return bad(err, "a CPU out of range");
+    uint32_t *at = &s->reader->on_cpu[e->cpu];
+    if (!e->thread && !*at)
+        return s->short_of ? 0 : bad(err, "a switch from a thread that was never named");
+    e->thread = (e->thread ? e->thread : *at) - 1;
+    *at = e->other + 1;
+    if (s->has_timeout && e->flags & WP_SWITCH_TIMED)
+        e->a = take(s, SWITCH_TIMEOUT);
+    if (s->has_ran && e->flags & WP_SWITCH_RAN)
+        e->b = take(s, SWITCH_RAN);
+    return 0;
+}
+
+static inline int take_event(struct state *s, struct wp_event *e, struct wp_error *err)
+{
+    int rc = 0;
+    if (e->kind == WP_EVENT_SWITCH) {
+        rc = take_switch(s, e, err);
+    } else if (e->kind == WP_EVENT_WAKING) { /* these two are most of all, so the compiler knows their columns */
+        take_columns(s, e, WP_COLUMN_CPU | WP_COLUMN_THREAD | WP_COLUMN_OTHER | WP_COLUMN_A | WP_COLUMN_C | WP_COLUMN_D);
+    } else {
+        unsigned columns = wp_event_columns(e->kind);
+        if (!columns)
+            return wp_error_set(err, -EINVAL, "bad batch: an event has the unknown kind %u", e->kind);
+        take_columns(s, e, columns);
+        if (s->has_file && wp_event_is_block(e))
+            e->other = (uint32_t)take(s, BLOCK_FILE);
+    }
+    if (s->has_wait && wp_event_has_wait(e))
+        e->wait = (uint32_t)take(s, WAIT);
+    if (e->cpu == WP_EVENT_CPUS)
+        return bad(err, "a CPU out of range");
+    return rc;
+}
+
+static int check_ends(const struct state *s, struct wp_error *err)
+{
+    if (s->short_of)
+        return wp_error_set(err, -EINVAL, "bad batch: column %u has fewer entries than the events ask for", s->short_of);
+    for (unsigned i = DT; i < COLUMNS; i++)
+        if (s->reader->columns[i].at != s->reader->columns[i].end)
+            return wp_error_set(err, -EINVAL, "bad batch: column %u has more entries than the events ask for", i);
+    return 0;
+}
+
+int wp_event_read(struct wp_event_reader *r, struct wp_event *events, struct wp_error *err)
+{
+    const uint8_t *kinds = r->columns[KIND].at, *flags = r->columns[FLAGS].at;
+    bool has_flags = flags != r->columns[FLAGS].end;
+    uint64_t time = r->base_ns;
+    struct state s = {.reader = r, .has_file = r->columns[BLOCK_FILE].at != r->columns[BLOCK_FILE].end,
+        .has_wait = r->columns[WAIT].at != r->columns[WAIT].end,
+        .has_timeout = r->columns[SWITCH_TIMEOUT].at != r->columns[SWITCH_TIMEOUT].end,
+        .has_ran = r->columns[SWITCH_RAN].at != r->columns[SWITCH_RAN].end};
+    int rc = 0;
+    for (uint32_t i = 0; i < r->count && !rc && !s.short_of; i++) {
+        uint64_t dt = take(&s, DT);
+        if (time > UINT64_MAX / 2 || dt > UINT64_MAX / 2 - time)
+            return bad(err, "a time out of range");
+        time += dt;
+        events[i] = (struct wp_event){.time_ns = time, .kind = kinds[i], .flags = has_flags ? flags[i] : 0};
+        rc = take_event(&s, &events[i], err);
+    }
+    return rc ? rc : check_ends(&s, err);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the two views of a window over time share: tools, keys and pointers of the axis, the address, and what was not kept.
+(function () {
+  'use strict';
+  var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, palette = wakepath.palette;
+  var Surface = wakepath.Surface, TimeAxis = wakepath.TimeAxis;
+
+  // A view calls TimeView.call(this, data, gutter), makes its layout, then start(); it has draw(), hover(), click().
+  function TimeView(data, gutter) {
+    var self = this;
+    this.data = data;
+    this.showLinks = true;
+    this.blanks = blanks(data);
+    this.axis = new TimeAxis(data.length, gutter, function () {
+      self.changed();
+    });
+  }
+
+  // Stretches at the ends of a window of which nothing was kept, since it did not fit.
+  function blanks(data) {
+    var first = data.length, last = 0, found = [];
+    function look(starts, lengths) {
+      for (var i = 0; i < starts.length; i++) {
+        if (starts[i] < first) first = starts[i];
+        if (starts[i] + lengths[i] > last) last = starts[i] + lengths[i];
+      }
+    }
+    if (!data.omitted) return found;
+    look(data.piece_start, data.piece_length);
+    look(data.run_start, data.run_length);
+    look(data.sleep_start, data.sleep_length);
+    if (first > 0) found.push([0, first]);
+    if (last > 0 && last < data.length) found.push([last, data.length]);
+    return found;
+  }
+
+  // Tools (extra(bar) adds the view's own), the drawing, a line to speak, the legend; then what the address says.
+  TimeView.prototype.start = function (place, label, legend, extra) {
+    var self = this;
+    this.buildTools(place, extra);
+    this.surface = new Surface(place, label + '. Plus and minus zoom, arrow keys move, Escape shows all.', this.acts());
+    this.say = view.say(place);
+    view.legend(place, this.blanks.length ? legend.concat([['f-blank', 'not kept: it did not fit']]) : legend);
+    this.tip = new wakepath.Tip();
+    this.surface.setHeight(this.total);
+    if (this.blanks.length) this.say('Of this window ' + units.count(this.data.omitted) + ' pieces did not fit; hatched is the time of which nothing was kept.');
+    window.addEventListener('hashchange', function () {
+      if (self.surface.stage.offsetParent) self.fromHash(); // in a single file another view may be in sight
+    });
+  };
+
+  TimeView.prototype.buildTools = function (place, extra) {
+    var self = this, bar = view.element('div', 'tools');
+    place.appendChild(bar);
+    view.button(bar, '+', 'Zoom in', function () {
+      self.axis.zoom((self.axis.gutter + self.surface.width) / 2, 2);
+    }).setAttribute('aria-label', 'Zoom in');
+    view.button(bar, '−', 'Zoom out', function () {
+      self.axis.zoom((self.axis.gutter + self.surface.width) / 2, 0.5);
+    }).setAttribute('aria-label', 'Zoom out');
+    view.button(bar, 'Show all', 'The whole window (Escape)', function () {
+      self.axis.show(0, self.axis.length);
+    });
+    if (extra) extra(bar);
+    view.toggle(bar, 'Links', 'Lines from what set a thread going to where it went on', true, function (on) {
+      self.showLinks = on;
+      self.surface.paint();
+    });
+    this.range = view.element('output', 'found');
+    bar.appendChild(this.range);
+    bar.appendChild(view.element('span', 'hint', 'Wheel or + and − zoom, drag or arrow keys move, 0 shows all'));
+  };
+
+  TimeView.prototype.acts = function () {
+    var self = this;
+    return {
+      head: TimeAxis.HEIGHT,
+      draw: function (ctx, width, height, top) {
+        self.axis.width = width;
+        self.colours = palette.read();
+        self.drawn = 0;
+        self.drawBlanks(ctx, height);
+        self.draw(ctx, width, height, top);
+        self.axis.draw(ctx, self.colours, width, 4);
+        self.range.textContent = units.duration(self.axis.to - self.axis.from) + ' in sight';
+      },
+      hover: function (x, y, event) {
+        self.hover(x, y, event);
+      },
+      leave: function () {
+        self.tip.hide();
+      },
+      click: function (x, y) {
+        self.surface.canvas.focus({preventScroll: true});
+        self.click(x, y);
+      },
+      drag: function (dx, dy) {
+        self.surface.stage.scrollTop -= dy;
+        self.axis.pan(dx);
+      },
+      wheel: function (x, event) {
+        self.axis.wheel(x, event);
+      },
+      pinch: function (x, factor) {
+        self.axis.zoom(x, factor);
+      },
+      key: function (event) {
+        self.axis.key(event);
+      }
+    };
+  };
+
+  // Hatched, behind everything else, and said where there is room.
+  TimeView.prototype.drawBlanks = function (ctx, height) {
+    var self = this, axis = this.axis, STEP = 9;
+    this.blanks.forEach(function (blank) {
+      var x0 = Math.max(axis.gutter, axis.x(blank[0])), x1 = Math.min(axis.width, axis.x(blank[1]));
+      if (x1 - x0 < 1) return;
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(x0, TimeAxis.HEIGHT, x1 - x0, height);
+      ctx.clip();
+      ctx.strokeStyle = self.colours.line;
+      ctx.lineWidth = 1.5;
+      ctx.beginPath();
+      for (var x = Math.floor((x0 - height) / STEP) * STEP; x < x1; x += STEP) {
+        ctx.moveTo(x, TimeAxis.HEIGHT + height);
+        ctx.lineTo(x + height, TimeAxis.HEIGHT);
+      }
+      ctx.stroke();
+      var text = 'not kept: it did not fit';
+      ctx.font = '600 12px ' + self.colours.sans;
+      ctx.textBaseline = 'middle';
+      var wide = ctx.measureText(text).width, y = TimeAxis.HEIGHT + 16;
+      if (wide + 20 < x1 - x0) {
+        ctx.fillStyle = self.colours.surface;
+        ctx.fillRect(x0 + 4, y - 9, wide + 12, 18);
+        ctx.fillStyle = self.colours.muted;
+        ctx.fillText(text, x0 + 10, y);
+      }
+      ctx.restore();
+    });
+  };
+
+  TimeView.prototype.changed = function () {
+    var state = {}, whole = this.axis.from === 0 && this.axis.to === this.axis.length;
+    if (!whole) {
+      state.from = Math.round(this.axis.from);
+      state.to = Math.round(this.axis.to);
+    }
+    if (this.keep) this.keep(state);
+    view.writeHash(state);
+    if (this.surface) this.surface.paint();
+  };
+
+  TimeView.prototype.fromHash = function () {
+    var state = view.readHash();
+    if (this.restore) this.restore(state);
+    if (state.from && state.to) this.axis.show(Number(state.from) || 0, Number(state.to) || this.data.length);
+  };
+
+  wakepath.TimeView = TimeView;
+})();

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events are read out of the frame as protobuf-c would have unpacked them, and what no collector writes is refused with a reason. */
+#include "made_batch.h"
+
+#include "proto/event_columns.h"
+#include "proto/event_decode.h"
+#include "proto/wakepath.pb-c.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* The first events of a session's columns by the other way: whole columns first, then event by event. */
+static void assert_as_unpacked(const Wakepath__Wire__Events *m, const struct wp_event *events, uint32_t count)
+{
+    size_t at[8] = {0}, waits = 0, files = 0;
+    uint64_t time = m->base_ns, last_a[WP_EVENT_KINDS] = {0};
+    assert_int_equal(m->kind.len, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct wp_event *e = &events[i];
+        unsigned columns = wp_event_columns(e->kind);
+        time += m->dt[i];
+        assert_int_equal(e->time_ns, time);
+        assert_int_equal(e->kind, m->kind.data[i]);
+        assert_int_equal(e->flags, m->flags.len ? m->flags.data[i] : 0);
+        if (columns & WP_COLUMN_CPU)
+            assert_int_equal(e->cpu, m->cpu[at[0]++]);
+        if (columns & WP_COLUMN_THREAD && m->thread[at[1]++] && e->kind == WP_EVENT_SWITCH)
+            assert_int_equal(e->thread, m->thread[at[1] - 1] - 1);
+        if (columns & WP_COLUMN_OTHER)
+            assert_int_equal(e->other, m->other[at[2]++]);
+        if (columns & WP_COLUMN_STACK)
+            assert_int_equal(e->stack, m->stack[at[3]++]);
+        if (columns & WP_COLUMN_A)
+            assert_int_equal(e->a, last_a[e->kind] += (uint64_t)m->a[at[4]++]);
+        if (columns & WP_COLUMN_C)
+            assert_int_equal(e->c, m->c[at[6]++]);
+        if (columns & WP_COLUMN_D)
+            assert_int_equal(e->d, m->d[at[7]++]);
+        if (m->n_wait && wp_event_has_wait(e))
+            assert_int_equal(e->wait, m->wait[waits++]);
+        if (m->n_block_file && wp_event_is_block(e))
+            assert_int_equal(e->other, m->block_file[files++]);
+    }
+}
+
+static void as_protobuf_would(void **state)
+{
+    (void)state;
+    struct made *made = malloc(sizeof(*made));
+    struct wp_batch came = {0};
+    struct wp_buffer bytes = {0};
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        made_begin(made, seed);
+        for (int i = 0; i < 4; i++) {
+            made_next(made, 200);
+            wp_buffer_clear(&bytes);
+            assert_int_equal(wp_batch_encode(&made->batch, &bytes, NULL), 0);
+            Wakepath__Wire__Batch *m = wakepath__wire__batch__unpack(NULL, bytes.size, bytes.data);
+            assert_non_null(m);
+            assert_int_equal(wp_batch_decode(&came, bytes.data, bytes.size, NULL), 0);
+            assert_as_unpacked(m->events, came.events, came.event_count);
+            wakepath__wire__batch__free_unpacked(m, NULL);
+        }
+        made_end(made);
+    }
+    wp_batch_fini(&came);
+    wp_buffer_fini(&bytes);
+    free(made);
+}
+
+/* Two switches on CPU 1 at 5 and 7 ns; `column`, when it is one of these, is left out. */
+static void write_events(struct wp_buffer *out, unsigned column)
+{
+    static const uint8_t base[] = {1 << 3, 5}, columns[][5] = {{2 << 3 | 2, 2, 1, 1}, {4 << 3 | 2, 2, 0, 2}, {5 << 3 | 2, 2, 1, 1},
+        {6 << 3 | 2, 2, 4, 0}, {7 << 3 | 2, 2, 6, 3}, {8 << 3 | 2, 2, 0, 0}, {11 << 3 | 2, 2, 1, 1}, {12 << 3 | 2, 2, 0, 0}};
+    wp_buffer_append(out, base, sizeof(base));
+    for (unsigned i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+        if (columns[i][0] >> 3 != column)
+            wp_buffer_append(out, columns[i], 4);
+}
+
+static int read_message(const struct wp_buffer *bytes, struct wp_event *events, struct wp_error *err)
+{
+    static struct wp_event_reader reader;
+    int rc = wp_event_open(&reader, (struct wp_wire_span){bytes->data, bytes->data + bytes->size}, err);
+    return rc ? rc : wp_event_read(&reader, events, err);
+}
+
+/* A field from 16 on. */
+#define LONG_TAG(field, type) ((((field) << 3 | (type)) & 0x7f) | 0x80), (field) >> 4
+
+struct spoilt {
+    unsigned without;
+    uint8_t bytes[32], size;
+    const char *why; /* NULL: it is taken */
+};
+
+static void refusals(void **state)
+{
+    (void)state;
+    static const struct spoilt cases[] = {
+        {0, {0}, 0, NULL},
+        {0, {LONG_TAG(17, 0), 9}, 3, NULL},                    /* field 17, a number: of a later version */
+        {0, {LONG_TAG(20, 2), 2, 7, 7}, 5, NULL},              /* field 20, bytes */
+        {5, {5 << 3 | 2, 2, 0x81, 0}, 4, "column 5 has fewer"},         /* one number of two bytes */
+        {5, {5 << 3 | 2, 3, 0x81, 0, 1}, 5, NULL},                      /* longer than it need be, and the second one */
+        {5, {5 << 3 | 2, 3, 1, 1, 1}, 5, "column 5 has more"},
+        {5, {0}, 0, "column 5 has fewer"},
+        {5, {5 << 3 | 2, 2, 1, 0x81}, 4, "column 5 has fewer"},         /* goes on behind the end */
+        {5, {5 << 3 | 2, 3, 1, 0xff, 0x7f}, 5, "CPU out of range"},
+        {5, {5 << 3, 1, 5 << 3, 1}, 4, "column 5 is not packed"},
+        {0, {5 << 3 | 2, 2, 1, 1}, 4, "column 5 comes twice"},
+        {6, {6 << 3 | 2, 2, 0, 4}, 4, "never named"},
+        {0, {9 << 3 | 2, 1, 1}, 3, "column 9 has more"},                /* switches have none */
+        {0, {LONG_TAG(16, 2), 2, 7, 8}, 5, NULL},              /* what they waited for */
+        {0, {LONG_TAG(16, 2), 1, 7}, 4, "column 16 has fewer"},
+        {0, {14 << 3 | 2, 1, 1}, 3, "column 14 has more"},              /* none of them has that flag */
+        {4, {4 << 3 | 2, 11, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 13, "a time out of range"},
+        {4, {4 << 3 | 2, 12, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, 14, "column 4 has fewer"},
+        {0, {3 << 3 | 2, 1, 0}, 3, "columns of different length"},
+        {2, {2 << 3 | 2, 2, 1, 77}, 4, "unknown kind 77"},
+        {0, {13 << 3 | 2, 9}, 2, "no message"},                         /* bytes that are not there */
+        {0, {13 << 3 | 3}, 1, "no message"},                            /* a group */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wp_buffer bytes = {0};
+        struct wp_event events[2];
+        struct wp_error err = {0};
+        write_events(&bytes, cases[i].without);
+        wp_buffer_append(&bytes, cases[i].bytes, cases[i].size);
+        int rc = read_message(&bytes, events, &err);
+        if (!cases[i].why ? rc : rc != -EINVAL || !strstr(err.text, cases[i].why))
+            fail_msg("case %zu: %d \"%s\"", i, rc, err.text);
+        if (!rc)
+            assert_true(events[0].time_ns == 5 && events[0].thread == 3 && events[1].time_ns == 7 && events[1].thread == 6);
+        wp_buffer_fini(&bytes);
+    }
+}
+
+/* Events may stand anywhere in the batch, once. */
+static void events_among_fields(void **state)
+{
+    (void)state;
+    static const uint8_t session[] = {1 << 3 | 2, 16, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}, number[] = {2 << 3, 9};
+    for (int place = 0; place < 5; place++) {
+        struct wp_buffer events = {0}, bytes = {0};
+        struct wp_batch batch = {0};
+        struct wp_error err = {0};
+        write_events(&events, 0);
+        uint8_t head[] = {7 << 3 | 2, (uint8_t)events.size};
+        for (int i = 0; i < 3; i++) {
+            if (i == place || place == 3 || (place == 4 && i == 1)) {
+                wp_buffer_append(&bytes, head, sizeof(head));
+                wp_buffer_append(&bytes, events.data, events.size);
+            }
+            if (i < 2)
+                wp_buffer_append(&bytes, i ? number : session, i ? sizeof(number) : sizeof(session));
+        }
+        int rc = wp_batch_decode(&batch, bytes.data, bytes.size, &err);
+        if (place == 3) {
+            assert_int_equal(rc, -EINVAL);
+            assert_non_null(strstr(err.text, "two messages of events"));
+        } else {
+            assert_int_equal(rc, 0);
+            assert_int_equal(batch.seq, 9);
+            assert_int_equal(batch.event_count, 2);
+        }
+        wp_batch_fini(&batch);
+        wp_buffer_fini(&events);
+        wp_buffer_fini(&bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_protobuf_would), cmocka_unit_test(refusals),
+        cmocka_unit_test(events_among_fields)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# tests/structure/tidy.sh BUILD [FILE...]: clang-tidy over these files of the tree; of none, over what decodes what others send, and what the
+# last commit or nobody has committed yet changed (the whole tree is tests/more.sh's: `all`). .clang-tidy says what is an error. What it
+# says and is not so stands in tests/tidy.txt; more of it, or other things, is a failure.
+set -uo pipefail
+
+build=$1
+shift
+cd "$(dirname "$0")/../.." || exit 1
+decoders='proto/allowlist.c proto/batch_decode.c proto/dictionary.c proto/endpoint.c proto/frame.c proto/session.c proto/shard_wire.c
+  storage/report_decode.c storage/trace_decode.c collector/unwind_rows.c collector/jit_dump.c collector/perf_script_line.c
+  collector/spool_segment.c common/config_file.c'
+
+ours() { grep -E '^(common|proto|storage|collector|aggregator|reporter|cli)/.*\.c$' | grep -v '\.bpf\.c$'; }
+if [ "${1:-}" = all ]; then
+  mapfile -t files < <(git ls-files '*.c' | grep -v -e '\.bpf\.c$' -e '^tests/')
+elif [ $# -gt 0 ]; then
+  files=("$@")
+else
+  # shellcheck disable=SC2086 # a list of words
+  mapfile -t files < <({ printf '%s\n' $decoders; { git diff --name-only --diff-filter=d HEAD~1 2>/dev/null | ours | head -n 12; }; } | sort -u)
+fi
+
+printf '%s\n' "${files[@]}" | xargs -P "${WAKEPATH_JOBS:-$(nproc)}" -n 1 clang-tidy -p "$build" --quiet 2>/dev/null >"$build/tidy.log"
+grep -E '^/.*(error|warning): .*\[' "$build/tidy.log" | grep -v /generated/ | sed "s|^$PWD/||" | sort -u >"$build/tidy.said"
+if sed -E 's/^([^:]+):.*\[([a-zA-Z.-]+).*\]$/\1 \2/' "$build/tidy.said" | sort | uniq -c |
+  awk 'NR == FNR { if (!/^#/) known[$1 " " $2] = $3; next } $1 > known[$2 " " $3] { print $2, $3, $1; bad = 1 } END { exit bad }' \
+    tests/tidy.txt -; then
+  echo "tidy: ${#files[@]} files, $(wc -l <"$build/tidy.said") remarks that are known"
+else
+  cat "$build/tidy.said"
+  exit 1
+fi
