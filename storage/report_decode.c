@@ -3,7 +3,6 @@
 #include "proto/store.pb-c.h"
 #include "storage/columns.h"
 #include "storage/report_body.h"
-#include "storage/tree_columns.h"
 
 #include <errno.h>
 #include <string.h>
@@ -102,8 +101,22 @@ static int check_ids(const message_type *m, struct wp_error *err)
 
 static int take_tree(struct wp_report *report, const message_type *m, struct wp_error *err)
 {
+    for (size_t i = 0; i < m->n_strings; i++)
+        if (wp_intern_id(report->strings, (const char *)m->strings[i].data, m->strings[i].len) != i + 1)
+            return wp_error_set(err, -EBADMSG, "string %zu is there twice", i + 1);
     struct wp_tree_rows tree = wp_report_tree(report);
-    return wp_tree_columns_take(&WP_TREE_COLUMNS(m), &tree, report->strings, err);
+    for (size_t i = 0; i < m->n_frame_name; i++) {
+        struct wp_frame_info info = {m->frame_style.data[i], m->frame_name[i], m->frame_object[i]};
+        if (wp_tree_frame(&tree, info) != i + 1)
+            return wp_error_set(err, -EBADMSG, "frame %zu is there twice", i + 1);
+    }
+    for (size_t i = 0; i < m->n_node_up; i++) {
+        if (!m->node_up[i] || m->node_up[i] > i + 1)
+            return wp_error_set(err, -EBADMSG, "node %zu does not come after its parent", i + 1);
+        if (wp_report_child(report, (uint32_t)(i + 1 - m->node_up[i]), m->node_frame[i]) != i + 1)
+            return wp_error_set(err, -EBADMSG, "node %zu has no frame or is there twice", i + 1);
+    }
+    return 0;
 }
 
 static int take_cells(struct wp_report *report, const message_type *m, struct wp_error *err)

@@ -4,7 +4,6 @@
 #include "storage/columns.h"
 #include "storage/rows.h"
 #include "storage/trace.h"
-#include "storage/tree_columns.h"
 
 #include <errno.h>
 
@@ -89,7 +88,17 @@ static int take_tree(struct wp_trace *trace, const message_type *m, struct wp_er
 {
     struct wp_tree_rows tree = {trace->index, &trace->frames, &trace->nodes, &trace->frame_count, &trace->frame_room,
         &trace->node_count, &trace->node_room};
-    return wp_tree_columns_take(&WP_TREE_COLUMNS(m), &tree, trace->strings, err);
+    for (size_t i = 0; i < m->n_strings; i++)
+        if (wp_intern_id(trace->strings, (const char *)m->strings[i].data, m->strings[i].len) != i + 1)
+            return wp_error_set(err, -EBADMSG, "string %zu is there twice", i + 1);
+    for (size_t i = 0; i < m->n_frame_name; i++)
+        if (wp_tree_frame(&tree, (struct wp_frame_info){m->frame_style.data[i], m->frame_name[i], m->frame_object[i]}) != i + 1)
+            return wp_error_set(err, -EBADMSG, "frame %zu is there twice", i + 1);
+    for (size_t i = 0; i < m->n_node_up; i++)
+        if (!m->node_up[i] || m->node_up[i] > i + 1 ||
+                wp_tree_child(&tree, (uint32_t)(i + 1 - m->node_up[i]), m->node_frame[i]) != i + 1)
+            return wp_error_set(err, -EBADMSG, "node %zu has no parent before it, no frame, or is there twice", i + 1);
+    return 0;
 }
 
 static int take_rows(struct wp_trace *trace, const message_type *m)
