@@ -4,7 +4,10 @@
 #include "common/service.h"
 #include "common/version.h"
 
+#include <malloc.h>
 #include <signal.h>
+
+#define LARGE_BYTES (256 << 10)
 
 static volatile sig_atomic_t stop_asked, reload_asked; /* the two things that a signal handler may touch */
 
@@ -41,6 +44,8 @@ int main(int argc, char **argv)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+    /* Buffers of an epoch go back to the system; else one large one makes malloc keep all smaller ones between what lives on. */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     struct wp_service service = {.reload = &reload_asked, .on_reload = reload, .context = &daemon};
     struct wp_error err = {0};
     wp_service_init(&service);

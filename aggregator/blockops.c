@@ -10,7 +10,7 @@
 
 int wp_blockops_init(struct wp_blockops *blockops)
 {
-    *blockops = (struct wp_blockops){.mask = RING_START - 1};
+    *blockops = (struct wp_blockops){.mask = RING_START - 1, .keep_ns = 10000000000u + WP_BLOCKOPS_LATER_NS};
     blockops->ops = calloc(RING_START, sizeof(*blockops->ops));
     return blockops->ops ? 0 : -ENOMEM;
 }
@@ -42,25 +42,45 @@ static struct wp_blockop *find(const struct wp_blockops *blockops, uint32_t devi
     return op && op->device == device && op->key == key ? op : NULL;
 }
 
-/* Called when the ring is full for the first time: nothing has wrapped, so every operation stays in its place. Without memory
- * it wraps from here on and never grows again. */
 static void grow(struct wp_blockops *blockops)
 {
     size_t room = ((size_t)blockops->mask + 1) * 2;
-    struct wp_blockop *ops = realloc(blockops->ops, room * sizeof(*ops));
+    struct wp_blockop *ops = room <= RING ? realloc(blockops->ops, room * sizeof(*ops)) : NULL;
     if (!ops)
         return;
+    for (uint64_t n = blockops->first; n < blockops->count; n++)
+        if ((n & (room - 1)) != (n & blockops->mask))
+            ops[n & (room - 1)] = ops[n & blockops->mask];
     blockops->ops = ops;
     blockops->mask = (uint32_t)room - 1;
+}
+
+static bool is_old(const struct wp_blockops *blockops, uint64_t n, uint64_t now_ns)
+{
+    const struct wp_blockop *op = &blockops->ops[n & blockops->mask];
+    uint64_t last_ns = op->done_ns ? op->done_ns : op->issue_ns > op->insert_ns ? op->issue_ns : op->insert_ns;
+    return last_ns + blockops->keep_ns < now_ns;
+}
+
+/* Room for one more: what is old goes, the ring grows if that is not much, and where it may not the oldest goes. */
+static void make_room(struct wp_blockops *blockops, uint64_t now_ns)
+{
+    if (blockops->count - blockops->first <= blockops->mask)
+        return;
+    while (blockops->first < blockops->count && is_old(blockops, blockops->first, now_ns))
+        blockops->first++;
+    if (blockops->count - blockops->first > (uint64_t)blockops->mask * 3 / 4)
+        grow(blockops);
+    if (blockops->count - blockops->first > blockops->mask)
+        blockops->first++;
 }
 
 static struct wp_blockop *make(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread)
 {
     if (blockops->by_key.count > RING) /* keys that never come back, e.g. sectors of a text source */
         wp_intmap_clear(&blockops->by_key);
+    make_room(blockops, event->time_ns);
     uint64_t n = blockops->count++;
-    if (n == (uint64_t)blockops->mask + 1 && n < RING)
-        grow(blockops);
     struct wp_blockop *op = &blockops->ops[n & blockops->mask];
     *op = (struct wp_blockop){.key = event->b, .sector = event->a, .device = event->d, .bytes = event->c, .file = event->other,
         .thread = thread, .flags = event->flags};
@@ -151,8 +171,8 @@ const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops,
         const struct wp_blockop *op = at(blockops, low);
         if (!op || op->thread != thread || !op->done_ns)
             return NULL;
-        if (op->done_ns <= before_ns)
-            return op;
+        if (op->done_ns <= before_ns) /* whether an older one is still there does not matter */
+            return before_ns - op->done_ns <= blockops->keep_ns ? op : NULL;
         low = op->before;
         found = op->has_before;
     }

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define WP_BLOCKOPS_LATER_NS 35000000000u /* beyond a host's history: what is kept of it for others is at most 30 s */
+
 struct wp_blockop {
     uint64_t insert_ns, issue_ns, done_ns; /* 0: not (yet) seen */
     uint64_t key, sector;
@@ -20,9 +22,10 @@ struct wp_blockop {
 };
 
 struct wp_blockops {
-    struct wp_blockop *ops;   /* ring of the last ones, owned, grown up to its limit */
+    struct wp_blockop *ops;   /* ring of the last ones, owned, grown up to its limit while what it holds is young enough to be asked for */
     uint32_t mask;
-    uint64_t count;           /* ever made; op n is ops[n & mask] */
+    uint64_t first, count;    /* made so far, of these forgotten; op n is ops[n & mask] */
+    uint64_t keep_ns;         /* one that was done so long ago is not asked for; a history of 10 s and LATER_NS, if nothing else is set */
     struct wp_intmap by_key;  /* (device, key) -> low 32 bits of n */
     struct wp_intmap by_thread; /* thread -> low 32 bits of n of its last finished one */
     struct wp_intmap begun;     /* thread -> low 32 bits of n of its last one */
@@ -36,7 +39,7 @@ void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *even
 uint64_t wp_blockops_number(const struct wp_blockops *blockops, uint32_t device, uint64_t key);
 /* The operation with this number, NULL when it is none or so old that it was forgotten. */
 const struct wp_blockop *wp_blockops_at(const struct wp_blockops *blockops, uint64_t number);
-/* The last finished operation of this thread before `before_ns`, or NULL. */
+/* The last finished operation of this thread before `before_ns`, and no longer before it than is kept, or NULL. */
 const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops, uint32_t thread, uint64_t before_ns);
 
 /* The last one that this thread began, finished or not, or NULL. */

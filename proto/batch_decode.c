@@ -63,8 +63,22 @@ static void arena_free(void *context, void *pointer)
     (void)context, (void)pointer; /* freed whole */
 }
 
+static void free_blocks(struct block *block)
+{
+    for (struct block *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+}
+
+/* What the last one did not need, beyond the first block, goes: one large batch must not be paid for as long as a session lasts. */
 static void rewind_arena(struct storage *s)
 {
+    if (s->blocks && s->current == s->blocks && s->blocks->next) {
+        free_blocks(s->blocks->next);
+        s->blocks->next = NULL;
+        s->total = s->blocks->size;
+    }
     s->current = s->blocks;
     if (s->current)
         s->current->used = 0;
@@ -74,10 +88,7 @@ void wp_batch_fini(struct wp_batch *batch)
 {
     struct storage *s = batch->storage;
     if (s) {
-        for (struct block *block = s->blocks, *next; block; block = next) {
-            next = block->next;
-            free(block);
-        }
+        free_blocks(s->blocks);
         free(s);
     }
     *batch = (struct wp_batch){0};

@@ -67,8 +67,39 @@ static void goes_round(void **state)
     wp_blockops_fini(&ops);
 }
 
+/* However long it goes on, the ring holds what is young, and a little more; what is old is not found, there or not. */
+static void holds_the_young(void **state)
+{
+    (void)state;
+    struct wp_blockops ops;
+    uint64_t number = 0;
+    assert_int_equal(wp_blockops_init(&ops), 0);
+    ops.keep_ns = 1000; /* a hundred */
+    for (uint64_t n = 1; n < 100000; n++) {
+        uint64_t before = number;
+        number = happen(&ops, n);
+        is_op(wp_blockops_at(&ops, number), n);
+        if (before)
+            is_op(wp_blockops_at(&ops, before), n - 1);
+        is_op(wp_blockops_last_of(&ops, THREAD, n * 10 + 9), n);
+        if (n > 200)
+            is_op(wp_blockops_last_of(&ops, THREAD, (n - 99) * 10 + 9), n - 99);
+        assert_true(ops.mask < 512);
+    }
+    assert_null(wp_blockops_last_of(&ops, THREAD, 2000000));
+    /* a burst makes it larger, in its midst */
+    ops.keep_ns = 20000;
+    uint64_t first = happen(&ops, 100000);
+    for (uint64_t n = 100001; n < 102000; n++)
+        number = happen(&ops, n);
+    is_op(wp_blockops_at(&ops, first), 100000);
+    is_op(wp_blockops_at(&ops, number), 101999);
+    is_op(wp_blockops_last_of(&ops, THREAD, 1010009), 101000);
+    wp_blockops_fini(&ops);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(grows), cmocka_unit_test(goes_round)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(grows), cmocka_unit_test(goes_round), cmocka_unit_test(holds_the_young)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

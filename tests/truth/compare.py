@@ -97,7 +97,8 @@ class Report:
         sleeps = [frame for frame in below if frame.startswith("sleep:")]
         if last.startswith("path:"):
             return "queue"
-        if any(frame.startswith("io:") or frame in DISK_CALLS for frame in below):
+        # "sleep:fdatasync FILE": the program's clock says disk until the call comes back, so waiting for a CPU in it is that, too
+        if any(frame.startswith("io:") or frame.partition(" ")[0] in DISK_CALLS for frame in below):
             return "disk"
         if last == "sched:preempted":
             return "preempted"

@@ -53,12 +53,18 @@ class Comparison(unittest.TestCase):
         truth = {"total_ns": 9, "chains": {"client": {"disk": 9}}}
         self.assertEqual(wrong("[client];f;sleep:fsync;[kworker/u8:1];sleep:kernel;io:vda write 9\n", truth)[0], 0)
 
+    def test_waiting_for_a_cpu_in_a_call_to_the_disk(self):
+        truth = {"total_ns": 9, "chains": {"client": {"disk": 9}}}
+        self.assertEqual(wrong("[client];f;sleep:fdatasync /var/tmp/#N;sched:runnable 9\n", truth)[0], 0)
+        self.assertEqual(wrong("[client];f;sleep:fdatasync /var/tmp/#N;[kworker/u8:1];sleep:kernel;sched:runnable 9\n", truth)[0], 0)
+        self.assertEqual(wrong("[client];f;sleep:read /var/tmp/#N;sched:runnable 9\n", truth)[0], 9)
+
 
 SLEEP = ["[client]", "read", "sleep:read", "tcp:x"]
 PLACES = {"queue": SLEEP + ["path:[hop1]"], "cpu": SLEEP + ["[hop1]", "serve"], "run": ["[client]", "main"], "transit": SLEEP,
           "preempted": SLEEP + ["[hop1]", "sched:preempted"],
           "sleep": SLEEP + ["[hop1]", "serve", "sleep:nanosleep"], "woken": SLEEP + ["sched:runnable"]}
-REQUEST = {"tid": 7, "sent": 1000, "written": 1020, "done": 1500, "free": 1510, "taken": 1520, "answered": 1900, "received": 2000, "cpu": 200,
+REQUEST = {"tid": 7, "sent": 1000, "written": 1020, "done": 1500, "free": 1510, "taken": 1520, "answered": 1900, "back": 1915, "received": 2000, "cpu": 200,
            "preempted": 30, "sleep": 150, "asked": 140}
 PIECES = [("run", 20), ("queue", 485), ("transit", 15), ("cpu", 200), ("preempted", 30), ("sleep", 150), ("woken", 60), ("run", 40)]
 
@@ -102,7 +108,11 @@ class Requests(unittest.TestCase):
         self.assertAlmostEqual(percent(change("sleep", 130, ("preempted", 20))), 1)  # ten of it may be
 
     def test_transit_called_work(self):
-        self.assertAlmostEqual(percent(change("woken", 0, ("cpu", 60))), 3.5)
+        self.assertAlmostEqual(percent(change("woken", 0, ("cpu", 60))), 3.5 - 1.5)  # fifteen of it in the call that answers
+
+    def test_work_in_the_call_that_takes_the_request(self):
+        self.assertAlmostEqual(percent(change("transit", 0, ("cpu", 15))), 0)
+        self.assertAlmostEqual(percent(change("queue", 385, ("cpu", 100))), 9.5)  # before it was free for it: another's
 
     def test_time_that_is_missing(self):
         self.assertAlmostEqual(percent(PIECES[:4]), (150 + 30 + 75) / 10)

@@ -12,8 +12,11 @@ sleep      the server slept for it
 transit    between one's call and the other's: wakings, the scheduler, the message
 
 Some things no program can know of itself, and the trace is not held to them: the write of a request, and that of the
-answer before it, are neither queue nor anything else; and who waits for a CPU before its call has returned is still in
-that call by its own clock (in transit, or asleep for longer than it asked), and runnable or preempted by the kernel's.
+answer before it, are neither queue nor anything else; who waits for a CPU before its call has returned is still in
+that call by its own clock (in transit, or asleep for longer than it asked), and runnable or preempted by the kernel's;
+and what a server does on its CPU in the call that takes the request, from when it was free for it, and in the call that answers,
+until it is back from it, is transit by its own clock and its work by the kernel's: there, and there only, work in the trace
+stands for transit.
 """
 import bisect
 
@@ -21,10 +24,16 @@ PARTS = ("queue", "busy", "sleep", "transit")
 SLEEPS = ("sleep:nanosleep", "sleep:clock_nanosleep")
 
 
-def known_parts(request):
-    """A request of the truth by parts."""
+def instants(request):
+    """When it was written, the one before was done, its server was free for it, it was taken; in this order."""
     taken, written = request["taken"], min(request["written"], request["taken"])  # it may be taken within the write
     done, free = (min(max(request[name], written), taken) for name in ("done", "free"))
+    return written, done, free, taken
+
+
+def known_parts(request):
+    """A request of the truth by parts."""
+    written, done, free, taken = instants(request)
     return {"queue": done - written, "busy": request.get("cpu", 0) + request.get("preempted", 0),
             "preempted": request.get("preempted", 0), "sleep": request.get("sleep", 0),
             "transit": max(0, taken - free) + request["received"] - request["answered"]}
@@ -73,6 +82,13 @@ class Trace:
         found["busy"] += found["preempted"]
         return found
 
+    def in_calls(self, request, offset):
+        """Work that lies where the request was being taken or answered."""
+        _, _, free, taken = instants(request)
+        answered = request["answered"]
+        windows = ((free, taken), (answered, min(max(request.get("back", 0), answered), request["received"])))
+        return sum(self.parts(request["tid"], begin + offset, end + offset)["busy"] for begin, end in windows)
+
 
 def misattributed(request, known, found):
     """Nanoseconds that the truth has in a part and the trace has not."""
@@ -88,6 +104,9 @@ def judge_requests(truth, trace):
     for request in truth["requests"]:
         known = known_parts(request)
         found = trace.parts(request["tid"], request["sent"] + offset, request["received"] + offset)
+        in_calls = min(trace.in_calls(request, offset), max(0, known["transit"] - found["transit"]), found["busy"])
+        found["busy"] -= in_calls
+        found["transit"] += in_calls
         wrong = misattributed(request, known, found)
         rows.append((100 * wrong / (request["received"] - request["sent"]), request, known, found))
     rows.sort(key=lambda row: -row[0])

@@ -29,6 +29,7 @@ struct truth {
     struct chain chains[CHAINS];
     _Atomic unsigned requests;
     struct truth_request log[REQUESTS];
+    _Atomic uint64_t back_ns[REQUESTS];
 };
 
 void truth_die(const char *what)
@@ -82,14 +83,24 @@ void truth_add(struct truth *truth, const char *name, enum truth_kind kind, uint
     chain->ns[kind] += ns;
 }
 
-void truth_log(struct truth *truth, const struct truth_request *request)
+uint32_t truth_slot(struct truth *truth)
 {
     unsigned at = truth->requests++;
     if (at >= REQUESTS) {
         errno = ENOSPC;
         truth_die("too many requests");
     }
-    truth->log[at] = *request;
+    return at;
+}
+
+void truth_log(struct truth *truth, const struct truth_request *request)
+{
+    truth->log[request->slot - 1] = *request;
+}
+
+void truth_back(struct truth *truth, uint32_t slot)
+{
+    truth->back_ns[slot] = clock_ns(CLOCK_MONOTONIC);
 }
 
 struct truth_mark truth_now(void)
@@ -207,7 +218,7 @@ static void write_requests(FILE *file, const struct truth *truth)
         const struct truth_request *r = &truth->log[i];
         const struct { const char *name; uint64_t ns; } times[] = {{"sent", r->sent_ns}, {"written", r->written_ns}, {"done", r->done_ns},
             {"free", r->free_ns}, {"taken", r->taken_ns}, {"answered", r->answered_ns}, {"received", r->received_ns},
-            {"asked", r->asked_ns}};
+            {"asked", r->asked_ns}, {"back", truth->back_ns[i]}};
         fprintf(file, "%s\n  {\"tid\": %u", i ? "," : "", r->tid);
         for (unsigned k = 0; k < sizeof(times) / sizeof(*times); k++)
             fprintf(file, ", \"%s\": %llu", times[k].name, (unsigned long long)times[k].ns);

@@ -29,19 +29,24 @@ struct truth_mark {
 };
 
 /* One request of one client, times of CLOCK_MONOTONIC. Who took it had begun at `done_ns` to write the answer to another
- * and was back from that at `free_ns`. */
+ * and was back from that at `free_ns`. When it was back from writing the answer to this one it says itself (truth_back). */
 struct truth_request {
     uint64_t sent_ns, written_ns, done_ns, free_ns, taken_ns, answered_ns, received_ns;
     uint64_t ns[TRUTH_KINDS];   /* of the work for it */
     uint64_t asked_ns;          /* of the sleep in it */
     uint32_t tid;               /* the client's */
+    uint32_t slot;              /* of truth_slot, + 1; 0: it is not written down */
 };
 
 struct truth *truth_create(void);
 /* Writes the table as JSON and frees it; ends the program with an error message where it cannot. */
 void truth_write(struct truth *truth, const char *path);
 void truth_add(struct truth *truth, const char *chain, enum truth_kind kind, uint64_t ns);
+/* A request is written down at its slot. */
+uint32_t truth_slot(struct truth *truth);
 void truth_log(struct truth *truth, const struct truth_request *request);
+/* Its server is back from writing the answer. */
+void truth_back(struct truth *truth, uint32_t slot);
 
 struct truth_mark truth_now(void);
 /* Since the mark the thread did one thing: its processor time is CPU, the rest is of the given kind. */

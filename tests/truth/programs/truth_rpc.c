@@ -12,6 +12,7 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,8 @@ static void *run_worker(void *context)
         done_ns = request.known.answered_ns;
         truth_put(event.data.fd, &request, SIZE);
         free_ns = truth_now().wall_ns;
+        if (request.known.slot)
+            truth_back(plan->truth, request.known.slot - 1);
         event.events = EPOLLIN | EPOLLONESHOT;
         epoll_ctl(server->epoll, EPOLL_CTL_MOD, event.data.fd, &event);
     }
@@ -167,7 +170,9 @@ static void *run_client(void *context)
     truth_pin(0);
     pthread_barrier_wait(client->barrier);
     struct truth_mark begin = truth_base_begin();
+    bool is_logged = plan->clients > 1 && plan->hops == 1;
     for (unsigned i = 0; i < plan->requests; i++) {
+        request.known.slot = is_logged ? 1 + truth_slot(plan->truth) : 0;
         uint64_t sent = truth_now().wall_ns;
         truth_put(fd, &request, SIZE);
         uint64_t written = truth_now().wall_ns;
@@ -179,7 +184,7 @@ static void *run_client(void *context)
         request.known.tid = (uint32_t)syscall(SYS_gettid);
         if (plan->clients > 1)
             truth_add(plan->truth, TRUTH_BASE, TRUTH_QUEUE, request.known.received_ns - sent - request.served_ns);
-        if (plan->clients > 1 && plan->hops == 1)
+        if (is_logged)
             truth_log(plan->truth, &request.known);
         if (plan->clients == 1)
             truth_busy(plan->truth, TRUTH_BASE, 500);
