@@ -416,13 +416,25 @@ class Pages(unittest.TestCase):
           for (var i = 0; i < f.model.count; i++) if (f.name(i) === 'io:read vda') return f.describe(i).rows; })()""")
         self.assertIn(["In v1", lines[2][1]], lines)
         self.assertIn("takes longer", [row[1] for row in lines])
+        # The older side's flame stands below it, in the same colours, and finds what the one search finds.
+        older = browser.evaluate("""(function () { var f = window.wakepath.flame.other;
+          for (var i = 0; i < f.model.count; i++) if (f.name(i) === 'io:read vda') return [f.colour(i), f.describe(i).rows]; })()""")
+        self.assertEqual(older[0], colours[0])
+        self.assertIn("In v2", [row[0] for row in older[1]])
+        self.assertIn("takes longer", [row[1] for row in older[1]])
+        browser.evaluate("window.wakepath.flame.search('postgres', null)")
+        self.assertEqual(browser.evaluate("[window.wakepath.flame, window.wakepath.flame.other].map(function (f) {"
+                                          " return f.hits.some(Boolean) && f.found.textContent.indexOf('matches') > 0; })"), [True, True])
+        self.assertEqual(browser.evaluate("document.querySelectorAll('#view input[type=search]').length"), 1)
         browser.evaluate("document.querySelector('table#changes tbody a').click()")
         self.assertTrue(browser.wait("window.wakepath.flame.name(window.wakepath.flame.zoom) === '[postgres]'"))
         browser.evaluate("document.querySelectorAll('table#changes th button')[5].click()")
         self.assertIn("+19", browser.evaluate("document.querySelector('table#changes tbody td.worse + td').textContent"))
         self.assertEqual(browser.faults(), [])
         self.assertTrue(browser.open(f"file://{out}/index.html"))
-        self.assertEqual(browser.evaluate("document.querySelectorAll('svg.trend .dot').length"), 4)
+        self.assertEqual(browser.evaluate("document.querySelectorAll('main > .trends .dot').length"), 4)
+        self.assertGreaterEqual(browser.evaluate("document.querySelectorAll('main > details .trends .dot').length"), 4)
+        self.assertIn("worse", browser.evaluate("document.querySelector('.cards .mark').textContent"))
 
     def test_tables_sort_and_filter(self):
         self.open("plain", "v1/main/functions.html")
