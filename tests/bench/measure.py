@@ -46,8 +46,8 @@ def spread(values):
 
 
 class Bench:
-    def __init__(self, bin_dir, folder, runs, operations):
-        self.bin, self.folder, self.runs, self.operations = bin_dir, folder, runs, operations
+    def __init__(self, bin_dir, folder, runs, operations, capture):
+        self.bin, self.folder, self.runs, self.operations, self.capture = bin_dir, folder, runs, operations, capture
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -185,16 +185,21 @@ class Bench:
         return json.loads(text.strip().splitlines()[-1])["events"], usage.ru_utime + usage.ru_stime, elapsed
 
     def p5(self):
-        log("P5 capture")
-        collector = self.start_collector("--output", self.path("p5.capture"))
-        self.pace(10, 25)
-        events = self.end_collector(collector)["events"]
-        cores, walls = [], []
+        capture, events, cores, walls = self.capture, None, [], []
+        if not capture:
+            log("P5 capture")
+            capture = self.path("p5.capture")
+            collector = self.start_collector("--output", capture)
+            self.pace(10, 25)
+            events = self.end_collector(collector)["events"]
         for i in range(self.runs):
             log(f"P5 run {i + 1} of {self.runs}")
-            replayed, cpu_s, elapsed = self.replay(self.path("p5.capture"), i)
-            cores.append((replayed or events) / cpu_s)
-            walls.append((replayed or events) / elapsed)
+            replayed, cpu_s, elapsed = self.replay(capture, i)
+            events = replayed or events
+            cores.append(events / cpu_s)
+            walls.append(events / elapsed)
+        if self.capture:
+            return {"unit": "events/s", "events": events, "wakepath_per_core": spread(cores), "wakepath_wall": spread(walls)}
         process = self.start_perf(self.path("p5.data"))
         self.pace(10, 25)
         self.end_perf(process)
@@ -242,10 +247,11 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--operations", type=int, default=200000, help="of perf bench sched pipe (P1)")
     parser.add_argument("--only", default="P1,P3,P4,P5")
+    parser.add_argument("--capture", help="P5 of that capture, without perf: two builds are compared by the same one, in turns")
     given = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="wakepath-bench-", dir="/var/tmp")
     try:
-        bench = Bench(given.bin, folder, given.runs, given.operations)
+        bench = Bench(given.bin, folder, given.runs, given.operations, given.capture)
         result = {"machine": machine(), "versions": {"wakepath": first_line(bench.program("wakepath"), "--version"),
                                                     "perf": first_line("perf", "--version")}, "measures": {}}
         for name in given.only.split(","):
