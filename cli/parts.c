@@ -83,6 +83,8 @@ int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *chi
     child->name = "aggregator";
     wp_args_add(&args, "wakepath-aggregator");
     wp_args_add(&args, "--no-resume"); /* a recording ends with its aggregator */
+    wp_args_add(&args, "--lookback");  /* a shell waits for minutes for what it has started: an hour, in a gigabyte */
+    wp_args_add(&args, "3600000");
     wp_args_add(&args, "--no-config"); /* that is the machine's own, not this recording's */
     add_common(parts, &args, "--bind");
     wp_args_add(&args, "--store");

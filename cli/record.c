@@ -203,7 +203,10 @@ static int report(struct recording *recording, struct wp_error *err)
     int rc = wp_parts_start_reporter(&recording->parts, &recording->reporter, err);
     if (!rc)
         rc = await(recording, &recording->reporter, -1, REPORT_LIMIT, err);
-    return rc ? rc : check_end(recording, &recording->reporter, "failed", err);
+    if (!rc)
+        rc = check_end(recording, &recording->reporter, "failed", err);
+    return rc && !recording->gave_up
+        ? wp_error_wrap(err, rc, "what was recorded is in '%s' (wakepath-reporter --store makes pages of it)", recording->place.store) : rc;
 }
 
 static int tell(const struct recording *recording, FILE *print, struct wp_error *err)

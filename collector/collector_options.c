@@ -218,6 +218,12 @@ static void check(const struct wp_collector_options *o, struct argp_state *state
     unsigned keys = o->outlet.endpoints.server_key_count;
     if (keys > 1 && keys != o->outlet.endpoints.count)
         wp_config_refuse(state, "%u of --server-key for %u of --connect: give one for all or one for each", keys, o->outlet.endpoints.count);
+    for (unsigned i = 0; i < o->outlet.endpoints.count; i++) {
+        struct wp_error err = {0};
+        if (wp_endpoint_check_keys(o->outlet.endpoints.names[i], false, (o->outlet.endpoints.key_path != NULL) + (keys > 0),
+                o->outlet.endpoints.is_insecure, &err))
+            wp_config_refuse(state, "%s", err.text);
+    }
     if (!o->outlet.endpoints.count && o->outlet.spool)
         wp_config_refuse(state, "--spool is for --connect");
     if (o->source != WP_FROM_BPF && o->window->every_ns)
