@@ -43,7 +43,7 @@ class Containers(unittest.TestCase):
     def shares(self, group, *selectors):
         """The aggregates of these selectors that a process which goes to live in the group is in."""
         aggregates = [part for i, selector in enumerate(selectors) for part in ("--aggregate", f"a{i}={selector}")]
-        command = f"echo $$ > {group}/cgroup.procs; exec sleep 0.3"
+        command = f"echo $$ > {group}/cgroup.procs; exec sleep 2"
         subprocess.run([f"{BIN}/wakepath", "record", "--quiet", "--out", f"{self.folder}/site", "--store", f"{self.folder}/store",
                         "--release", "r", *aggregates, "--", "sh", "-c", command], check=True)
         found = []
