@@ -334,69 +334,6 @@ static uint64_t due_ns(const struct wp_host_session *session)
 
 /* --- batches --- */
 
-static void mark_batch(struct wp_host_session *session, const struct wp_batch *batch)
-{
-    if (session->mark_count == session->mark_room) {
-        uint32_t room = session->mark_room ? session->mark_room * 2 : 64;
-        struct wp_batch_mark *marks = realloc(session->marks, room * sizeof(*marks));
-        if (!marks)
-            return; /* acknowledged with a later one */
-        session->marks = marks;
-        session->mark_room = room;
-    }
-    struct wp_batch_mark *mark = &session->marks[session->mark_count++];
-    *mark = (struct wp_batch_mark){.seq = batch->seq, .first_ns = batch->event_count ? batch->events[0].time_ns : 0};
-    uint64_t last_ns = batch->event_count ? batch->events[batch->event_count - 1].time_ns : 0;
-    session->bound_ns = mark->bound_ns = last_ns > session->bound_ns ? last_ns : session->bound_ns;
-    for (uint32_t i = 0; i < batch->event_count; i++)
-        mark->events[batch->events[i].kind < WP_EVENT_KINDS ? batch->events[i].kind : 0]++;
-    for (uint32_t i = 0; i < batch->drop_count; i++)
-        if (batch->drops[i].reason != WP_DROP_STACKS)
-            mark->drops[batch->drops[i].kind < WP_EVENT_KINDS ? batch->drops[i].kind : 0] += (uint32_t)batch->drops[i].count;
-}
-
-/* What the batch defined is kept until a checkpoint holds it. */
-static int keep_entries(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
-{
-    struct wp_batch entries = *batch;
-    if (!session->writer || !(batch->string_count || batch->thread_count || batch->socket_count || batch->object_count ||
-            batch->frame_count || batch->stack_count || batch->device_count))
-        return 0;
-    entries.event_count = entries.drop_count = 0;
-    if (session->pending_count == session->pending_room) {
-        uint32_t room = session->pending_room ? session->pending_room * 2 : 64;
-        struct wp_pending_entries *pending = realloc(session->pending, room * sizeof(*pending));
-        if (!pending)
-            return wp_error_set(err, -ENOMEM, "out of memory for a dictionary");
-        session->pending = pending;
-        session->pending_room = room;
-    }
-    wp_buffer_clear(&session->scratch);
-    int rc = wp_batch_encode(&entries, &session->scratch, err);
-    if (!rc)
-        rc = wp_frame_write(session->writer, WP_FRAME_BATCH, session->scratch.data, session->scratch.size, &session->pending_bytes, err);
-    if (!rc)
-        session->pending[session->pending_count++] = (struct wp_pending_entries){batch->seq, session->pending_bytes.size};
-    return rc;
-}
-
-void wp_host_session_forget_pending(struct wp_host_session *session, uint64_t seq)
-{
-    uint32_t done = 0;
-    size_t size = 0;
-    while (done < session->pending_count && session->pending[done].seq <= seq)
-        size = session->pending[done++].end;
-    if (!done)
-        return;
-    memmove(session->pending_bytes.data, session->pending_bytes.data + size, session->pending_bytes.size - size);
-    session->pending_bytes.size -= size;
-    session->pending_count -= done;
-    memmove(session->pending, session->pending + done, session->pending_count * sizeof(*session->pending));
-    for (uint32_t i = 0; i < session->pending_count; i++)
-        session->pending[i].end -= size;
-    session->dictionary_bytes += size;
-}
-
 int wp_host_session_add_late(struct wp_host_session *session, const struct wp_late_thread *late)
 {
     if (session->late_count == session->late_room) {
@@ -425,22 +362,6 @@ void wp_host_session_take_late(struct wp_host_session *session, uint32_t identit
             wp_aggregate_set_base(late->aggregate, who->thread, late->end_ns);
     }
     session->late_count = kept;
-}
-
-static void forget_marks(struct wp_host_session *session, uint32_t done)
-{
-    if (done)
-        memmove(session->marks, session->marks + done, (session->mark_count - done) * sizeof(*session->marks));
-    session->mark_count -= done;
-}
-
-void wp_host_session_acknowledge(struct wp_host_session *session, uint64_t seq)
-{
-    uint32_t done = 0;
-    while (done < session->mark_count && session->marks[done].seq <= seq)
-        done++;
-    forget_marks(session, done);
-    session->acked_seq = seq > session->acked_seq ? seq : session->acked_seq;
 }
 
 /* The store has all that there is of those aggregates up to this batch: it is not counted again. */
@@ -499,7 +420,7 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
     rc = wp_dictionary_apply(session->dictionary, batch, err);
     if (rc)
         return wp_error_wrap(err, rc, "batch %llu", (unsigned long long)batch->seq);
-    rc = keep_entries(session, batch, err);
+    rc = wp_host_session_keep_entries(session, batch, err);
     if (rc)
         return rc;
     take_drops(session, batch);
@@ -514,7 +435,7 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
         if (event->stack)
             wp_mappings_event(&session->mappings, &session->timeline, event);
     }
-    mark_batch(session, batch);
+    wp_host_session_mark(session, batch);
     session->next_seq = batch->seq + 1;
     session->last_seq = batch->seq;
     if (session->skip_seq)
@@ -526,17 +447,6 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
     host->known_ns = known_ns(session);
     host->heard_ns = session->fleet->now_ns;
     return 0;
-}
-
-uint64_t wp_host_session_durable_seq(struct wp_host_session *session)
-{
-    uint32_t done = 0;
-    if (session->is_resumable && !session->is_ended)
-        return session->acked_seq;
-    while (done < session->mark_count && (session->is_ended || session->marks[done].bound_ns <= session->resolved_ns))
-        session->acked_seq = session->marks[done++].seq;
-    forget_marks(session, done);
-    return session->acked_seq;
 }
 
 /* All of it; or it stays blocked. */

@@ -153,6 +153,11 @@ void wp_host_session_close(struct wp_host_session *session);
  * over; other -errno: there is no room. */
 int wp_host_session_follow(struct wp_host_session *session, const char *aggregate, const char *release,
     const struct wp_stretch *stretch);
+/* --- what is not yet durable (host_session_durable.c) --- */
+/* The batch has been taken in; without memory for its mark it is acknowledged with a later one. */
+void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch *batch);
+/* What the batch defined is kept until a checkpoint holds it. -ENOMEM, or what encoding says. */
+int wp_host_session_keep_entries(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err);
 /* --- for checkpoints --- */
 /* Batches up to `seq` need not come again. */
 void wp_host_session_acknowledge(struct wp_host_session *session, uint64_t seq);
