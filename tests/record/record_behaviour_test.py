@@ -278,7 +278,7 @@ class Signals(RecordTest):
 
     def test_whole_host_ends_early(self):
         process = self.start(None, "--duration", "60", "--verbose")
-        wait_for("the recording to begin", lambda: "listening" in self.stderr())
+        wait_for("the recording to begin", lambda: "collecting source" in self.stderr())
         time.sleep(2)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(LIMIT_S), 0, self.stderr())
