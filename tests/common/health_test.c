@@ -206,7 +206,7 @@ static void ends_amid_errors(void **state)
     (void)state;
     memset(large, 'a', 39999);
     memcpy(large, "GET /", 5);
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 120; round++) {
         struct served s = serve();
         int fds[8];
         for (size_t i = 0; i < 8; i++) {
