@@ -42,14 +42,31 @@ static void explain(struct wp_aggregate *aggregate, const struct wp_stretch *str
         wp_stretches_add(aggregate->followed, stretch);
 }
 
+/* The first of the followed ones that ends after the stretch begins, or is of a thread behind its own. */
+static uint32_t first_after(const struct wp_stretches *followed, uint32_t known, const struct wp_stretch *stretch)
+{
+    uint32_t low = 0, high = known;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct wp_stretch *row = &followed->rows[middle];
+        bool is_before = row->host != stretch->host ? row->host < stretch->host : row->thread != stretch->thread ?
+            row->thread < stretch->thread : row->end_ns <= stretch->start_ns;
+        if (is_before)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Explains what of the stretch was not followed before; the followed ones are sorted and disjoint up to `known`. */
 static void follow(struct wp_aggregate *aggregate, const struct wp_stretch *stretch, uint32_t known)
 {
     struct wp_stretch rest = *stretch;
-    for (uint32_t i = 0; i < known && rest.start_ns < rest.end_ns; i++) {
+    for (uint32_t i = first_after(aggregate->followed, known, stretch); i < known && rest.start_ns < rest.end_ns; i++) {
         struct wp_stretch done = aggregate->followed->rows[i];
-        if (done.host != rest.host || done.thread != rest.thread || done.end_ns <= rest.start_ns || done.start_ns >= rest.end_ns)
-            continue;
+        if (done.host != rest.host || done.thread != rest.thread || done.start_ns >= rest.end_ns)
+            break;
         if (rest.start_ns < done.start_ns)
             explain(aggregate, &(struct wp_stretch){rest.host, rest.thread, rest.start_ns, done.start_ns});
         rest.start_ns = done.end_ns;
@@ -274,10 +291,10 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
         wp_exemplar_extend(&aggregate->exemplar, until_ns);
     wp_chosen_look(aggregate);
     count_detached(aggregate, until_ns, is_final);
-    if (until_ns > aggregate->history_ns)
-        forget_followed(aggregate, until_ns - aggregate->history_ns);
-    if (until_ns > 4 * aggregate->history_ns)
-        forget_base(aggregate, until_ns - 4 * aggregate->history_ns);
+    if (until_ns > aggregate->reach_ns)
+        forget_followed(aggregate, until_ns - aggregate->reach_ns);
+    if (until_ns > 4 * aggregate->reach_ns)
+        forget_base(aggregate, until_ns - 4 * aggregate->reach_ns);
 }
 
 static struct wp_stretches copy_stretches(const struct wp_stretches *from)
@@ -428,7 +445,7 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
 {
     uint64_t bit = (uint64_t)1 << number;
     *aggregate = (struct wp_aggregate){.bit = bit, .fleet = fleet, .home = home, .timeline = fleet->hosts[home].timeline,
-        .followed = &fleet->followed[number], .real_offset_ns = real_offset_ns, .history_ns = 10000000000};
+        .followed = &fleet->followed[number], .real_offset_ns = real_offset_ns, .history_ns = 10000000000, .reach_ns = 10000000000};
     snprintf(aggregate->name, sizeof(aggregate->name), "%s", fleet->names[number]);
     snprintf(aggregate->release, sizeof(aggregate->release), "%s", fleet->releases[number]);
     aggregate->hostname = strdup(fleet->hosts[home].hostname);

@@ -58,7 +58,7 @@ void wp_chosen_request(struct wp_aggregate *aggregate, const char *service, cons
 void wp_chosen_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
 {
     uint64_t ns = slice->in_ns - slice->out_ns;
-    if (slice->in_ns > slice->out_ns && ns >= WAIT_LEAST_NS && ns <= aggregate->history_ns && !(slice->flags & WP_SLICE_PREEMPTED))
+    if (slice->in_ns > slice->out_ns && ns >= WAIT_LEAST_NS && ns <= aggregate->reach_ns && !(slice->flags & WP_SLICE_PREEMPTED))
         offer(aggregate, "", thread, slice->out_ns, slice->in_ns);
 }
 

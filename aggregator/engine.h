@@ -20,7 +20,7 @@ struct wp_engine_options {
 #define WP_ENGINE_DEFAULTS                                                                                             \
     ((struct wp_engine_options){.default_release = "unversioned", .shard = "local",                                  \
         .session = {.epoch_ns = 1000000000, .lateness_ns = 2000000000, .history_ns = 10000000000,                 \
-            .checkpoint_ns = 5000000000},                   \
+            .lookback_bytes = 1ull << 30, .checkpoint_ns = 5000000000},                   \
         .timebox_s = 3600, .commit_interval_ns = 1000000000, .give_up_ns = 5000000000})
 
 struct wp_engine;

@@ -150,6 +150,9 @@ static int compare(const void *left, const void *right)
 
 void wp_stretches_sort(struct wp_stretches *stretches)
 {
-    if (stretches->count > 1)
+    uint32_t sorted = 1; /* mostly they are, but for the last few */
+    while (sorted < stretches->count && compare(&stretches->rows[sorted - 1], &stretches->rows[sorted]) <= 0)
+        sorted++;
+    if (sorted < stretches->count)
         qsort(stretches->rows, stretches->count, sizeof(*stretches->rows), compare);
 }

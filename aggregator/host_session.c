@@ -18,6 +18,11 @@
 
 /* --- drops --- */
 
+static uint64_t later(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns > b_ns ? a_ns : b_ns;
+}
+
 static uint64_t dropped_in(const void *context, uint64_t start_ns, uint64_t end_ns)
 {
     const struct wp_host_session *session = context;
@@ -65,6 +70,7 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
         return NULL;
     }
     aggregate->history_ns = session->options->history_ns;
+    aggregate->reach_ns = later(session->options->lookback_ns, session->options->history_ns);
     aggregate->chosen.timebox_s = session->options->timebox_s;
     struct wp_explain_options *explain = &aggregate->explainer.options;
     explain->chunk_ns = session->options->epoch_ns;
@@ -206,6 +212,20 @@ static void forget_left_out(struct wp_host_session *session, uint64_t horizon_ns
     wp_drop_spans_forget(&session->thinned_spans, horizon_ns);
 }
 
+/* What is older may be forgotten: the history is kept always, what lies before it while it takes no more than is allowed. */
+static uint64_t horizon(struct wp_host_session *session, uint64_t needed_ns)
+{
+    const struct wp_host_session_options *o = session->options;
+    uint64_t history_ns = o->history_ns < needed_ns ? needed_ns - o->history_ns : 0;
+    uint64_t lookback_ns = o->lookback_ns < needed_ns ? needed_ns - o->lookback_ns : 0;
+    if (session->timeline.held_bytes > o->lookback_bytes) { /* a quarter of the time goes, so that it is not each epoch's work */
+        uint64_t since_ns = later(session->horizon_ns, session->timeline.start_ns);
+        lookback_ns = later(lookback_ns, since_ns + (later(needed_ns, since_ns) - since_ns) / 4);
+    }
+    uint64_t horizon_ns = lookback_ns < history_ns ? lookback_ns : history_ns;
+    return session->horizon_ns = later(session->horizon_ns, horizon_ns);
+}
+
 static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bool is_final)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++)
@@ -213,12 +233,10 @@ static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
     session->resolved_ns = session->fleet->hosts[session->home].resolved_ns = until_ns;
     if (session->is_catching_up)
         skip_time(session, until_ns);
-    uint64_t needed_ns = wp_fleet_needed_since(session->fleet, session->home, until_ns);
-    if (needed_ns > session->options->history_ns) {
-        wp_timeline_forget(&session->timeline, needed_ns - session->options->history_ns);
-        wp_drop_spans_forget(&session->drop_spans, needed_ns - session->options->history_ns);
-        forget_left_out(session, needed_ns - session->options->history_ns);
-    }
+    uint64_t horizon_ns = horizon(session, wp_fleet_needed_since(session->fleet, session->home, until_ns));
+    wp_timeline_forget(&session->timeline, horizon_ns);
+    wp_drop_spans_forget(&session->drop_spans, horizon_ns);
+    forget_left_out(session, horizon_ns);
 }
 
 static uint64_t timebox_at(const struct wp_host_session *session, uint64_t at_ns, uint64_t timebox_s)

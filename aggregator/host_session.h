@@ -39,6 +39,8 @@ struct wp_host_session_options {
     uint32_t release_rule_count;
     uint32_t auto_aggregates;   /* 0: none; else one a service, at most so many, the busiest */
     uint64_t epoch_ns, lateness_ns, history_ns;
+    uint64_t lookback_ns;       /* more than the history is kept: so much, as long as it takes at most so many bytes; 0: the history. */
+    uint64_t lookback_bytes;    /* A checkpoint does not reach back that far, so it is for sessions without */
     uint64_t timebox_s;         /* what happened in one is not filed under another; 0: all is one */
     uint64_t fit_ns, join_ns;   /* of the explanation, as depth and width; 0: WP_EXPLAIN_DEFAULTS */
     uint64_t late_sample_ns;    /* 0: WP_LATE_SAMPLE_NS */
@@ -99,6 +101,7 @@ struct wp_host_session {
     uint64_t next_seq;          /* the batch that must come next */
     uint64_t last_seq;          /* the last batch taken */
     uint64_t watermark_ns, resolved_ns, committed_ns;
+    uint64_t horizon_ns;        /* what is older has been forgotten */
     uint64_t delta_ns;          /* the deltas hold what was resolved since; 0: since its begin, or the last commit */
     uint64_t drops[WP_EVENT_KINDS];
     uint64_t watched_events, watched_drops;   /* what vital_hosts.h has added up of them */

@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
-    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
+    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
     KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW };
 
 static const struct argp_option option_table[] = {
@@ -39,6 +39,9 @@ static const struct argp_option option_table[] = {
     {"epoch", KEY_EPOCH, "MS", 0, "length of an epoch (default 1000)", 0},
     {"lateness", KEY_LATENESS, "MS", 0, "how long an epoch waits for late data (default 2000)", 0},
     {"history", KEY_HISTORY, "MS", 0, "how far back explanations reach (default 10000)", 0},
+    {"lookback", KEY_LOOKBACK, "MS", 0, "keep more than the history to explain long waits with, while memory allows; needs --no-resume (default: the "
+        "history)", 0},
+    {"lookback-memory", KEY_LOOKBACK_MEMORY, "MIB", 0, "of --lookback: so much for a host's switches and samples (default 1024)", 0},
     {"fit", KEY_FIT, "US", 0, "overlap that still is the same control path (default 100)", 0},
     {"join", KEY_JOIN, "US", 0, "a run shorter than this parts no loop of sleeps that time out (default 100)", 0},
     {"late-sample", KEY_LATE_SAMPLE, "US", 0, "how late a sample may come and still belong to the run before (default 20)", 0},
@@ -174,6 +177,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_HISTORY: engine->session.history_ns = number(state, "--history", argument, 1000, 3600000) * 1000000ull; break;
     case KEY_FIT: engine->session.fit_ns = number(state, "--fit", argument, 1, 100000) * 1000ull; break;
     case KEY_JOIN: engine->session.join_ns = number(state, "--join", argument, 1, 100000) * 1000ull; break;
+    case KEY_LOOKBACK: engine->session.lookback_ns = number(state, "--lookback", argument, 1000, 86400000) * 1000000ull; break;
+    case KEY_LOOKBACK_MEMORY: engine->session.lookback_bytes = (uint64_t)number(state, "--lookback-memory", argument, 1, 1048576) << 20; break;
     case KEY_LATE_SAMPLE: engine->session.late_sample_ns = number(state, "--late-sample", argument, 1, 100000) * 1000ull; break;
     case KEY_DEPTH: engine->session.depth = number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
     case KEY_WIDTH: engine->session.width = number(state, "--width", argument, 100, 100000000); break;
@@ -195,6 +200,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         if (!options->ingest.endpoint || !engine->store)
             wp_config_refuse(state, "--bind and --store are needed");
+        if (engine->session.lookback_ns && options->is_resumed)
+            wp_config_refuse(state, "--lookback needs --no-resume: what is kept for a restart reaches back over the history only");
+        if (wp_endpoint_check_keys(options->ingest.endpoint, true, (options->ingest.key_path != NULL) + (options->ingest.allow_path != NULL),
+                options->ingest.is_insecure, &err))
+            wp_config_refuse(state, "%s", err.text);
         if (options->is_resumed && options->resume)
             options->resume_owned = strdup(options->resume);
         else if (options->is_resumed && asprintf(&options->resume_owned, "%.*s.resume", (int)strlen_without_slashes(engine->store), engine->store) < 0)

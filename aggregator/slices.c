@@ -169,6 +169,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
     wp_drop_spans_forget(&timeline->pauses, horizon_ns);
     timeline->past_pauses_ns += pauses_ns - wp_drop_spans_overlap(&timeline->pauses, 0, UINT64_MAX);
     wp_messages_forget(&timeline->messages, horizon_ns > WP_MESSAGE_HISTORY_NS ? horizon_ns - WP_MESSAGE_HISTORY_NS : 0);
+    timeline->held_bytes = 0;
     for (uint32_t i = 1; i < timeline->thread_count; i++) {
         struct wp_thread *thread = &timeline->threads[i];
         while (thread->slice_end - thread->first_slice > 1) {
@@ -190,5 +191,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
             thread->first_slice = thread->slice_end;
             thread->first_sample = thread->sample_end;
         }
+        timeline->held_bytes += (thread->slice_end - thread->first_slice) * sizeof(struct wp_slice) +
+            (thread->sample_end - thread->first_sample) * sizeof(struct wp_sample);
     }
 }

@@ -184,7 +184,7 @@ void wp_transactions_file(struct wp_aggregate *aggregate)
         if (!slot || reply->time_ns <= aggregate->base[slot - 1].from_ns || reply->time_ns > aggregate->base[slot - 1].until_ns)
             continue;
         /* What is older than the history may be forgotten, or not yet there after a restart: never counted by chance. */
-        if (reply->time_ns - reply->arrived_ns <= aggregate->history_ns && is_base_at(aggregate, reply->thread, reply->time_ns))
+        if (reply->time_ns - reply->arrived_ns <= aggregate->reach_ns && is_base_at(aggregate, reply->thread, reply->time_ns))
             file(aggregate, reply);
     }
     for (uint32_t i = 0; i < TRANSACTION_SUMS && aggregate->transactions.sums; i++)

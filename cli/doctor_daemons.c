@@ -175,15 +175,10 @@ static void look_at_collector_keys(struct wp_findings *f, const struct wp_instal
     char path[VALUE], other[VALUE];
     struct wp_public_key key;
     bool has_key = wp_installed_value(collector, "key", 0, path, sizeof(path));
-    bool has_server_key = wp_installed_value(collector, "server-key", 0, other, sizeof(other));
     bool is_insecure = wp_installed_value(collector, "insecure", 0, other, sizeof(other));
     if (is_network && is_insecure)
         wp_findings_add(f, WP_FINDING_NOTE, "key", "wakepath keygen; docs/security.md",
             "what is sent by tcp:// is in plaintext, as asked for");
-    else if (is_network && (!has_key || !has_server_key))
-        wp_findings_add(f, WP_FINDING_WRONG, "key", "wakepath keygen --host this collector; docs/security.md",
-            "tcp:// needs the settings `key` "
-            "and `server-key`");
     if (has_key)
         look_at_secret(f, path);
     for (unsigned i = 0; i < WP_INSTALLED_VALUES && wp_installed_value(collector, "server-key", i, path, sizeof(path));
@@ -206,9 +201,6 @@ static void look_at_aggregator_keys(struct wp_findings *f, const struct wp_insta
     if (is_network && wp_installed_value(aggregator, "insecure", 0, word, sizeof(word)))
         wp_findings_add(f, WP_FINDING_NOTE, "key", "wakepath keygen; docs/security.md",
             "everybody may send and read by tcp://, as asked for");
-    else if (is_network && (!has_key || !has_list))
-        wp_findings_add(f, WP_FINDING_WRONG, "key", "wakepath keygen aggregator; docs/security.md",
-            "tcp:// needs the settings `key` and `allow`");
     if (has_key)
         look_at_secret(f, path);
     if (!has_list)

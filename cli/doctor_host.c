@@ -42,9 +42,9 @@ static void look_at_kernel(struct wp_findings *f)
     uname(&name);
     int parts = sscanf(name.release, "%u.%u", &major, &minor);
     unsigned version = major * 1000 + minor;
-    if (parts != 2 || version < 5008)
-        wp_findings_add(f, WP_FINDING_WRONG, "kernel", "Linux 5.8 or later; a recording of perf can be read on any: "
-            "--source perf-script:FILE", "Linux %s has no ring buffer for BPF", name.release);
+    if (parts != 2 || version < 5018)
+        wp_findings_add(f, WP_FINDING_WRONG, "kernel", "Linux 5.18 or later; a recording of perf can be read on any: "
+            "--source perf-script:FILE", "Linux %s does not say in what state a thread leaves its processor", name.release);
     else if (version < 6001 || strcmp(name.machine, "x86_64"))
         wp_findings_add(f, WP_FINDING_NOTE, "kernel",
             "Linux 6.1 on x86-64 unwinds the others too; or build with -fno-omit-frame-pointer",

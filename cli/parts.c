@@ -83,6 +83,8 @@ int wp_parts_start_aggregator(const struct wp_parts *parts, struct wp_child *chi
     child->name = "aggregator";
     wp_args_add(&args, "wakepath-aggregator");
     wp_args_add(&args, "--no-resume"); /* a recording ends with its aggregator */
+    wp_args_add(&args, "--lookback");  /* a shell waits for minutes for what it has started: an hour, in a gigabyte */
+    wp_args_add(&args, "3600000");
     wp_args_add(&args, "--no-config"); /* that is the machine's own, not this recording's */
     add_common(parts, &args, "--bind");
     wp_args_add(&args, "--store");
@@ -133,6 +135,10 @@ int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *chil
     if (parts->command_pid) {
         wp_args_add(&args, "--command-pid");
         wp_args_addf(&args, "%d", (int)parts->command_pid);
+    }
+    if (parts->command_path) { /* it may be over before its files are read */
+        wp_args_add(&args, "--learn");
+        wp_args_add(&args, parts->command_path);
     }
     for (unsigned i = 0; i < parts->options->pattern_count; i++) {
         wp_args_add(&args, "--match-cmdline");

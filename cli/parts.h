@@ -14,6 +14,7 @@ struct wp_parts {
     const struct wp_place *place;
     const char *release;
     const sigset_t *mask;                    /* what the parts start with */
+    const char *command_path;                /* of the command; NULL: none */
     pid_t command_pid;                       /* 0: none */
 };
 

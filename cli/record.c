@@ -121,6 +121,7 @@ static int hold_command(struct recording *recording, struct wp_error *err)
         .path = recording->command_path, .argv = recording->options->command, .kind = WP_CHILD_COMMAND,
         .mask = &recording->supervisor.previous, .log_fd = -1, .keep_fd = -1, .is_held = true}, err);
     recording->parts.command_pid = recording->command.pid;
+    recording->parts.command_path = recording->command_path;
     return rc;
 }
 
@@ -202,7 +203,10 @@ static int report(struct recording *recording, struct wp_error *err)
     int rc = wp_parts_start_reporter(&recording->parts, &recording->reporter, err);
     if (!rc)
         rc = await(recording, &recording->reporter, -1, REPORT_LIMIT, err);
-    return rc ? rc : check_end(recording, &recording->reporter, "failed", err);
+    if (!rc)
+        rc = check_end(recording, &recording->reporter, "failed", err);
+    return rc && !recording->gave_up
+        ? wp_error_wrap(err, rc, "what was recorded is in '%s' (wakepath-reporter --store makes pages of it)", recording->place.store) : rc;
 }
 
 static int tell(const struct recording *recording, FILE *print, struct wp_error *err)
@@ -287,7 +291,7 @@ int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *p
         code = WP_EXIT_FAILURE;
     } else if (!code) {
         recording.parts = (struct wp_parts){options, &recording.place, recording.release,
-            &recording.supervisor.previous, 0};
+            &recording.supervisor.previous, NULL, 0};
         struct wp_child *children[] = {&recording.command, &recording.aggregator, &recording.collector,
             &recording.reporter};
         for (size_t i = 0; i < sizeof(children) / sizeof(children[0]); i++)

@@ -55,7 +55,7 @@ int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_optio
             .command_pid = options->command_pid, .self_pid = options->self_pid, .reads_proc = options->reads_proc,
             .patterns = options->patterns, .pattern_count = options->pattern_count}, err);
     if (!rc && (!(b->waits = wp_wait_table_create(b->delta)) ||
-        !(b->stacks = wp_stack_table_create(b->delta, b->spaces, b->waits, options->fleet, options->logger))))
+        !(b->stacks = wp_stack_table_create(b->delta, b->spaces, b->waits, &options->names, options->logger))))
         rc = wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
         wp_batcher_destroy(b);

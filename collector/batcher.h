@@ -8,6 +8,7 @@
  */
 #include "collector/source.h"
 #include "collector/stack_table.h"
+#include "collector/symbolizer.h"
 #include "collector/thread_table.h"
 
 struct wp_batcher;
@@ -19,7 +20,7 @@ struct wp_batcher_options {
     bool reads_proc;                /* unknown threads are looked up in /proc */
     const char *const *patterns;    /* borrowed until create returns */
     size_t pattern_count;
-    struct wp_fleet_names *fleet;   /* borrowed, NULL for none */
+    struct wp_names_from names;     /* what it has is borrowed */
     const struct wp_logger *logger; /* borrowed, NULL for none */
     /* 0 or -errno, which ends the source's poll. */
     int (*batch)(void *context, const struct wp_batch *batch, struct wp_error *err);

@@ -3,6 +3,7 @@
 
 #include "collector/batcher.h"
 #include "collector/collector_vitals.h"
+#include "collector/debug_fetch.h"
 #include "collector/fleet_names.h"
 #include "collector/identity.h"
 #include "collector/outlet.h"
@@ -30,6 +31,7 @@ struct collector {
     struct wp_batcher *batcher;
     struct wp_outlet *outlet;
     struct wp_fleet_names *fleet;       /* NULL: names are this host's own affair */
+    struct wp_debug_fetch *fetch;       /* NULL: no server is asked for debug files */
     struct wp_sandbox sandbox;
     struct wp_thinning thinning;
     struct wp_collector_vitals *vitals; /* NULL: nobody watches */
@@ -63,6 +65,8 @@ static int open_source(struct collector *c, struct wp_error *err)
         return wp_source_perf_script_create(&c->source, o->source_path, err);
     struct wp_source_bpf_options bpf = o->bpf;
     bpf.wants_cmdline = o->pattern_count > 0;
+    bpf.learn = o->learned;
+    bpf.learn_count = o->learned_count;
     return wp_source_bpf_create(&c->source, &bpf, c->logger, err);
 }
 
@@ -74,7 +78,8 @@ static int open_batcher(struct collector *c, struct wp_error *err)
         .has_addresses = is_live, .reads_proc = is_live, .patterns = o->patterns, .pattern_count = o->pattern_count,
         .logger = c->logger, .batch = on_batch, .context = c};
     memcpy(options.session, c->hello.session, sizeof(options.session));
-    if (is_live && !o->command_pid && !(options.fleet = c->fleet = wp_fleet_names_create())) /* a recording is of one host */
+    options.names.fetch = c->fetch;
+    if (is_live && !o->command_pid && !(options.names.fleet = c->fleet = wp_fleet_names_create())) /* a recording is of one host */
         return wp_error_set(err, -ENOMEM, "out of memory");
     if (c->fleet)
         wp_outlet_ask_names(c->outlet, c->fleet);
@@ -248,8 +253,17 @@ static int run_source(struct collector *c, struct wp_error *err)
     }
 }
 
+/* Before there are threads; a collector without it is as good as it was. */
+static void start_fetching(struct collector *c)
+{
+    struct wp_error why = {0};
+    if (c->options->debuginfod && c->options->source == WP_FROM_BPF && wp_debug_fetch_start(&c->fetch, c->options->debuginfod, &why))
+        wp_log(c->logger, WP_LOG_WARN, "no debug files are fetched: %s", why.text);
+}
+
 static int run_live(struct collector *c, struct wp_error *err)
 {
+    start_fetching(c);
     int rc = renounce(c, err);
     if (!rc)
         tell_vitals(c);
@@ -324,6 +338,7 @@ int wp_collector_run(const struct wp_collector_options *options, const struct wp
         c.source->ops->destroy(c.source);
     wp_batcher_destroy(c.batcher);
     wp_fleet_names_destroy(c.fleet);
+    wp_debug_fetch_stop(c.fetch);
     wp_outlet_close(c.outlet); /* a capture that was not finished is removed */
     wp_hello_fini(&c.hello);
     return rc;

@@ -31,6 +31,9 @@ struct wp_collector_options {
     const char *labels[WP_COLLECTOR_LIST];
     const char *patterns[WP_COLLECTOR_LIST]; /* of command lines. May change while it runs, reloads says when */
     unsigned label_count, pattern_count;
+    const char *debuginfod;         /* servers of debug files, with blanks between; NULL: none is asked */
+    const char *learned[WP_COLLECTOR_LIST]; /* programs */
+    unsigned learned_count;
     unsigned reloads;               /* how often that was */
     struct wp_source_bpf_options bpf;
     uint32_t command_pid;

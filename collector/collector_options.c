@@ -18,7 +18,8 @@
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
     KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
     KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_NO_SECCOMP, KEY_PROBE,
-    KEY_LEFT_OUT, KEY_METRICS, KEY_OVERHEAD, KEY_CACHE, KEY_WINDOW };
+    KEY_LEFT_OUT, KEY_METRICS, KEY_OVERHEAD, KEY_CACHE, KEY_WINDOW, KEY_LEARN,
+    KEY_DEBUGINFOD };
 
 #define DEFAULT_SPOOL "/var/spool/wakepath"
 #define OVERHEAD_LEAST 0.01
@@ -39,6 +40,10 @@ static const struct argp_option option_table[] = {
     {"spool-limit", KEY_SPOOL_LIMIT, "BYTES", 0, "of the spool, with K, M or G; the oldest goes when it is full (default 256M)", 0},
     {"unwind-cache", KEY_CACHE, "DIR", 0, "keep there the unwind rows of objects, by build id, so that they are not read again after a restart; "
         "or none (default none; the service's file names one)", 0},
+    {"debuginfod", KEY_DEBUGINFOD, "URLS", 0, "ask these servers for debug files by build id, as elfutils' debuginfod(8) answers, with blanks "
+        "between; or none (default none: build ids leave the host)", 0},
+    {"learn", KEY_LEARN, "PROGRAM", 0, "know its unwind rows, and those of the libraries that it is linked with, before the first event (it takes "
+        "ten seconds at most); may be repeated", 0},
     {"output", KEY_OUTPUT, "FILE", 0, "write a capture; with or without --connect", 0},
     {"frequency", KEY_FREQUENCY, "HZ", 0, "samples a second and CPU, 0 for none (default 99)", 0},
     {"window", KEY_WINDOW, "WINDOW", 0, "record only so long of each period of wall time, such as \"1s every 60s\", or always (default); "
@@ -213,6 +218,12 @@ static void check(const struct wp_collector_options *o, struct argp_state *state
     unsigned keys = o->outlet.endpoints.server_key_count;
     if (keys > 1 && keys != o->outlet.endpoints.count)
         wp_config_refuse(state, "%u of --server-key for %u of --connect: give one for all or one for each", keys, o->outlet.endpoints.count);
+    for (unsigned i = 0; i < o->outlet.endpoints.count; i++) {
+        struct wp_error err = {0};
+        if (wp_endpoint_check_keys(o->outlet.endpoints.names[i], false, (o->outlet.endpoints.key_path != NULL) + (keys > 0),
+                o->outlet.endpoints.is_insecure, &err))
+            wp_config_refuse(state, "%s", err.text);
+    }
     if (!o->outlet.endpoints.count && o->outlet.spool)
         wp_config_refuse(state, "--spool is for --connect");
     if (o->source != WP_FROM_BPF && o->window->every_ns)
@@ -278,6 +289,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             wp_config_refuse(state, "--metrics: %s", err.text);
         break;
     case KEY_CACHE: o->bpf.unwind_cache = strcmp(argument, "none") ? argument : NULL; break;
+    case KEY_DEBUGINFOD: o->debuginfod = strcmp(argument, "none") ? argument : NULL; break;
+    case KEY_LEARN: take_listed(state, o->learned, &o->learned_count, argument); break;
     case KEY_OVERHEAD:
         if (take_overhead(argument, &o->overhead_percent, &err))
             wp_config_refuse(state, "%s", err.text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/elf_symbols.h"
 
+#include "collector/elf_go.h"
 #include "collector/elf_plt.h"
 #include "common/buffer.h"
 
@@ -120,6 +121,11 @@ static int add_stub(void *context, uint64_t address, uint64_t size, const char *
     return add_function(context, address, size, UINT8_MAX, name); /* a real function there would be better */
 }
 
+static int add_go(void *context, uint64_t address, uint64_t size, const char *name)
+{
+    return add_function(context, address, size, 0, name);
+}
+
 /* A table or its names; nobody compresses these, and a section may claim any size. */
 static bool is_readable(const GElf_Shdr *header)
 {
@@ -206,6 +212,8 @@ static int read_all(struct wp_elf_symbols *s, const struct wp_elf_file *file, co
         rc = read_tables(s, mini.elf, &has_full);
         wp_elf_file_close(&mini);
     }
+    if (!rc && !has_full)
+        rc = wp_elf_go_read(file, add_go, s);
     return rc ? rc : wp_elf_plt_read(file, add_stub, s);
 }
 

@@ -50,6 +50,7 @@ struct jobs {
 
 struct wp_naming_thread {
     const struct wp_logger *logger;
+    struct wp_debug_fetch *fetch; /* of the thread alone */
     pthread_t thread;
     pthread_mutex_t lock;       /* of what follows, down to the blank line */
     pthread_cond_t more, idle;
@@ -86,7 +87,7 @@ static void read_object(struct wp_naming_thread *t, struct opening *o)
         const char *slash = strrchr(o->path, '/');
         *known = (struct known){.names = NULL};
         snprintf(known->base, sizeof(known->base), "%.63s", slash ? slash + 1 : o->path);
-        wp_object_names_create(&known->names, &o->file, o->root_fd, DEBUG_BYTES - t->debug_bytes, NULL);
+        wp_object_names_create(&known->names, &o->file, o->root_fd, t->fetch, DEBUG_BYTES - t->debug_bytes, NULL);
         if (known->names)
             t->debug_bytes += wp_object_names_debug_bytes(known->names);
         log_object(t, o, known->names, wp_clock_ns() - start);
@@ -344,13 +345,14 @@ static void release(struct wp_naming_thread *t)
     free(t);
 }
 
-struct wp_naming_thread *wp_naming_thread_create(const struct wp_logger *logger)
+struct wp_naming_thread *wp_naming_thread_create(struct wp_debug_fetch *fetch, const struct wp_logger *logger)
 {
     struct wp_naming_thread *t = calloc(1, sizeof(*t));
     pthread_condattr_t clock;
     sigset_t all, before;
     if (!t)
         return NULL;
+    t->fetch = fetch;
     t->logger = logger;
     pthread_condattr_init(&clock);
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);

@@ -15,7 +15,9 @@ struct wp_naming_counts {
     uint64_t asked, answered, unnamed, objects, debug_bytes;
 };
 
-struct wp_naming_thread *wp_naming_thread_create(const struct wp_logger *logger);
+/* fetch: of debug files, NULL for none; both borrowed. */
+struct wp_debug_fetch;
+struct wp_naming_thread *wp_naming_thread_create(struct wp_debug_fetch *fetch, const struct wp_logger *logger);
 void wp_naming_thread_destroy(struct wp_naming_thread *thread);
 
 /* A new object; its number, counted from 0. Takes the file and the directory (-1: none). `path` is for the log. UINT32_MAX:

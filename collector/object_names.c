@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/object_names.h"
 
+#include "collector/debug_fetch.h"
 #include "collector/demangle.h"
 #include "collector/elf_symbols.h"
 
@@ -30,16 +31,30 @@ void wp_object_names_destroy(struct wp_object_names *n)
     free(n);
 }
 
-static void open_separate(struct wp_object_names *n, int root_fd)
+/* Of a file that has no debug info itself. */
+static void open_fetched(struct wp_object_names *n, struct wp_debug_fetch *fetch)
+{
+    const struct wp_elf_file *f = &n->file;
+    GElf_Shdr header;
+    if (wp_elf_file_section(f, ".debug_info", SIZE_MAX, &header))
+        return;
+    int fd = wp_debug_fetch_file(fetch, f->build_id, f->build_id_size);
+    if (fd >= 0 && !wp_elf_file_open(&n->separate, fd, NULL) && !wp_elf_file_is_build(&n->separate, f->build_id, f->build_id_size))
+        wp_elf_file_close(&n->separate);
+}
+
+static void open_separate(struct wp_object_names *n, int root_fd, struct wp_debug_fetch *fetch)
 {
     const struct wp_elf_file *f = &n->file;
     int rc = root_fd >= 0 ? wp_elf_file_open_separate(&n->separate, root_fd, f->build_id, f->build_id_size) : -ENOENT;
     if (rc)
-        wp_elf_file_open_separate(&n->separate, -1, f->build_id, f->build_id_size);
+        rc = wp_elf_file_open_separate(&n->separate, -1, f->build_id, f->build_id_size);
+    if (rc && fetch)
+        open_fetched(n, fetch);
 }
 
-int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd, uint64_t debug_limit,
-    struct wp_error *err)
+int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd, struct wp_debug_fetch *fetch,
+    uint64_t debug_limit, struct wp_error *err)
 {
     struct wp_object_names *n = calloc(1, sizeof(*n));
     if (!n) {
@@ -50,7 +65,7 @@ int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *f
     *file = (struct wp_elf_file){.fd = -1};
     n->separate.fd = -1;
     if (n->file.build_id_size)
-        open_separate(n, root_fd);
+        open_separate(n, root_fd, fetch);
     int rc = wp_elf_symbols_read(&n->symbols, &n->file, n->separate.elf ? &n->separate : NULL, err);
     if (rc) {
         wp_object_names_destroy(n);

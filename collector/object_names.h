@@ -5,6 +5,7 @@
 #include "collector/debug_lines.h"
 
 struct wp_object_names;
+struct wp_debug_fetch;
 
 /* What a place in the code is called: the function that is there, then those inlined at that place, outermost first. */
 struct wp_place_name {
@@ -13,9 +14,10 @@ struct wp_place_name {
 };
 
 /* Takes the open file, also when it fails. `root_fd`: where its debug file is looked for before our own root, -1: nowhere.
+ * `fetch`: who is asked when it is on no disk, NULL: nobody.
  * `debug_limit`: bytes of debug info to hold, 0: none. -ENOMEM. */
-int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd, uint64_t debug_limit,
-    struct wp_error *err);
+int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd, struct wp_debug_fetch *fetch,
+    uint64_t debug_limit, struct wp_error *err);
 void wp_object_names_destroy(struct wp_object_names *names);
 /* Bytes of debug info that are held. */
 uint64_t wp_object_names_debug_bytes(const struct wp_object_names *names);

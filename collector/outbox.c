@@ -257,8 +257,3 @@ bool wp_outbox_is_safe(const struct wp_outbox *o)
 {
     return o->session && (!o->count || frame_at(o, o->count - 1)->seq <= o->acked);
 }
-
-bool wp_outbox_has_spool(const struct wp_outbox *o)
-{
-    return o->session;
-}

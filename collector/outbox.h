@@ -28,7 +28,6 @@ void wp_outbox_settle(struct wp_outbox *outbox);
 uint64_t wp_outbox_last(const struct wp_outbox *outbox);        /* batch, 0: none yet */
 uint64_t wp_outbox_acked(const struct wp_outbox *outbox);
 uint64_t wp_outbox_waiting(const struct wp_outbox *outbox);     /* batches that are not acknowledged */
-bool wp_outbox_has_spool(const struct wp_outbox *outbox);
 bool wp_outbox_is_safe(const struct wp_outbox *outbox);         /* what waits is on disk */
 
 #endif

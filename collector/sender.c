@@ -323,14 +323,14 @@ int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t tim
         rc = wp_sender_pump(s, 50, err);
         if (rc)
             return rc;
-        uint64_t now = wp_clock_ms(), patience = wp_outbox_waiting(s->outbox) && !wp_outbox_has_spool(s->outbox) ? GONE_MS : SAFE_GONE_MS;
+        uint64_t now = wp_clock_ms(), patience = wp_outbox_waiting(s->outbox) && !wp_outbox_is_safe(s->outbox) ? GONE_MS : SAFE_GONE_MS;
         patience += (uint64_t)(s->endpoints->count - 1) * (ABSENT_MS + BACKOFF_MS); /* each endpoint is given its turn */
         if (wp_sender_is_welcome(s))
             heard = now;
         if (now - heard > patience)
             return give_up(s, "the aggregator is gone", err);
         uint64_t waiting = wp_outbox_waiting(s->outbox);
-        if (waiting < waited_for && !wp_outbox_has_spool(s->outbox)) { /* it is slow, but it goes on; what is left here would be lost */
+        if (waiting < waited_for && !wp_outbox_is_safe(s->outbox)) { /* it is slow, but it goes on; what is left here would be lost */
             waited_for = waiting;
             start = now;
         }

@@ -46,7 +46,8 @@ const char *wp_sender_trouble(const struct wp_sender *sender); /* why none is, a
 int wp_sender_push(struct wp_sender *sender, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err);
 /* One step to the end: says goodbye behind the last batch. 1: all is acknowledged, 0: not yet; pump in between. */
 int wp_sender_end(struct wp_sender *sender, const struct wp_bye *bye, struct wp_error *err);
-/* All steps. -ETIMEDOUT: batches are lost; what is in the spool is not. Without a spool the time begins anew with each that is acknowledged. */
+/* All steps. -ETIMEDOUT: batches are lost; what is in the spool is not. While batches are in memory alone (no spool, or its
+ * disk is full) the time begins anew with each that is acknowledged. */
 int wp_sender_finish(struct wp_sender *sender, const struct wp_bye *bye, uint64_t timeout_ms, struct wp_error *err);
 
 #endif

@@ -20,6 +20,7 @@
 /* A record is stamped before its place in the ring is taken; an interrupt, or a hypervisor, may stand between. */
 #define MARGIN_NS 50000000u
 #define SETTLE_MS 2000u /* for the C library to be known to the unwinder */
+#define LEARN_MS 10000u /* for programs that it was told of */
 
 struct source_bpf {
     struct wp_source base;
@@ -240,6 +241,8 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
     if (wp_programs_unwinding(s->programs, &unwinding)) {
         unwinding.cache = options->unwind_cache;
         s->unwinder = wp_unwinder_create(&unwinding);
+        for (unsigned i = 0; s->unwinder && i < options->learn_count; i++)
+            wp_unwinder_learn(s->unwinder, options->learn[i]);
     }
     if (wp_sideband_open(&s->sideband, &why))
         wp_log(s->logger, WP_LOG_WARN, "functions of processes that live shortly will have no names reason=\"%s\"", why.text);
@@ -253,7 +256,7 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
         return wp_error_errno(err, rc, "cannot map the ring of events");
     s->drops_read_ns = wp_clock_ns();
     if (s->unwinder)
-        wp_unwinder_settle(s->unwinder, SETTLE_MS);
+        wp_unwinder_settle(s->unwinder, options->learn_count ? LEARN_MS : SETTLE_MS);
     rc = wp_programs_attach(s->programs, options->frequency_hz, err);
     return rc ? rc : list_threads(s, err);
 }

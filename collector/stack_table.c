@@ -34,7 +34,7 @@ struct wp_stack_table {
 };
 
 struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces, struct wp_wait_table *waits,
-    struct wp_fleet_names *fleet, const struct wp_logger *logger)
+    const struct wp_names_from *from, const struct wp_logger *logger)
 {
     struct wp_stack_table *t = calloc(1, sizeof(*t));
     if (!t)
@@ -42,7 +42,7 @@ struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_a
     t->delta = delta;
     t->spaces = spaces;
     t->waits = waits;
-    if (spaces && !(t->symbolizer = wp_symbolizer_create(fleet, logger))) {
+    if (spaces && !(t->symbolizer = wp_symbolizer_create(from, logger))) {
         free(t);
         return NULL;
     }

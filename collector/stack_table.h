@@ -19,10 +19,10 @@ struct wp_stack_counts {
     uint64_t lost;      /* named, but their frames never came */
 };
 
-/* All are borrowed. `spaces` may be NULL for a source that gives names, `fleet` and `logger` too. NULL when out of memory. */
-struct wp_fleet_names;
+/* All are borrowed. `spaces` may be NULL for a source that gives names, `from` and `logger` too. NULL when out of memory. */
+struct wp_names_from;
 struct wp_stack_table *wp_stack_table_create(struct wp_delta *delta, struct wp_address_spaces *spaces, struct wp_wait_table *waits,
-    struct wp_fleet_names *fleet, const struct wp_logger *logger);
+    const struct wp_names_from *from, const struct wp_logger *logger);
 void wp_stack_table_destroy(struct wp_stack_table *table);
 /* Reads what takes long before the first stack comes; when the programs are loaded, for their names are the kernel's too. */
 void wp_stack_table_prepare(struct wp_stack_table *table);

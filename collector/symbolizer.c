@@ -64,14 +64,14 @@ struct wp_symbolizer {
     char name[4096];                /* of the last answer */
 };
 
-struct wp_symbolizer *wp_symbolizer_create(struct wp_fleet_names *fleet, const struct wp_logger *logger)
+struct wp_symbolizer *wp_symbolizer_create(const struct wp_names_from *from, const struct wp_logger *logger)
 {
     struct wp_symbolizer *z = calloc(1, sizeof(*z));
-    if (!z || !(z->thread = wp_naming_thread_create(logger))) {
+    if (!z || !(z->thread = wp_naming_thread_create(from ? from->fetch : NULL, logger))) {
         free(z);
         return NULL;
     }
-    z->fleet = fleet;
+    z->fleet = from ? from->fleet : NULL;
     z->logger = logger;
     return z;
 }

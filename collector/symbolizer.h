@@ -13,6 +13,14 @@
 #include "common/log.h"
 
 struct wp_symbolizer;
+struct wp_fleet_names;
+struct wp_debug_fetch;
+
+/* Where names may come from but for files of this host. NULL: not from there. */
+struct wp_names_from {
+    struct wp_fleet_names *fleet;
+    struct wp_debug_fetch *fetch;
+};
 
 struct wp_symbolizer_stats {
     uint64_t asked, answered, unnamed; /* places; unnamed: answered with nothing */
@@ -26,9 +34,8 @@ struct wp_frame_name {
     uint64_t offset;      /* of the address: from _text, or (modules) from the function */
 };
 
-/* fleet: who else may know names, logger: both borrowed, NULL for none. NULL when there is no memory or no thread. */
-struct wp_fleet_names;
-struct wp_symbolizer *wp_symbolizer_create(struct wp_fleet_names *fleet, const struct wp_logger *logger);
+/* from, logger: NULL for none; both and what they name are borrowed. NULL when there is no memory or no thread. */
+struct wp_symbolizer *wp_symbolizer_create(const struct wp_names_from *from, const struct wp_logger *logger);
 /* Waits for the place that is being named. */
 void wp_symbolizer_destroy(struct wp_symbolizer *symbolizer);
 /* Reads the kernel's names now rather than when the first is asked for. */

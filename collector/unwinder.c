@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/unwinder.h"
 
+#include "collector/linked_files.h"
 #include "collector/sandbox.h"
 #include "collector/unwind_cache.h"
 #include "common/buffer.h"
@@ -234,6 +235,29 @@ void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uin
     int fd = open_file(inode, device, pid, address, path, sizeof(path));
     if (fd >= 0)
         add_job(u, inode, device, fd, path, false);
+}
+
+static void learn_file(void *context, const char *path)
+{
+    struct wp_unwinder *u = context;
+    struct stat status;
+    uint32_t one;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &status)) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    struct wp_intkey key = {status.st_ino, major(status.st_dev) << 20 | minor(status.st_dev)};
+    if (wp_intmap_get(&u->asked, key, &one))
+        close(fd);
+    else
+        add_job(u, key.a, (uint32_t)key.b, fd, path, false);
+}
+
+void wp_unwinder_learn(struct wp_unwinder *u, const char *program)
+{
+    wp_linked_files(program, learn_file, u);
 }
 
 static bool is_everywhere(const char *path)

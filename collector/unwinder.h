@@ -22,6 +22,8 @@ struct wp_unwinder_options {
 struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options);
 /* Waits for the file that is being read. */
 void wp_unwinder_destroy(struct wp_unwinder *unwinder);
+/* Reads a program and the libraries that it is linked with, which nobody has met yet. */
+void wp_unwinder_learn(struct wp_unwinder *unwinder, const char *program);
 /* Waits until the files that were asked for are known, at most so long. */
 void wp_unwinder_settle(struct wp_unwinder *unwinder, unsigned timeout_ms);
 /* CPU time of its threads so far. */

@@ -8,11 +8,13 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -21,10 +23,14 @@
 #define CONNECTION_BYTES 16384u
 #define CONNECTION_S 10u       /* of silence */
 #define STACK_BYTES (256u << 10)
+#define ROUND_MS 1000          /* connections time out */
 #define STALE_NS 30000000000u
 
 struct wp_health {
     struct MHD_Daemon *daemon;
+    pthread_t thread;
+    bool has_thread;
+    int epoll, stop;           /* the daemon's, and an eventfd that ends the thread, owned; -1 none */
     pthread_mutex_t lock;      /* of what follows */
     char *metrics;             /* owned */
     size_t size;
@@ -185,17 +191,53 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 
 /* --- life --- */
 
-static int start(struct wp_health *health, int fd)
+/*
+ * The thread is ours and not the library's, so that it has ended when the daemon is stopped: libmicrohttpd 0.9.75 follows a null pointer
+ * when a request must be answered with an error (one that is too long) while MHD_stop_daemon waits for its thread.
+ */
+static void *serve(void *context)
 {
+    struct wp_health *health = context;
+    struct pollfd wait[] = {{.fd = health->epoll, .events = POLLIN}, {.fd = health->stop, .events = POLLIN}};
+    while (!wait[1].revents) {
+        MHD_UNSIGNED_LONG_LONG timeout_ms = ROUND_MS;
+        bool has_timeout = MHD_get_timeout(health->daemon, &timeout_ms) == MHD_YES && timeout_ms < ROUND_MS;
+        if (poll(wait, 2, has_timeout ? (int)timeout_ms : ROUND_MS) < 0)
+            wait[1].revents = 0; /* interrupted */
+        else if (!wait[1].revents)
+            MHD_run(health->daemon);
+    }
+    return NULL;
+}
+
+static int start_thread(struct wp_health *health)
+{
+    pthread_attr_t attributes;
     sigset_t all, before;
     sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the loop's; threads inherit the mask */
-    health->daemon = MHD_start_daemon(MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, health,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-        CONNECTION_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_THREAD_STACK_SIZE,
-        (size_t)STACK_BYTES, MHD_OPTION_END);
+    int rc = -pthread_create(&health->thread, &attributes, serve, health);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return health->daemon ? 0 : -ENOMEM;
+    pthread_attr_destroy(&attributes);
+    health->has_thread = !rc;
+    return rc;
+}
+
+static int start(struct wp_health *health, int fd)
+{
+    health->stop = eventfd(0, EFD_CLOEXEC);
+    health->daemon = health->stop < 0 ? NULL : MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, handle, health,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        CONNECTION_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+    if (!health->daemon) {
+        close(fd);
+        return -ENOMEM;
+    }
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(health->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    health->epoll = info ? info->epoll_fd : -1;
+    return health->epoll < 0 ? -ENOMEM : start_thread(health);
 }
 
 int wp_health_open(struct wp_health **out, const char *listen, const struct wp_logger *logger, struct wp_error *err)
@@ -215,8 +257,8 @@ int wp_health_open(struct wp_health **out, const char *listen, const struct wp_l
     pthread_mutex_init(&health->lock, NULL);
     health->published_ns = wp_clock_ns();
     strcpy(health->trouble, "starting");
+    health->stop = health->epoll = -1;
     if (start(health, fd)) {
-        close(fd);
         wp_health_close(health);
         return wp_error_set(err, -ENOMEM, "cannot start the thread that tells metrics");
     }
@@ -229,8 +271,14 @@ void wp_health_close(struct wp_health *health)
 {
     if (!health)
         return;
+    if (health->has_thread) {
+        eventfd_write(health->stop, 1);
+        pthread_join(health->thread, NULL);
+    }
     if (health->daemon)
         MHD_stop_daemon(health->daemon);
+    if (health->stop >= 0)
+        close(health->stop);
     pthread_mutex_destroy(&health->lock);
     free(health->metrics);
     free(health);

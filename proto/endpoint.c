@@ -36,6 +36,19 @@ int wp_endpoint_is_network(const char *endpoint, bool *is_network, struct wp_err
     return *is_network ? check_port(endpoint, err) : 0;
 }
 
+int wp_endpoint_check_keys(const char *endpoint, bool is_listening, unsigned keys, bool is_insecure, struct wp_error *err)
+{
+    bool is_network;
+    int rc = wp_endpoint_is_network(endpoint, &is_network, err);
+    if (rc || !is_network || keys == 2 || (!keys && is_insecure))
+        return rc;
+    if (is_listening)
+        return wp_error_set(err, -EACCES, "'%s' would be open to everybody: give --key and --allow (`wakepath keygen` makes keys), or --insecure "
+            "if that is meant", endpoint);
+    return wp_error_set(err, -EACCES, "'%s' would be plaintext to whoever answers: give --key and --server-key (`wakepath keygen` makes keys), or "
+        "--insecure if that is meant", endpoint);
+}
+
 /* Does anybody listen at an ipc endpoint? The file of a server that died is removed, any other file is left alone. */
 static bool is_taken(const char *endpoint)
 {

@@ -124,10 +124,7 @@ static int secure(struct wp_client *c, const struct wp_client_options *options, 
         return rc;
     if (options->key_path && options->server_key_path)
         return use_keys(c, options, err);
-    if (options->key_path || options->server_key_path || !options->is_insecure)
-        return wp_error_set(err, -EACCES, "'%s' would be plaintext to whoever answers: give --key and --server-key (`wakepath "
-            "keygen` makes keys), or --insecure if that is meant", options->endpoint);
-    return 0;
+    return wp_endpoint_check_keys(options->endpoint, false, options->key_path || options->server_key_path, options->is_insecure, err);
 }
 
 static int connect_to(struct wp_client *c, struct wp_error *err)

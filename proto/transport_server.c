@@ -100,10 +100,9 @@ static int listen_at(struct wp_server *s, const struct wp_server_options *option
         return rc;
     if (is_network && options->key_path && options->allow_path)
         rc = open_gate(s, options, err);
-    else if (is_network && (options->key_path || options->allow_path || !options->is_insecure))
-        rc = wp_error_set(err, -EACCES, "'%s' would be open to everybody: give --key and --allow (`wakepath keygen` makes keys), "
-            "or --insecure if that is meant", options->endpoint);
     else if (is_network)
+        rc = wp_endpoint_check_keys(options->endpoint, true, options->key_path || options->allow_path, options->is_insecure, err);
+    if (!rc && is_network && !options->key_path)
         wp_log(s->logger, WP_LOG_WARN, "insecure: everybody who reaches this endpoint may read along and send endpoint=%s",
             options->endpoint);
     return rc ? rc : wp_endpoint_bind(s->socket, options->endpoint, err);

@@ -38,6 +38,17 @@ static int find_sides(const struct wp_stores *stores, const struct wp_check_opti
     return rc;
 }
 
+/* The same release on both sides: all hosts but the canaries, and these. */
+static int canary_sides(struct wp_side_spec side[2], const char *canary, struct wp_error *err)
+{
+    if (*side[WP_AFTER].host)
+        return wp_error_set(err, -EINVAL, "--canary says which hosts, and so does '%s'", side[WP_AFTER].host);
+    side[WP_BEFORE] = side[WP_AFTER];
+    snprintf(side[WP_AFTER].host, sizeof(side[WP_AFTER].host), "%.254s", canary);
+    snprintf(side[WP_BEFORE].host, sizeof(side[WP_BEFORE].host), "!%.254s", canary);
+    return 0;
+}
+
 static int format_text(struct wp_buffer *out, const struct wp_compare *compare, struct wp_error *err)
 {
     struct wp_display display;
@@ -69,10 +80,13 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
         return rc;
     for (int i = 0; i < 2 && !rc; i++)
         rc = wp_side_find(&side[i], &stores, err);
-    if (!rc && !*side[WP_BEFORE].release)
+    if (!rc && !*side[WP_BEFORE].release && (!*options->canary || !*side[WP_AFTER].release))
         rc = find_sides(&stores, options, side, err);
-    for (int i = 0; i < 2 && !rc; i++)
-        rc = wp_side_read(&facts[i], &stores, &side[i], options->aggregate, err);
+    if (!rc && *options->canary)
+        rc = canary_sides(side, options->canary, err);
+    side[WP_BEFORE].same_time = side[WP_AFTER].same_time = options->same_time || *options->canary;
+    if (!rc)
+        rc = wp_sides_read(facts, &stores, side, options->aggregate, err);
     if (!rc)
         rc = wp_compare_build(&compare, &facts[WP_BEFORE], &facts[WP_AFTER], &options->common.compare, err);
     if (!rc) {

@@ -2,6 +2,7 @@
 #include "reporter/compare.h"
 
 #include "reporter/compare_build.h"
+#include "reporter/mixed.h"
 
 #include <errno.h>
 #include <math.h>
@@ -62,7 +63,8 @@ static void describe_side(struct wp_compare_build *build, int which, const struc
     uint32_t buckets;
     unsigned shift;
     wp_report_buckets(facts->report, &buckets, &shift);
-    *side = (struct wp_side){.release = facts->release, .aggregate = facts->aggregate, .wall_ns = facts->wall_ns,
+    *side = (struct wp_side){.release = facts->release, .aggregate = facts->aggregate, .group = facts->group,
+        .mixed = wp_mixed_sentence(&build->compare->pool, facts->mixed, facts->mixed_count), .wall_ns = facts->wall_ns,
         .total_ns = facts->total_ns, .first_ns = facts->first_ns, .recordings = facts->recordings ? facts->recordings : 1,
         .buckets = buckets, .stretches = build->stretches[which].count, .bucket_ns = (uint64_t)1 << shift,
         .accounted_percent = facts->accounted_percent};
@@ -90,6 +92,7 @@ static void label_sides(struct wp_compare *compare)
         side->label = !same_release && !same_aggregate 
                 ? wp_pool_printf(&compare->pool, "%s:%s", side->release, side->aggregate)
             : !same_aggregate ? side->aggregate : !same_release ? side->release
+            : side->group ? (*side->group == '!' ? wp_pool_printf(&compare->pool, "all but %s", side->group + 1) : side->group)
             : i == WP_BEFORE ? "before" : "after";
     }
 }
@@ -213,7 +216,7 @@ static void name_change(const struct wp_compare_build *build, enum wp_change_fam
 static uint32_t permalink_of(const struct wp_compare_build *build, uint32_t node, enum wp_change_family family)
 {
     const struct wp_flame *flame = &build->facts[WP_AFTER]->flame;
-    uint32_t at = build->tree.after[node], count;
+    uint32_t at = build->tree.place[WP_AFTER][node], count;
     const struct wp_frame_info *frames = wp_report_frames(build->facts[WP_AFTER]->report, &count);
     if (family == WP_CHANGE_CATEGORIES)
         return 0;
@@ -342,8 +345,8 @@ static int work(struct wp_compare_build *build)
         rc = wp_compare_assess_outliers(compare, material_of(compare));
     for (int family = 0; family < WP_CHANGE_FAMILIES && !rc; family++)
         judge_family(compare, (enum wp_change_family)family);
-    if (!rc)
-        rc = wp_compare_flame(build);
+    for (int side = 0; side < 2 && !rc; side++)
+        rc = wp_compare_flame(build, side);
     wp_row_sums_fini(&own);
     return rc;
 }
@@ -354,6 +357,8 @@ int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, 
     struct wp_compare_build build = {.compare = compare, .facts = {before, after}};
     memset(compare, 0, sizeof(*compare));
     compare->options = *options;
+    compare->facts[WP_BEFORE] = before;
+    compare->facts[WP_AFTER] = after;
     int rc = work(&build);
     wp_intmap_fini(&build.keys);
     wp_compare_tree_fini(&build.tree);

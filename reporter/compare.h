@@ -52,7 +52,8 @@ struct wp_changes {
 };
 
 struct wp_side {
-    const char *release, *aggregate, *label; /* label: what tells it from the other in a sentence */
+    const char *mixed;        /* other releases at the same time, a sentence; NULL none known */
+    const char *release, *aggregate, *group, *label; /* label: what tells it from the other in a sentence */
     uint64_t wall_ns, total_ns, first_ns, recordings, sampled_ns, bucket_ns;
     uint32_t buckets, stretches; /* stretches: recordings that can be told apart */
     double accounted_percent, units; /* units: seconds or recordings that it is divided by */
@@ -66,15 +67,20 @@ struct wp_compare_options {
 };
 #define WP_COMPARE_DEFAULTS ((struct wp_compare_options){WP_PER_WALL, 0.01, 3, 0, WP_METHOD_T_TEST})
 
+/* By node of one side's flame: what it takes on the other side, at this one's units, and whether that is a change. */
+struct wp_compare_flame {
+    uint64_t *other_ns;
+    uint8_t *marks;           /* enum wp_verdict: of the newer side, in both flames */
+    uint32_t count;
+};
+
 struct wp_compare {
     struct wp_pool pool;
     struct wp_compare_options options;
     struct wp_side side[2];
     struct wp_changes changes[WP_CHANGE_FAMILIES];
-    /* By node of the newer flame: what it took before, at the newer's units, and whether that is a change. */
-    uint64_t *was_ns;
-    uint8_t *marks;           /* enum wp_verdict */
-    uint32_t flame_count;
+    struct wp_compare_flame flames[2]; /* the older side's, and the newer's */
+    const struct wp_facts *facts[2];   /* borrowed */
     size_t worse, better, few, same; /* hops */
     size_t judged;            /* rows tested together */
     struct wp_moderation moderation; /* freedom 0: no side has several recordings */

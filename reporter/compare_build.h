@@ -34,6 +34,6 @@ int wp_compare_assess_outliers(struct wp_compare *compare, double material);
 /* The verdict, by whichever method. */
 void wp_compare_conclude(const struct wp_compare *compare, struct wp_change *change, enum wp_change_family family, double material);
 /* -ENOMEM. */
-int wp_compare_flame(struct wp_compare_build *build);
+int wp_compare_flame(struct wp_compare_build *build, int side);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The difference flame: what each node of the newer flame took before, and whether that is a change. */
+/* The difference flames: what each node of one side's flame takes on the other side, and whether that is a change. */
 #include "reporter/compare_build.h"
 
 #include <errno.h>
@@ -7,43 +7,36 @@
 #include <stdlib.h>
 
 struct flame_rows {
-    const struct wp_compare_tree *tree;
+    const uint32_t *place; /* of a node of the tree in the flame */
     uint32_t *row;   /* by place in the flame: the nearest tested node at or below */
 };
-
-static uint32_t flame_place(void *context, uint32_t node, uint32_t category)
-{
-    const struct flame_rows *rows = context;
-    (void)category;
-    return rows->tree->after[node];
-}
 
 static uint32_t flame_row(void *context, uint32_t node, uint32_t category)
 {
     const struct flame_rows *rows = context;
     (void)category;
-    return rows->row[rows->tree->after[node]];
+    return rows->row[rows->place[node]];
 }
 
-/* What each node took before; nodes that are gone count for the nearest one that is still there. */
-static int sum_before(struct wp_compare_build *build)
+/* What each node takes on the other side; nodes that are only there count for the nearest one that is here, too. */
+static int sum_other(struct wp_compare_build *build, int which)
 {
     struct wp_compare *compare = build->compare;
-    const struct wp_flame *flame = &build->facts[WP_AFTER]->flame;
-    const struct wp_compare_side *side = &build->tree.side[WP_BEFORE];
-    struct flame_rows rows = {&build->tree, NULL};
-    double scale = compare->side[WP_AFTER].units / compare->side[WP_BEFORE].units;
-    compare->flame_count = flame->count;
-    compare->was_ns = wp_pool_alloc(&compare->pool, (flame->count + (size_t)1) * sizeof(*compare->was_ns));
-    compare->marks = wp_pool_alloc(&compare->pool, flame->count + (size_t)1);
-    if (!compare->was_ns || !compare->marks)
+    struct wp_compare_flame *drawn = &compare->flames[which];
+    const struct wp_flame *flame = &build->facts[which]->flame;
+    const struct wp_compare_side *other = &build->tree.side[!which];
+    double scale = compare->side[which].units / compare->side[!which].units;
+    drawn->count = flame->count;
+    drawn->other_ns = wp_pool_alloc(&compare->pool, (flame->count + (size_t)1) * sizeof(*drawn->other_ns));
+    drawn->marks = wp_pool_alloc(&compare->pool, flame->count + (size_t)1);
+    if (!drawn->other_ns || !drawn->marks)
         return -ENOMEM;
-    for (uint32_t i = 0; i < side->cell_count; i++)
-        compare->was_ns[flame_place(&rows, side->node[side->cells[i].node], 0)] += side->cells[i].ns;
+    for (uint32_t i = 0; i < other->cell_count; i++)
+        drawn->other_ns[build->tree.place[which][other->node[other->cells[i].node]]] += other->cells[i].ns;
     for (uint32_t i = flame->count; i-- > 1;)
-        compare->was_ns[flame->nodes[i].parent] += compare->was_ns[i];
+        drawn->other_ns[flame->nodes[i].parent] += drawn->other_ns[i];
     for (uint32_t i = 0; i < flame->count; i++)
-        compare->was_ns[i] = (uint64_t)llround(fmin((double)compare->was_ns[i] * scale, 9e18));
+        drawn->other_ns[i] = (uint64_t)llround(fmin((double)drawn->other_ns[i] * scale, 9e18));
     return 0;
 }
 
@@ -60,7 +53,7 @@ static void include_children(struct wp_row_sums *sums, const uint32_t *parent, c
         }
 }
 
-static int test_nodes(struct wp_compare_build *build, const uint32_t *place, const uint32_t *parent,
+static int test_nodes(struct wp_compare_build *build, uint8_t *marks, const uint32_t *place, const uint32_t *parent,
     struct flame_rows *rows, uint32_t count)
 {
     struct wp_compare *compare = build->compare;
@@ -81,42 +74,44 @@ static int test_nodes(struct wp_compare_build *build, const uint32_t *place, con
     for (uint32_t i = 0; i < count && !rc; i++) {
         changes[i].adjusted = p[i];
         wp_change_judge(compare, &changes[i], 0);
-        compare->marks[place[i]] = (uint8_t)changes[i].verdict;
+        marks[place[i]] = (uint8_t)changes[i].verdict;
     }
     free(p);
     wp_row_sums_fini(&sums);
     return rc;
 }
 
-/* Tests the nodes of the newer flame that are large enough on either side; the others stay uncoloured. */
-static int mark_flame(struct wp_compare_build *build)
+/* Tests the nodes of a flame that are large enough on either side; the others stay uncoloured. */
+static int mark_flame(struct wp_compare_build *build, int which)
 {
     struct wp_compare *compare = build->compare;
-    const struct wp_flame *flame = &build->facts[WP_AFTER]->flame;
-    double scale = compare->side[WP_AFTER].units / compare->side[WP_BEFORE].units;
+    struct wp_compare_flame *drawn = &compare->flames[which];
+    const struct wp_flame *flame = &build->facts[which]->flame;
+    double scale = compare->side[which].units / compare->side[!which].units;
     uint32_t *block = calloc((size_t)flame->count * 3 + 3, sizeof(*block)), count = 0;
     if (!block)
         return -ENOMEM;
     uint32_t *place = block, *parent = block + flame->count + 1;
-    struct flame_rows rows = {&build->tree, block + ((size_t)flame->count + 1) * 2};
+    struct flame_rows rows = {build->tree.place[which], block + ((size_t)flame->count + 1) * 2};
     for (uint32_t i = 0; i < flame->count; i++) {
         uint32_t below = i ? rows.row[flame->nodes[i].parent] : 0;
-        if (i && !wp_change_is_listed(compare, (uint64_t)((double)compare->was_ns[i] / scale), flame->nodes[i].total_ns)) {
+        uint64_t other = (uint64_t)((double)drawn->other_ns[i] / scale), own = flame->nodes[i].total_ns;
+        if (i && !wp_change_is_listed(compare, which == WP_AFTER ? other : own, which == WP_AFTER ? own : other)) {
             rows.row[i] = below;
-            compare->marks[i] = WP_VERDICT_FEW;
+            drawn->marks[i] = WP_VERDICT_FEW;
             continue;
         }
         place[count] = i;
         parent[count] = below;
         rows.row[i] = count++;
     }
-    int rc = test_nodes(build, place, parent, &rows, count);
+    int rc = test_nodes(build, drawn->marks, place, parent, &rows, count);
     free(block);
     return rc;
 }
 
-int wp_compare_flame(struct wp_compare_build *build)
+int wp_compare_flame(struct wp_compare_build *build, int side)
 {
-    int rc = sum_before(build);
-    return rc ? rc : mark_flame(build);
+    int rc = sum_other(build, side);
+    return rc ? rc : mark_flame(build, side);
 }

@@ -4,10 +4,25 @@
 #include "reporter/stack_text.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CHAIN_BYTES 400u
+#define FRAME_BYTES 512u
+#define EPHEMERAL_PORT 32768u /* where Linux begins to choose (net.ipv4.ip_local_port_range) */
+
+/* Whoever listens on a port that the kernel chose has another one each time: "tcp:127.0.0.1:37453" is "tcp:127.0.0.1:*" here. */
+static const char *comparable(char room[FRAME_BYTES], const char *name, uint32_t style)
+{
+    const char *colon = style == WP_STYLE_NET || style == WP_STYLE_SLEEP ? strrchr(name, ':') : NULL;
+    char *end = NULL;
+    unsigned long port = colon && colon[1] >= '1' && colon[1] <= '9' ? strtoul(colon + 1, &end, 10) : 0;
+    if (port < EPHEMERAL_PORT || port > UINT16_MAX || (*end && *end != ' '))
+        return name;
+    int size = snprintf(room, FRAME_BYTES, "%.*s:*%s", (int)(colon - name), name, end);
+    return size >= 0 && (size_t)size < FRAME_BYTES ? room : name;
+}
 
 /* The nodes of a side in the common tree. */
 static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_side *side)
@@ -21,9 +36,12 @@ static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_side *sid
         free(frame);
         return -ENOMEM;
     }
-    for (uint32_t i = 1; i < frame_count; i++)
-        frame[i] = wp_report_frame(tree->tree, (enum wp_frame_style)frames[i].style,
-            wp_report_text(side->report, frames[i].name), wp_report_text(side->report, frames[i].object));
+    for (uint32_t i = 1; i < frame_count; i++) {
+        char room[FRAME_BYTES];
+        const char *name = comparable(room, wp_report_text(side->report, frames[i].name), frames[i].style);
+        frame[i] = wp_report_frame(tree->tree, (enum wp_frame_style)frames[i].style, name,
+            wp_report_text(side->report, frames[i].object));
+    }
     for (uint32_t i = 1; i < count; i++)
         side->node[i] = wp_report_child(tree->tree, side->node[nodes[i].parent], frame[nodes[i].frame]);
     free(frame);
@@ -107,18 +125,18 @@ static int describe_nodes(struct wp_compare_tree *tree)
     return 0;
 }
 
-static int place_flame(struct wp_compare_tree *tree, const struct wp_flame *flame)
+static int place_flame(struct wp_compare_tree *tree, int which, const struct wp_flame *flame)
 {
-    uint32_t count;
+    uint32_t count, *place = calloc(tree->count + (size_t)1, sizeof(*place));
     const struct wp_node *nodes = wp_report_nodes(tree->tree, &count);
-    tree->after = calloc(tree->count + (size_t)1, sizeof(*tree->after));
-    if (!tree->after)
+    tree->place[which] = place;
+    if (!place)
         return -ENOMEM;
     for (uint32_t i = 1; i < flame->source_count; i++)
-        tree->after[tree->side[WP_AFTER].node[i]] = flame->by_source[i];
+        place[tree->side[which].node[i]] = flame->by_source[i];
     for (uint32_t i = 1; i < tree->count; i++)
-        if (!tree->after[i])
-            tree->after[i] = tree->after[nodes[i].parent];
+        if (!place[i])
+            place[i] = place[nodes[i].parent];
     return 0;
 }
 
@@ -137,7 +155,9 @@ int wp_compare_tree_init(struct wp_compare_tree *tree, const struct wp_facts *be
     if (!rc)
         rc = describe_nodes(tree);
     if (!rc)
-        rc = place_flame(tree, &after->flame);
+        rc = place_flame(tree, WP_BEFORE, &before->flame);
+    if (!rc)
+        rc = place_flame(tree, WP_AFTER, &after->flame);
     if (rc)
         wp_compare_tree_fini(tree);
     return rc;
@@ -149,12 +169,12 @@ void wp_compare_tree_fini(struct wp_compare_tree *tree)
         free(tree->side[i].node);
         free(tree->side[i].place);
         free(tree->side[i].activity);
+        free(tree->place[i]);
     }
     free(tree->hop);
     free(tree->process);
     free(tree->function);
     free(tree->layer);
-    free(tree->after);
     wp_intern_destroy(tree->names);
     wp_report_destroy(tree->tree);
     memset(tree, 0, sizeof(*tree));

@@ -92,6 +92,11 @@ struct wp_facts {
     size_t finding_count;
     const char *change;            /* what changed since an older release, one sentence; NULL: not compared */
     uint64_t changed_worse, changed_better; /* rows that this comparison found */
+    const char *canary;            /* what some hosts differ in from all others, one sentence; NULL: not compared */
+    bool has_canary;               /* and there is a page of it */
+    struct wp_mixed_window *mixed; /* other releases at the same time (mixed.h) */
+    size_t mixed_count;
+    const char *group;             /* the hosts that were asked for, NULL all */
     uint64_t recordings;           /* sessions behind the release, 0 not known */
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];
     uint64_t events_total, events_dropped;

@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define NONE UINT32_MAX
+#define NAME_BYTES 400u
+#define PROCESSES 4000u /* names and hosts */
 
 /* From an origin's own ids to the flame's. */
 struct mapping {
@@ -201,6 +203,68 @@ int wp_origin_data(struct wp_buffer *out, const struct wp_facts *facts, size_t o
     return !rc && !out->failed ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the shares of hosts");
 }
 
+static void put_name(struct wp_buffer *out, const char *name)
+{
+    struct wp_pool pool = {0};
+    wp_escape_js(out, wp_pool_clip(&pool, name, NAME_BYTES));
+    out->failed |= pool.failed;
+    wp_pool_fini(&pool);
+}
+
+/* Processes of one name and host, together. */
+struct namesakes {
+    const char *host, *comm;
+    uint64_t total_ns, running_ns;
+    uint32_t count;
+};
+
+static int by_name(const void *left, const void *right)
+{
+    const struct namesakes *a = left, *b = right;
+    int rc = strcmp(a->comm, b->comm);
+    return rc ? rc : strcmp(a->host, b->host);
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct namesakes *a = left, *b = right;
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    return by_name(left, right);
+}
+
+/* Of several hosts: which of them a process's time is of, which every report says, whatever its shard sums up. */
+static int put_processes(struct wp_buffer *out, const struct wp_facts *facts)
+{
+    struct namesakes *rows = calloc(facts->process_count + 1, sizeof(*rows));
+    size_t kept = 0;
+    if (!rows)
+        return -ENOMEM;
+    for (size_t i = 0; i < facts->process_count; i++)
+        rows[i] = (struct namesakes){facts->processes[i].host, facts->processes[i].comm, facts->processes[i].total_ns,
+            facts->processes[i].running_ns, 1};
+    qsort(rows, facts->process_count, sizeof(*rows), by_name);
+    for (size_t i = 0; i < facts->process_count; i++) {
+        if (kept && !by_name(&rows[kept - 1], &rows[i])) {
+            rows[kept - 1].total_ns += rows[i].total_ns;
+            rows[kept - 1].running_ns += rows[i].running_ns;
+            rows[kept - 1].count++;
+        } else {
+            rows[kept++] = rows[i];
+        }
+    }
+    qsort(rows, kept, sizeof(*rows), by_time);
+    for (size_t i = 0; i < kept && i < PROCESSES; i++) {
+        wp_buffer_puts(out, i ? ",\n[" : "[");
+        put_name(out, rows[i].comm);
+        wp_buffer_putc(out, ',');
+        put_name(out, rows[i].host);
+        wp_buffer_printf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu32 "]", rows[i].total_ns, rows[i].running_ns, rows[i].count);
+    }
+    free(rows);
+    return 0;
+}
+
 int wp_origin_list(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
 {
     wp_buffer_puts(out, "wakepath.data(\"origins\",{\"rows\":[\n");
@@ -212,6 +276,8 @@ int wp_origin_list(struct wp_buffer *out, const struct wp_facts *facts, struct w
         wp_escape_js(out, origin->hosts);
         wp_buffer_printf(out, ",%" PRIu64 ",%d]", origin->total_ns, origin->report != NULL);
     }
+    wp_buffer_puts(out, "],\n\"processes\":[");
+    int rc = facts->host_count > 1 ? put_processes(out, facts) : 0;
     wp_buffer_printf(out, "],\n\"missing\":%" PRIu64 "});\n", facts->origins.missing_ns);
-    return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the list of hosts") : 0;
+    return rc || out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the list of hosts") : 0;
 }

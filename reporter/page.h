@@ -38,7 +38,7 @@ int wp_page_release(struct wp_display *display, const struct wp_release_summary 
     struct wp_error *err);
 int wp_page_index(struct wp_display *display, const struct wp_site_summary *site, struct wp_error *err);
 /* One release against another, and the same for a mail or a terminal. */
-int wp_page_compare(struct wp_display *display, const struct wp_compare *compare, struct wp_error *err);
+int wp_page_compare(struct wp_display *display, const struct wp_compare *compare, bool has_compare_tab, struct wp_error *err);
 int wp_page_compare_digest(struct wp_display *display, const struct wp_compare *compare, struct wp_error *err);
 /* A mail or terminal digest: findings, categories, the largest processes, functions and unexplained waits. */
 int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err);

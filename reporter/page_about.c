@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/humanize.h"
+#include "reporter/mixed.h"
 #include "reporter/page.h"
 
 static void add_events(struct wp_display *display, const struct wp_facts *facts)
@@ -51,6 +52,7 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
     if (facts->stack_ends.stack_ns)
         wp_display_fact(display, "Whole stacks", wp_human_share(pool, facts->stack_ends.whole_ns, facts->stack_ends.stack_ns),
             "of the time with functions: down to where the thread began");
+    wp_page_mixed(display, facts->mixed, facts->mixed_count);
     wp_display_heading(display, "Events behind this report");
     add_events(display, facts);
     wp_display_heading(display, "Limits that were reached");

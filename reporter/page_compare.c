@@ -13,13 +13,18 @@
 #define DIGEST_ROWS 15u
 #define FINDINGS 3u
 
+static bool is_digest(const struct wp_display *display)
+{
+    return display->query.page != WP_PAGE_COMPARE && display->query.page != WP_PAGE_CANARY;
+}
+
 static struct wp_link link_of(const struct wp_compare *compare, struct wp_display *display,
     const struct wp_change *change)
 {
     const struct wp_side *after = &compare->side[WP_AFTER];
-    if (!change->permalink || display->query.page != WP_PAGE_COMPARE)
+    if (!change->permalink || is_digest(display))
         return (struct wp_link){0};
-    return wp_link_to(WP_PAGE_COMPARE, after->release, after->aggregate,
+    return wp_link_to(display->query.page, after->release, after->aggregate,
         wp_pool_printf(&display->pool, "node=%08" PRIx32, change->permalink));
 }
 
@@ -44,6 +49,8 @@ static void add_notices(struct wp_display *display, const struct wp_compare *com
     struct wp_pool *pool = &display->pool;
     for (int i = 0; i < 2; i++) {
         const struct wp_side *side = &compare->side[i];
+        if (side->mixed)
+            wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(pool, "%s: %s", side->label, side->mixed));
         if (!side->buckets)
             wp_display_add(display, WP_ITEM_NOTICE,
                 wp_pool_printf(pool, "%s holds no samples of when its time was (an older version recorded it): changes are "
@@ -79,11 +86,6 @@ static void add_facts(struct wp_display *display, const struct wp_compare *compa
         before->bucket_ns == after->bucket_ns ? wp_pool_printf(pool, "of %s each", wp_human_duration(pool, after->bucket_ns))
             : wp_pool_printf(pool, "of %s and %s", wp_human_duration(pool, before->bucket_ns),
                   wp_human_duration(pool, after->bucket_ns)));
-}
-
-static bool is_digest(const struct wp_display *display)
-{
-    return display->query.page != WP_PAGE_COMPARE;
 }
 
 static void put_change(struct wp_display *display, const struct wp_compare *compare, struct wp_field *row, const struct wp_change *change)
@@ -229,14 +231,14 @@ static void title_page(struct wp_display *display, const struct wp_compare *comp
         : wp_pool_printf(pool, "%s of release %s", after->aggregate, after->release);
 }
 
-int wp_page_compare(struct wp_display *display, const struct wp_compare *compare, struct wp_error *err)
+int wp_page_compare(struct wp_display *display, const struct wp_compare *compare, bool has_compare_tab, struct wp_error *err)
 {
     const struct wp_side *before = &compare->side[WP_BEFORE], *after = &compare->side[WP_AFTER];
     struct wp_pool *pool = &display->pool;
     title_page(display, compare);
     display->tab_release = after->release;
     display->tab_aggregate = after->aggregate;
-    display->tab_compare = true;
+    display->tab_compare = has_compare_tab;
     add_findings(display, compare);
     add_notices(display, compare);
     add_facts(display, compare);
@@ -248,7 +250,8 @@ int wp_page_compare(struct wp_display *display, const struct wp_compare *compare
     wp_display_heading(display, "Where in the stacks");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         wp_pool_printf(pool, "Width is the time in %s. A frame is red where all that stands on it takes longer than in %s, "
-            "and blue where it takes less.", after->label, before->label));
+            "and blue where it takes less. Below it stands the flame of %s, in which what is gone is there still; the search is for both.",
+            after->label, before->label, before->label));
     display->view = "difference";
     wp_display_add(display, WP_ITEM_VIEW, "difference");
     add_family(display, compare, WP_CHANGE_PROCESSES, "Processes", OTHER_ROWS);

@@ -277,6 +277,11 @@ void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts)
     if (display->pool.failed)
         return;
     add_summary(display, &hosts);
+    struct wp_item *canary = facts->canary ? wp_display_add(display, facts->has_canary ? WP_ITEM_FINDING : WP_ITEM_NOTICE, facts->canary) : NULL;
+    if (canary && facts->has_canary) {
+        canary->number = 1;
+        canary->link = wp_link_to(WP_PAGE_CANARY, facts->release, facts->aggregate, NULL);
+    }
     if (hosts.pair_count) {
         wp_display_heading(display, "Who waited for whom");
         add_matrix(display, &hosts);

@@ -33,8 +33,22 @@ static struct wp_item *add_card(struct wp_display *display, const char *release,
 
 #define TREND_RELEASES 40u
 
+/* What a trend is of: TREND_WALL, TREND_ACCOUNTED, or a category's share. */
+enum { TREND_ACCOUNTED = -2, TREND_WALL = -1 };
+
+static struct wp_point trend_point(struct wp_pool *pool, const struct wp_release_summary *release, const struct wp_aggregate_summary *row,
+    int figure)
+{
+    double share = figure >= 0 ? 100 * (double)row->categories[figure] / (double)row->total_ns : row->accounted_percent;
+    const char *text = figure == TREND_WALL ? wp_human_duration(pool, row->wall_ns)
+        : figure == TREND_ACCOUNTED         ? wp_human_percent(pool, share)
+                                            : wp_human_share(pool, row->categories[figure], row->total_ns);
+    return (struct wp_point){figure == TREND_WALL ? (double)row->wall_ns : share, wp_pool_printf(pool, "%s: %s", release->id, text),
+        release->is_dirty};
+}
+
 /* One line over the newest releases for a figure of the aggregate that speaks for each. */
-static void add_trend(struct wp_display *display, const struct wp_site_summary *site, const char *label, bool is_wall)
+static void add_trend(struct wp_display *display, const struct wp_site_summary *site, const char *label, int figure)
 {
     struct wp_pool *pool = &display->pool;
     struct wp_point *points = wp_pool_alloc(pool, TREND_RELEASES * sizeof(*points));
@@ -42,12 +56,8 @@ static void add_trend(struct wp_display *display, const struct wp_site_summary *
     for (const struct wp_release_summary *release = site->first; points && release && count < TREND_RELEASES;
             release = release->next) {
         const struct wp_aggregate_summary *row = wp_summary_main(release);
-        if (!row || !row->total_ns)
-            continue;
-        const char *text = is_wall ? wp_human_duration(pool, row->wall_ns) : wp_human_percent(pool, row->accounted_percent);
-        /* The newest come first here and stand last on the line. */
-        points[TREND_RELEASES - ++count] = (struct wp_point){is_wall ? (double)row->wall_ns : row->accounted_percent,
-            wp_pool_printf(pool, "%s: %s", release->id, text), release->is_dirty};
+        if (row && row->total_ns) /* the newest come first here and stand last on the line */
+            points[TREND_RELEASES - ++count] = trend_point(pool, release, row, figure);
     }
     if (count < 2)
         return;
@@ -59,6 +69,29 @@ static void add_trend(struct wp_display *display, const struct wp_site_summary *
     item->note = wp_pool_printf(pool, "over %zu releases, from %s", count, points[TREND_RELEASES - count].text);
     item->points = &points[TREND_RELEASES - count];
     item->number = count;
+}
+
+/* Categories that are worth a hundredth of some release's time. */
+static void add_category_trends(struct wp_display *display, const struct wp_site_summary *site)
+{
+    bool is_open = false;
+    for (int category = 0; category < WP_CATEGORIES; category++) {
+        bool is_large = false;
+        size_t seen = 0;
+        for (const struct wp_release_summary *release = site->first; release && seen < TREND_RELEASES; release = release->next) {
+            const struct wp_aggregate_summary *row = wp_summary_main(release);
+            seen += row && row->total_ns;
+            is_large |= row && row->categories[category] > row->total_ns / 100;
+        }
+        if (!is_large || seen < 2)
+            continue;
+        if (!is_open)
+            wp_display_add(display, WP_ITEM_DETAILS, "What the time was, release by release");
+        is_open = true;
+        add_trend(display, site, wp_category_title((enum wp_category)category), category);
+    }
+    if (is_open)
+        wp_display_add(display, WP_ITEM_END, NULL);
 }
 
 static const char *release_label(struct wp_pool *pool, const struct wp_release_summary *release)
@@ -133,8 +166,9 @@ int wp_page_index(struct wp_display *display, const struct wp_site_summary *site
     if (site->release_count == 1 && site->first->aggregate_count == 1) {
         add_single(display, site->first);
     } else {
-        add_trend(display, site, "Wall time", true);
-        add_trend(display, site, "Accounted for", false);
+        add_trend(display, site, "Wall time", TREND_WALL);
+        add_trend(display, site, "Accounted for", TREND_ACCOUNTED);
+        add_category_trends(display, site);
         for (const struct wp_release_summary *release = site->first; release; release = release->next) {
             const struct wp_aggregate_summary *row = wp_summary_main(release);
             if (release->is_damaged)

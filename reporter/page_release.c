@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/humanize.h"
+#include "reporter/mixed.h"
 #include "reporter/page.h"
 
 #include <errno.h>
@@ -178,6 +179,10 @@ void wp_page_release_facts(struct wp_display *display, const struct wp_release_s
         wp_display_heading(display, "Aggregates");
         add_aggregates(display, release);
     }
+    for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
+        if (row->mixed_count)
+            wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(&display->pool, "%s: %s", row->name,
+                wp_mixed_sentence(&display->pool, row->mixed, row->mixed_count)));
     add_checks(display, release);
     if (facts->bucket_count) {
         wp_display_heading(display, "What tells aggregates of one name apart");

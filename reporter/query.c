@@ -27,6 +27,7 @@ static const struct {
     [WP_PAGE_SOURCE] = {"Source", "source"},
     [WP_PAGE_IO] = {"Disks and network", "io.html"},
     [WP_PAGE_HOSTS] = {"Hosts", "hosts.html"},
+    [WP_PAGE_CANARY] = {"Canary", "canary.html"},
     [WP_PAGE_UNEXPLAINED] = {"Unexplained", "unexplained.html"},
     [WP_PAGE_ABOUT] = {"About this data", "about.html"},
 };
@@ -51,12 +52,15 @@ enum wp_page_kind wp_page_tab(enum wp_page_kind page)
         return WP_PAGE_EXEMPLARS;
     if (page == WP_PAGE_BEHIND)
         return WP_PAGE_FLAME;
+    if (page == WP_PAGE_CANARY)
+        return WP_PAGE_HOSTS;
     return page == WP_PAGE_FUNCTION || page == WP_PAGE_MODULES || page == WP_PAGE_SOURCES || page == WP_PAGE_SOURCE ? WP_PAGE_FUNCTIONS : page;
 }
 
 bool wp_page_in_parts(enum wp_page_kind page)
 {
-    return wp_page_tab(page) != page && page != WP_PAGE_SOURCES && page != WP_PAGE_MODULES && page != WP_PAGE_BEHIND;
+    return wp_page_tab(page) != page && page != WP_PAGE_SOURCES && page != WP_PAGE_MODULES && page != WP_PAGE_BEHIND &&
+        page != WP_PAGE_CANARY;
 }
 
 void wp_query_path(struct wp_buffer *out, const struct wp_query *query)

@@ -28,6 +28,7 @@ enum wp_page_kind {
     WP_PAGE_SOURCE,      /* one line by line; several parts, no tab of its own */
     WP_PAGE_IO,
     WP_PAGE_HOSTS,
+    WP_PAGE_CANARY,      /* some hosts against all others; there only when asked for, no tab of its own */
     WP_PAGE_UNEXPLAINED,
     WP_PAGE_ABOUT,
     WP_PAGES

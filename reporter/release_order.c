@@ -19,16 +19,17 @@ static int read_time(const struct wp_stores *stores, struct wp_release_row *row,
 {
     for (size_t i = 0; i < stores->count; i++) {
         struct wp_txn *txn = NULL;
-        uint64_t last_ns = 0;
+        uint64_t first_ns = 0, last_ns = 0;
         int rc = wp_txn_begin(&txn, stores->stores[i], row->id, false, err);
         if (rc == -ENOENT || rc == -EBADMSG) /* not in this store; or damaged, which is said where it is shown */
             continue;
         if (!rc)
-            rc = wp_txn_last_activity(txn, &last_ns, err);
+            rc = wp_txn_activity(txn, &first_ns, &last_ns, err);
         wp_txn_abort(txn);
         if (rc)
             return rc;
         row->last_ns = last_ns > row->last_ns ? last_ns : row->last_ns;
+        row->first_ns = first_ns && (!row->first_ns || first_ns < row->first_ns) ? first_ns : row->first_ns;
     }
     return 0;
 }
@@ -98,8 +99,8 @@ static int sort(struct wp_release_order *order, struct wp_error *err)
 static bool is_known(void *context, const char *release)
 {
     const struct wp_order_options *options = context;
-    uint64_t last_ns;
-    return options->known_time && options->known_time(options->known_context, release, &last_ns);
+    uint64_t first_ns, last_ns;
+    return options->known_time && options->known_time(options->known_context, release, &first_ns, &last_ns);
 }
 
 static int fill(struct wp_release_order *order, const struct wp_stores *stores,
@@ -110,7 +111,8 @@ static int fill(struct wp_release_order *order, const struct wp_stores *stores,
     for (size_t i = 0; i < order->count && !rc; i++) {
         order->rows[i] = (struct wp_release_row){.id = order->names[i], .place = UINT32_MAX, .baseline = SIZE_MAX,
             .is_dirty = wp_release_is_dirty(order->names[i])};
-        if (!options->known_time || !options->known_time(options->known_context, order->names[i], &order->rows[i].last_ns))
+        if (!options->known_time || !options->known_time(options->known_context, order->names[i], &order->rows[i].first_ns,
+                &order->rows[i].last_ns))
             rc = read_time(stores, &order->rows[i], err);
     }
     size_t fixed = options->against && !rc ? wp_release_order_find(order, options->against) : SIZE_MAX;

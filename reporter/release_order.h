@@ -10,7 +10,7 @@
 
 struct wp_release_row {
     const char *id;
-    uint64_t last_ns;      /* newest activity, 0 none or damaged */
+    uint64_t first_ns, last_ns; /* first and newest activity, 0 none or damaged */
     uint32_t place;        /* in the history, UINT32_MAX: not in it */
     size_t baseline;       /* row here; SIZE_MAX none */
     bool is_dirty;
@@ -24,8 +24,8 @@ struct wp_release_order {
 
 struct wp_order_options {
     const char *git;       /* a work tree or a bare clone; NULL none */
-    /* The newest activity of a release as an earlier run found it, false: not known; NULL: it is read. */
-    bool (*known_time)(void *context, const char *release, uint64_t *last_ns);
+    /* When a release was active as an earlier run found it, false: not known; NULL: it is read. */
+    bool (*known_time)(void *context, const char *release, uint64_t *first_ns, uint64_t *last_ns);
     void *known_context;
     const char *against;   /* a release, or with git a commit: what all are compared with; NULL: each with its own */
 };

@@ -26,7 +26,7 @@ static int write_site(const struct wp_reporter_options *options, const struct wp
     struct wp_site_options site = {.stores = options->common.stores, .store_count = options->common.store_count,
         .order = options->common.order, .compare = options->common.compare, .out = options->out, .release = options->release,
         .aggregate = options->aggregate, .selection = options->selection, .source = options->source,
-        .parts = options->parts, .wait_s = options->wait_s,
+        .parts = options->parts, .canary = options->canary, .wait_s = options->wait_s,
         .is_gzipped = options->is_gzipped,
         .jobs = options->jobs, .progress = wp_progress_tell};
     struct wp_site_result result;

@@ -16,7 +16,7 @@
 #define JOBS_LIMIT 256u
 
 enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK,
-    KEY_EXEMPLAR };
+    KEY_EXEMPLAR, KEY_CANARY };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
@@ -32,6 +32,7 @@ static const struct argp_option option_table[] = {
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
     {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail when another reporter is writing the same site; else wait for it", 0},
     {"wait", KEY_WAIT, "SECONDS", 0, "Wait so long for another reporter that is writing the same site, then fail", 0},
+    {"canary", KEY_CANARY, "HOSTS", 0, "Give each aggregate a page of these hosts (shell patterns parted by commas) against all its others", 0},
     {"jobs", 'j', "N", 0, "Make so many releases at a time (1); 0: as many as there are processors", 0},
     {"parts", KEY_PARTS, "DIR", 0, "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
     {"gzip", KEY_GZIP, NULL, 0, "Write FILE.gz beside each file of the site, for a server that sends such as they are", 0},
@@ -137,6 +138,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'j':
         options->jobs = parse_jobs(state, arg);
         break;
+    case KEY_CANARY:
+        if (!*arg || *arg == '!' || strlen(arg) > 250)
+            argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
+        options->canary = arg;
+        break;
     case KEY_GZIP:
         options->is_gzipped = true;
         break;
@@ -175,8 +181,9 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
     static const struct wp_config_spec spec = {"reporter", NULL, NULL, NULL};
     static const struct argp argp = {option_table, parse, NULL,
         "Makes pages from a store: where the time went, and who was being waited for.\v"
-        "`wakepath-reporter check OLD NEW` compares two releases for a script, `wakepath-reporter query` sums up what a question "
-        "asks for.\n"
+        "Commands, each with its own --help:\n"
+        "  check   Compare two releases for a script\n"
+        "  query   Sum up what a question asks for\n"
         "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, 64 usage.",
         children, NULL, NULL};
     memset(options, 0, sizeof(*options));

@@ -2,6 +2,7 @@
 #include "reporter/side.h"
 
 #include "common/path.h"
+#include "reporter/side_parts.h"
 #include "storage/bucket.h"
 #include "storage/reference.h"
 
@@ -160,54 +161,44 @@ int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, c
     return rc;
 }
 
-/* Adds the shard's report to *sum when it is of the host and of no other. */
-static int add_shard(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
-    const char *host, struct wp_report **sum, struct wp_error *err)
+/* Parts of a side; the aggregate that is meant goes into `chosen`. */
+static int read_parts(struct wp_side_parts *parts, const struct wp_snapshot *snapshot, const struct wp_side_spec *spec,
+    const char *aggregate, char chosen[129], struct wp_error *err)
 {
-    struct wp_report *report = NULL;
-    struct wp_damage *damage = NULL;
-    size_t damaged = 0;
-    uint32_t count;
-    int rc = wp_snapshot_report(snapshot, aggregate, selection, &report, &damage, &damaged, err);
-    wp_damage_free(damage, damaged);
-    if (rc)
-        return rc == -ENOENT ? 0 : rc;
-    const uint32_t *hosts = wp_report_hosts(report, &count);
-    bool has = false;
-    for (uint32_t i = 0; i < count; i++)
-        has |= !strcmp(wp_report_text(report, hosts[i]), host);
-    if (has && count > 1)
-        rc = wp_error_set(err, -EINVAL, "release %s: shard %s holds %s and %u more hosts in one sum, not to be told apart",
-            snapshot->release, selection->shard, host, count - 1);
-    else if (has && *sum)
-        rc = wp_report_merge(*sum, report, err);
-    if (has && !rc && !*sum)
-        *sum = report;
-    else
-        wp_report_destroy(report);
-    return rc;
+    struct wp_selection selection = {.since_s = spec->since_s, .until_s = spec->until_s};
+    int rc = wp_aggregate_choose(snapshot, *spec->aggregate ? spec->aggregate : aggregate, &selection, chosen, err);
+    return rc ? rc : wp_side_parts_read(parts, snapshot, chosen, spec, err);
 }
 
-static int read_host(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
-    const struct wp_side_spec *spec, struct wp_selection selection, struct wp_error *err)
+int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, const struct wp_side_spec spec[2], const char *aggregate,
+    struct wp_error *err)
 {
-    char **shards = NULL;
-    size_t count = 0;
-    struct wp_report *sum = NULL;
-    int rc = wp_snapshot_shards(snapshot, &shards, &count, err);
-    for (size_t i = 0; i < count && !rc; i++) {
-        selection.shard = shards[i];
-        rc = add_shard(snapshot, aggregate, &selection, spec->host, &sum, err);
+    struct wp_side_parts parts[2] = {{0}};
+    char chosen[2][129];
+    int rc = 0;
+    for (int i = 0; i < 2; i++)
+        memset(&facts[i], 0, sizeof(facts[i]));
+    if (!spec[0].same_time) {
+        rc = wp_side_read(&facts[0], stores, &spec[0], aggregate, err);
+        return rc ? rc : wp_side_read(&facts[1], stores, &spec[1], aggregate, err);
     }
-    wp_strings_free(shards, count);
-    if (!rc && !sum)
-        rc = wp_error_set(err, -ENOENT, "release %s has nothing of host %s in aggregate %s", spec->release, spec->host,
-            aggregate);
-    if (rc) {
-        wp_report_destroy(sum);
-        return rc;
+    struct wp_snapshot snapshot[2];
+    int begun = 0;
+    for (int i = 0; i < 2 && !rc; i++) {
+        rc = wp_snapshot_begin(&snapshot[i], stores, spec[i].release, err);
+        begun += !rc;
+        if (!rc)
+            rc = read_parts(&parts[i], &snapshot[i], &spec[i], aggregate, chosen[i], err);
     }
-    return wp_facts_build(facts, spec->release, aggregate, sum, NULL, err);
+    if (!rc)
+        wp_side_parts_meet(&parts[0], &parts[1]);
+    for (int i = 0; i < 2 && !rc; i++)
+        rc = wp_side_parts_facts(&facts[i], &parts[i], &snapshot[i], chosen[i], &spec[i], err);
+    for (int i = 0; i < begun; i++)
+        wp_snapshot_end(&snapshot[i]);
+    wp_side_parts_fini(&parts[0]);
+    wp_side_parts_fini(&parts[1]);
+    return rc;
 }
 
 int wp_side_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_side_spec *spec,
@@ -220,11 +211,16 @@ int wp_side_read(struct wp_facts *facts, const struct wp_stores *stores, const s
     int rc = wp_snapshot_begin(&snapshot, stores, spec->release, err);
     if (rc)
         return rc;
-    rc = wp_aggregate_choose(&snapshot, *spec->aggregate ? spec->aggregate : aggregate, &selection, chosen, err);
-    if (!rc && *spec->host)
-        rc = read_host(facts, &snapshot, chosen, spec, selection, err);
-    else if (!rc)
-        rc = wp_facts_read(facts, &snapshot, chosen, &selection, err);
+    if (*spec->host) {
+        struct wp_side_parts parts;
+        rc = read_parts(&parts, &snapshot, spec, aggregate, chosen, err);
+        if (!rc)
+            rc = wp_side_parts_facts(facts, &parts, &snapshot, chosen, spec, err);
+    } else {
+        rc = wp_aggregate_choose(&snapshot, *spec->aggregate ? spec->aggregate : aggregate, &selection, chosen, err);
+        if (!rc)
+            rc = wp_facts_read(facts, &snapshot, chosen, &selection, err);
+    }
     wp_snapshot_end(&snapshot);
     return rc;
 }

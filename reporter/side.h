@@ -10,8 +10,9 @@
 
 struct wp_side_spec {
     char release[129], aggregate[129]; /* aggregate "": the default */
-    char host[256];                    /* "": all */
+    char host[256];                    /* "": all; shell patterns parted by commas, '!' before them: all but those */
     uint64_t since_s, until_s;
+    bool same_time;                    /* only timeboxes that the other side has, too */
     uint64_t back;                     /* releases before the named one; wp_side_find makes it 0 */
 };
 
@@ -23,6 +24,9 @@ int wp_side_find(struct wp_side_spec *spec, const struct wp_stores *stores, stru
  * host cannot be told from others. */
 int wp_side_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_side_spec *spec,
     const char *aggregate, struct wp_error *err);
+/* Both sides, in the same timeboxes where the first spec says so. */
+int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, const struct wp_side_spec spec[2], const char *aggregate,
+    struct wp_error *err);
 /* The aggregate that is meant: `asked`, else main, else the one of the largest total. -ENOENT. */
 int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, const struct wp_selection *selection,
     char chosen[129], struct wp_error *err);

@@ -48,7 +48,7 @@ static void section_name(char *name, size_t room, enum wp_page_kind page, unsign
 /* The many parts about functions are of the site alone, and so are windows beyond what a mail can carry. */
 static bool is_here(const struct writer *writer, int page)
 {
-    return (page != WP_PAGE_COMPARE || writer->compare) && !wp_page_in_parts((enum wp_page_kind)page) &&
+    return page != WP_PAGE_CANARY && (page != WP_PAGE_COMPARE || writer->compare) && !wp_page_in_parts((enum wp_page_kind)page) &&
         (page != WP_PAGE_SOURCES || writer->facts->source.file_count);
 }
 
@@ -124,7 +124,7 @@ static int build_page(struct writer *writer, struct wp_display *display, unsigne
     enum wp_page_kind page = display->query.page;
     if (part)
         return wp_page_exemplar(display, writer->facts, part, err);
-    return page == WP_PAGE_COMPARE ? wp_page_compare(display, writer->compare, err) : wp_page_build(display, writer->facts, err);
+    return page == WP_PAGE_COMPARE ? wp_page_compare(display, writer->compare, true, err) : wp_page_build(display, writer->facts, err);
 }
 
 /* `part`: of a window, from 1; 0 of other pages. */

@@ -7,7 +7,9 @@
 #include "reporter/exemplar_data.h"
 #include "reporter/format_json.h"
 #include "reporter/origin_data.h"
+#include "reporter/mixed.h"
 #include "reporter/page.h"
+#include "reporter/site_compare.h"
 #include "reporter/site_files.h"
 #include "reporter/site_jobs.h"
 #include "reporter/site_parts.h"
@@ -21,6 +23,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MIXED 8u              /* releases of one time that are looked at */
 
 struct site {
     const struct wp_site_options *options;
@@ -168,7 +172,7 @@ static int write_pages(struct site *site, const struct wp_facts *facts, struct w
 {
     int rc = 0;
     for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
-        if (page != WP_PAGE_COMPARE && !wp_page_in_parts((enum wp_page_kind)page) && /* two releases; below */
+        if (page != WP_PAGE_COMPARE && page != WP_PAGE_CANARY && !wp_page_in_parts((enum wp_page_kind)page) && /* two releases; below */
                 (page != WP_PAGE_SOURCES || facts->source.file_count))
             rc = write_page(site, facts, (enum wp_page_kind)page, err);
     if (!rc)
@@ -208,28 +212,6 @@ static int write_aggregate(struct site *site, struct wp_release_summary *release
     return rc;
 }
 
-static int write_comparison(struct site *site, const struct wp_facts *facts, const struct wp_compare *compare,
-    struct wp_error *err)
-{
-    struct wp_display display;
-    struct wp_buffer path = {0}, content = {0};
-    struct wp_error reason = {0};
-    wp_display_init(&display, &(struct wp_query){WP_PAGE_COMPARE, facts->release, facts->aggregate});
-    int rc = wp_page_compare(&display, compare, &reason);
-    rc = write_display(site, &display, rc, &reason, err);
-    wp_query_folder(&path, facts->release);
-    wp_buffer_putc(&path, '/');
-    wp_query_folder(&path, facts->aggregate);
-    wp_buffer_puts(&path, "/compare-data.js");
-    if (!rc)
-        rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_view_data_compare(&content, facts, compare, err);
-    if (!rc)
-        rc = write_buffer(site, (const char *)path.data, &content, err);
-    wp_buffer_fini(&path);
-    wp_buffer_fini(&content);
-    return rc;
-}
-
 /* The same aggregate of the release that this one is compared with; facts->change says what came of it. */
 static int compare_aggregate(struct site *site, struct wp_facts *facts, size_t baseline, struct wp_error *err)
 {
@@ -247,7 +229,7 @@ static int compare_aggregate(struct site *site, struct wp_facts *facts, size_t b
     if (!rc) {
         facts->change = wp_compare_summary(&facts->pool, &compare);
         wp_compare_count(&compare, &facts->changed_worse, &facts->changed_better);
-        rc = write_comparison(site, facts, &compare, err);
+        rc = wp_site_comparison(&site->files, facts, &compare, WP_PAGE_COMPARE, err);
         wp_compare_fini(&compare);
     }
     wp_facts_fini(&before);
@@ -264,8 +246,14 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     int rc = wp_facts_read(&facts, snapshot, aggregate, &site->options->selection, err);
     if (!rc)
         rc = wp_origins_read(&facts, snapshot, &site->options->selection, err);
+    if (!rc && row != SIZE_MAX) {
+        size_t others[MIXED], count = wp_mixed_candidates(&site->order, row, others, MIXED);
+        rc = wp_mixed_read(&facts, &site->stores, &site->order, others, count, err);
+    }
     if (!rc && baseline != SIZE_MAX)
         rc = compare_aggregate(site, &facts, baseline, err);
+    if (!rc && site->options->canary)
+        rc = wp_site_canary(&site->files, &facts, &site->stores, site->options, err);
     if (!rc)
         rc = write_aggregate(site, release, snapshot, &facts, err);
     else if (rc == -ENOENT && !site->options->aggregate)
@@ -319,7 +307,7 @@ static int take_part(struct site *site, struct wp_release_summary *release, cons
         return -ENOENT;
     struct wp_site_options options = *site->options;
     options.parts = parts;
-    int rc = wp_site_part_take(&part, &options, &site->reuse, &site->tree, release->id, release->baseline, inputs, err);
+    int rc = wp_site_part_take(&part, &options, &site->reuse, &site->tree, release->id, release->baseline, release->mixed, inputs, err);
     if (!rc)
         rc = part.row ? restore_release(site, release, part.row) : -ENOENT;
     wp_site_part_fini(&part);
@@ -329,14 +317,29 @@ static int take_part(struct site *site, struct wp_release_summary *release, cons
 static int build_release(struct site *site, const struct wp_release_row *row, struct wp_release_summary *release,
     struct wp_error *err);
 
+/* Releases of the same time and the state of their files: what is said of windows in which releases are mixed rests on them. */
+static const char *mixed_inputs(struct site *site, const struct wp_release_row *row)
+{
+    size_t others[MIXED], count = wp_mixed_candidates(&site->order, (size_t)(row - site->order.rows), others, MIXED);
+    const char *text = "";
+    uint64_t changed_ns;
+    for (size_t i = 0; i < count; i++) {
+        const char *id = site->order.rows[others[i]].id;
+        text = wp_pool_printf(&site->reuse.pool, "%s%s=%s;", text, id, wp_site_inputs(&site->reuse.pool, &site->stores, id, &changed_ns));
+    }
+    return text;
+}
+
 static int read_release(struct site *site, const struct wp_release_row *row, struct wp_error *err)
 {
     const char *inputs, *baseline = row->baseline == SIZE_MAX ? NULL : site->order.rows[row->baseline].id;
-    const struct wp_state_row *before = wp_site_reuse_find(&site->reuse, row->id, baseline, &inputs);
+    const char *mixed = mixed_inputs(site, row);
+    const struct wp_state_row *before = wp_site_reuse_find(&site->reuse, row->id, baseline, mixed, &inputs);
     struct wp_release_summary *release = wp_summary_release(&site->summary, row->id);
     if (!release)
         return wp_error_set(err, -ENOMEM, "out of memory for the index");
     release->is_dirty = row->is_dirty;
+    release->mixed = wp_pool_text(&site->summary.pool, mixed);
     release->baseline = baseline ? wp_pool_text(&site->summary.pool, baseline) : NULL;
     int rc = keep_release(site, release, before, err);
     if (rc == -ENOENT)
@@ -346,7 +349,7 @@ static int read_release(struct site *site, const struct wp_release_row *row, str
         rc = build_release(site, row, release, err);
     release->has_failed = site->files.failed > failed;
     if (!rc)
-        wp_site_reuse_put(&site->reuse, release, inputs, row->last_ns);
+        wp_site_reuse_put(&site->reuse, release, inputs, row);
     return rc;
 }
 
@@ -404,7 +407,7 @@ static int make_parts(struct site *site, struct wp_error *err)
     for (size_t i = 0; i < site->order.count; i++) {
         const struct wp_release_row *row = &site->order.rows[i];
         const char *baseline = row->baseline == SIZE_MAX ? NULL : site->order.rows[row->baseline].id;
-        if (!wp_site_reuse_find(&site->reuse, row->id, baseline, &inputs))
+        if (!wp_site_reuse_find(&site->reuse, row->id, baseline, mixed_inputs(site, row), &inputs))
             releases[count++] = row->id;
     }
     int rc = 0;

@@ -14,6 +14,7 @@ struct wp_site_options {
     const char *out;
     const char *release, *aggregate;  /* NULL: all */
     struct wp_selection selection;
+    const char *canary;               /* hosts that get a page against all others; NULL none */
     struct wp_order_options order;    /* how releases stand and what each is compared with */
     struct wp_compare_options compare;
     const struct wp_release_order *known_order; /* as `order` gives it, when somebody has read it; borrowed, NULL: it is read */

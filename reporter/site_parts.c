@@ -8,11 +8,11 @@
 
 /* The row of the part, when it and what it is compared with are as they were for it. */
 static const struct wp_state_row *find_row(const struct wp_site_state *state, struct wp_site_reuse *reuse, const char *release,
-    const char *baseline, const char *inputs)
+    const char *baseline, const char *mixed, const char *inputs)
 {
     const struct wp_state_row *row = wp_site_state_find(state, release);
     uint64_t changed_ns;
-    if (!row || strcmp(row->baseline, baseline ? baseline : ""))
+    if (!row || strcmp(row->mixed, mixed) || strcmp(row->baseline, baseline ? baseline : ""))
         return NULL;
     (void)wp_site_inputs(&reuse->pool, reuse->stores, release, &changed_ns);
     if (!wp_site_state_is_same(state, row, inputs, changed_ns))
@@ -24,7 +24,7 @@ static const struct wp_state_row *find_row(const struct wp_site_state *state, st
 }
 
 int wp_site_part_take(struct wp_site_part *part, const struct wp_site_options *options, struct wp_site_reuse *reuse,
-    struct wp_site_tree *tree, const char *release, const char *baseline, const char *inputs, struct wp_error *err)
+    struct wp_site_tree *tree, const char *release, const char *baseline, const char *mixed, const char *inputs, struct wp_error *err)
 {
     char path[PATH_MAX];
     struct wp_site_options alone = *options;
@@ -33,7 +33,7 @@ int wp_site_part_take(struct wp_site_part *part, const struct wp_site_options *o
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", options->parts, release) >= sizeof(path))
         return wp_error_set(err, -ENAMETOOLONG, "'%s' is too long a name", options->parts);
     int rc = wp_site_state_read(&part->state, path, wp_site_reuse_key(&alone), err);
-    const struct wp_state_row *row = rc ? NULL : find_row(&part->state, reuse, release, baseline, inputs);
+    const struct wp_state_row *row = rc ? NULL : find_row(&part->state, reuse, release, baseline, mixed, inputs);
     if (!row)
         return rc;
     struct wp_buffer folder = {0};

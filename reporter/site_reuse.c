@@ -35,6 +35,7 @@ uint64_t wp_site_reuse_key(const struct wp_site_options *options)
     }
     const struct wp_compare_options *compare = &options->compare;
     hash = mix_text(mix_text(hash, options->release), options->aggregate);
+    hash = mix_text(hash, options->canary);
     hash = mix_text(mix_text(hash, options->order.git), options->order.against);
     for (size_t i = 0; i < options->source.map_count; i++)
         hash = mix_text(hash, options->source.maps[i]);
@@ -112,28 +113,31 @@ bool wp_site_reuse_all(struct wp_site_reuse *reuse, const struct wp_site_options
 }
 
 const struct wp_state_row *wp_site_reuse_find(struct wp_site_reuse *reuse, const char *release, const char *baseline,
-    const char **inputs)
+    const char *mixed, const char **inputs)
 {
     const char *other;
     const struct wp_state_row *row = same_row(reuse, release, inputs);
-    if (!row || strcmp(row->baseline, baseline ? baseline : "") || (baseline && !same_row(reuse, baseline, &other)))
+    if (!row || strcmp(row->mixed, mixed) || strcmp(row->baseline, baseline ? baseline : "") || (baseline && !same_row(reuse, baseline, &other)))
         return NULL;
     return row;
 }
 
-bool wp_site_reuse_time(void *context, const char *release, uint64_t *last_ns)
+bool wp_site_reuse_time(void *context, const char *release, uint64_t *first_ns, uint64_t *last_ns)
 {
     const char *inputs;
     const struct wp_state_row *row = same_row(context, release, &inputs);
-    if (row)
+    if (row) {
+        *first_ns = row->first_ns;
         *last_ns = row->last_ns;
+    }
     return row != NULL;
 }
 
-void wp_site_reuse_put(struct wp_site_reuse *reuse, const struct wp_release_summary *release, const char *inputs, uint64_t last_ns)
+void wp_site_reuse_put(struct wp_site_reuse *reuse, const struct wp_release_summary *release, const char *inputs,
+    const struct wp_release_row *order)
 {
     if (!release->is_damaged && !release->has_failed) /* it is tried again each time */
-        wp_site_state_put(&reuse->next, release, inputs, last_ns);
+        wp_site_state_put(&reuse->next, release, inputs, order->first_ns, order->last_ns);
 }
 
 const struct wp_buffer *wp_site_reuse_state(struct wp_site_reuse *reuse)

@@ -86,7 +86,8 @@ static void put_aggregate(struct wp_buffer *out, const struct wp_aggregate_summa
     wp_buffer_putc(out, '\n');
 }
 
-void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *release, const char *inputs, uint64_t last_ns)
+void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *release, const char *inputs, uint64_t first_ns,
+    uint64_t last_ns)
 {
     size_t damaged = 0;
     for (const struct wp_aggregate_summary *row = release->first; row; row = row->next)
@@ -94,8 +95,10 @@ void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *r
     wp_buffer_putc(out, 'R');
     put_text(out, release->id);
     put_text(out, inputs);
+    put_number(out, first_ns);
     put_number(out, last_ns);
     put_text(out, release->baseline);
+    put_text(out, release->mixed);
     put_number(out, release->aggregate_count);
     put_number(out, damaged);
     wp_buffer_putc(out, '\n');
@@ -159,8 +162,10 @@ static int read_release(struct wp_state_row *row, char *text)
     next_field(&line);
     row->release = next_text(&line);
     row->inputs = next_text(&line);
+    row->first_ns = next_number(&line);
     row->last_ns = next_number(&line);
     row->baseline = next_text(&line);
+    row->mixed = next_text(&line);
     row->aggregate_count = next_number(&line);
     row->damaged = next_number(&line);
     return line.is_bad ? -EBADMSG : 0;

@@ -13,7 +13,8 @@
 
 struct wp_state_row {
     const char *release, *inputs, *baseline; /* baseline "": none */
-    uint64_t last_ns;
+    const char *mixed;        /* releases of the same time with their inputs, "" none */
+    uint64_t first_ns, last_ns;
     size_t aggregate_count, damaged;
     const char *aggregates;   /* lines */
 };
@@ -40,7 +41,8 @@ int wp_site_state_restore(const struct wp_state_row *row, struct wp_site_summary
 
 /* The text of a state: begin, every release, finish. */
 void wp_site_state_begin(struct wp_buffer *out, uint64_t key);
-void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *release, const char *inputs, uint64_t last_ns);
+void wp_site_state_put(struct wp_buffer *out, const struct wp_release_summary *release, const char *inputs, uint64_t first_ns,
+    uint64_t last_ns);
 void wp_site_state_finish(struct wp_buffer *out, uint64_t key);
 
 #endif

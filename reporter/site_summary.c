@@ -2,6 +2,7 @@
 #include "reporter/site_summary.h"
 
 #include "reporter/findings.h"
+#include "reporter/mixed.h"
 
 #include <string.h>
 
@@ -44,6 +45,19 @@ static void take_checks(struct wp_site_summary *site, struct wp_aggregate_summar
     }
 }
 
+static void take_mixed(struct wp_site_summary *site, struct wp_aggregate_summary *row, const struct wp_facts *facts)
+{
+    struct wp_mixed_window *mixed = wp_pool_alloc(&site->pool, (facts->mixed_count + 1) * sizeof(*mixed));
+    for (size_t i = 0; mixed && i < facts->mixed_count; i++) {
+        mixed[i] = facts->mixed[i];
+        mixed[i].release = wp_pool_text(&site->pool, mixed[i].release);
+        mixed[i].here = wp_pool_text(&site->pool, mixed[i].here);
+        mixed[i].there = wp_pool_text(&site->pool, mixed[i].there);
+        row->mixed_count++;
+    }
+    row->mixed = mixed;
+}
+
 struct wp_aggregate_summary *wp_summary_row(struct wp_site_summary *site, struct wp_release_summary *release)
 {
     struct wp_aggregate_summary *row = wp_pool_alloc(&site->pool, sizeof(*row));
@@ -81,6 +95,7 @@ struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct
     row->worse = facts->changed_worse;
     row->better = facts->changed_better;
     take_checks(site, row, facts);
+    take_mixed(site, row, facts);
     row->change = facts->change ? wp_pool_text(&site->pool, facts->change) : NULL;
     copy_findings(site, row, facts);
     if (row->last_ns > release->last_ns)

@@ -22,6 +22,8 @@ struct wp_aggregate_summary {
     uint64_t kept_worse, kept_better;       /* of the check kept with it that found most */
     const struct wp_kept_check *checks;     /* only while its release is built */
     size_t check_count;
+    const struct wp_mixed_window *mixed;    /* as `checks` */
+    size_t mixed_count;
     struct wp_summary_finding findings[3];
     struct wp_aggregate_summary *next;
 };
@@ -30,6 +32,7 @@ struct wp_release_summary {
     const char *id;
     uint64_t last_ns;                       /* newest activity in any aggregate */
     bool is_dirty;                          /* of a tree that was not committed */
+    const char *mixed;                      /* releases of the same time and what they rest on, "" none */
     const char *baseline;                   /* what it is compared with, NULL nothing */
     bool is_damaged;                        /* could not be opened at all */
     bool has_failed;             /* some of its pages could not be made */

@@ -152,26 +152,22 @@ static int put_inlined(struct wp_buffer *out, const struct wp_facts *facts)
     return rc;
 }
 
-struct change_column {
-    const struct wp_compare *compare;
-};
 
 static uint64_t node_was(const void *context, uint32_t row)
 {
-    return ((const struct change_column *)context)->compare->was_ns[row];
+    return ((const struct wp_compare_flame *)context)->other_ns[row];
 }
 
 static uint64_t node_mark(const void *context, uint32_t row)
 {
-    return ((const struct change_column *)context)->compare->marks[row];
+    return ((const struct wp_compare_flame *)context)->marks[row];
 }
 
-static int put_flame(struct wp_buffer *out, const char *name, const struct wp_facts *facts, const struct wp_compare *compare,
+static int put_flame(struct wp_buffer *out, const char *name, const struct wp_facts *facts, const struct wp_compare *compare, int side,
     struct wp_error *err)
 {
     struct frame_ids ids = {0};
     const struct wp_flame *flame = &facts->flame;
-    struct change_column changes = {compare};
     int rc = number_frames(&ids, facts);
     if (!rc) {
         wp_buffer_printf(out, "wakepath.data(\"%s\",{\n", name);
@@ -194,11 +190,13 @@ static int put_flame(struct wp_buffer *out, const char *name, const struct wp_fa
         put_column(out, "cell_pieces", flame->cell_count, cell_pieces, &ids);
         rc = put_inlined(out, facts);
         if (compare) {
-            put_column(out, "was", compare->flame_count, node_was, &changes);
-            put_column(out, "mark", compare->flame_count, node_mark, &changes);
-            wp_buffer_puts(out, "\"before\":");
-            put_name(out, compare->side[WP_BEFORE].label);
-            wp_buffer_puts(out, ",\n");
+            put_column(out, "was", compare->flames[side].count, node_was, &compare->flames[side]);
+            put_column(out, "mark", compare->flames[side].count, node_mark, &compare->flames[side]);
+            wp_buffer_puts(out, "\"own\":");
+            put_name(out, compare->side[side].label);
+            wp_buffer_puts(out, ",\n\"before\":");
+            put_name(out, compare->side[!side].label);
+            wp_buffer_printf(out, ",\n\"older\":%d,\n", side == WP_BEFORE);
         }
         wp_buffer_puts(out, "\"end\":0});\n");
     }
@@ -209,13 +207,14 @@ static int put_flame(struct wp_buffer *out, const char *name, const struct wp_fa
 
 int wp_view_data_flame(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
 {
-    return put_flame(out, "flame", facts, NULL, err);
+    return put_flame(out, "flame", facts, NULL, 0, err);
 }
 
 int wp_view_data_compare(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare,
     struct wp_error *err)
 {
-    return put_flame(out, "compare", facts, compare, err);
+    int rc = put_flame(out, "compare", facts, compare, WP_AFTER, err);
+    return rc ? rc : put_flame(out, "older", compare->facts[WP_BEFORE], compare, WP_BEFORE, err);
 }
 
 #define COLUMN(function, field)                                        \

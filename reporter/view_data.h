@@ -16,8 +16,8 @@ int wp_view_data_window(struct wp_buffer *out, const struct wp_trace *trace, con
 /* facts->trace must be there. */
 int wp_view_data_trace(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
 
-/* The flame of the newer side with three more columns, the root in them: was (what the node took before, at the newer side's
- * units) and mark (enum wp_verdict), by node; before: the name of the older side. */
+/* The flames of both sides, the newer as "compare", the older as "older", with two more columns, the root in them: was (what the node takes
+ * on the other side, at this one's units) and mark (enum wp_verdict), by node; own, before: names of this side and of the other one. */
 int wp_view_data_compare(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_compare *compare,
     struct wp_error *err);
 

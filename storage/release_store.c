@@ -148,7 +148,7 @@ int wp_txn_digest(struct wp_txn *txn, const char *prefix, uint64_t digest[2], st
 
 struct activity {
     struct wp_txn *txn;
-    uint64_t last_ns;
+    uint64_t first_ns, last_ns;
 };
 
 static int see_report(void *context, const char *text, size_t value_size)
@@ -158,17 +158,22 @@ static int see_report(void *context, const char *text, size_t value_size)
     struct wp_value value;
     struct wp_head head;
     (void)value_size;
-    if (!wp_key_parse(&key, text, NULL) && key.kind == WP_VALUE_REPORT &&
-            !wp_txn_value(activity->txn, text, WP_VALUE_REPORT, &value, NULL) &&
-            !wp_head_decode(&head, value.head, value.head_size, NULL) && head.last_ns > activity->last_ns)
+    if (wp_key_parse(&key, text, NULL) || key.kind != WP_VALUE_REPORT ||
+            wp_txn_value(activity->txn, text, WP_VALUE_REPORT, &value, NULL) ||
+            wp_head_decode(&head, value.head, value.head_size, NULL))
+        return 0;
+    if (head.last_ns > activity->last_ns)
         activity->last_ns = head.last_ns;
+    if (head.first_ns && (!activity->first_ns || head.first_ns < activity->first_ns))
+        activity->first_ns = head.first_ns;
     return 0;
 }
 
-int wp_txn_last_activity(struct wp_txn *txn, uint64_t *real_ns, struct wp_error *err)
+int wp_txn_activity(struct wp_txn *txn, uint64_t *first_ns, uint64_t *last_ns, struct wp_error *err)
 {
-    struct activity activity = {txn, 0};
+    struct activity activity = {txn, 0, 0};
     int rc = wp_txn_visit(txn, "", see_report, &activity, err);
-    *real_ns = activity.last_ns;
+    *first_ns = activity.first_ns;
+    *last_ns = activity.last_ns;
     return rc;
 }

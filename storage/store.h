@@ -191,8 +191,8 @@ int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp
  * cannot be read are left out, and -EBADMSG tells of the last one when all others have been read. */
 int wp_txn_read_exemplars(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_exemplars *set, struct wp_error *err);
-/* Realtime of the newest activity in any report of the release, from their heads alone; 0 none. Damaged ones say nothing. */
-int wp_txn_last_activity(struct wp_txn *txn, uint64_t *real_ns, struct wp_error *err);
+/* Realtime of the first and the newest activity in any report of the release, from their heads alone; 0 none. Damaged ones say nothing. */
+int wp_txn_activity(struct wp_txn *txn, uint64_t *first_ns, uint64_t *last_ns, struct wp_error *err);
 /* Digest over the keys and value digests with this prefix: what a page rests on. */
 int wp_txn_digest(struct wp_txn *txn, const char *prefix, uint64_t digest[2], struct wp_error *err);
 /* Sorted shards and timeboxes; free. */

@@ -49,8 +49,8 @@ int wp_lock_file(const char *root, const char *name, const char *what, int *out,
         return wp_error_set(err, -ENAMETOOLONG, "the path of lock '%s' is too long", name);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0664), rc;
     if (fd < 0)
-        return wp_error_errno(err, -errno, "cannot open '%s'%s", path,
-            errno == EACCES ? " (what changes a store runs as its owner: runuser -u OWNER -- ...)" : "");
+        return wp_error_errno(err, -errno, "cannot write to store '%s'%s: '~%s.lock'", root,
+            errno == EACCES ? " (what changes a store runs as its owner: runuser -u OWNER -- ...; or choose another)" : "", name);
     /* Who was killed a moment ago may still be on its way out. */
     for (int waited = 0; (rc = flock(fd, LOCK_EX | LOCK_NB)) && (errno == EINTR || (errno == EWOULDBLOCK && waited < FILE_WAIT_MS));
          waited++)

@@ -226,7 +226,7 @@ static int run_job(void *context)
         wp_log(&logger, WP_LOG_ERROR, "%s", line);
     if (rc < 0)
         wp_log(&logger, WP_LOG_ERROR, "%s", err.text);
-    rc = rc || tool->complaints.size ? WP_EXIT_FAILURE : WP_EXIT_OK;
+    rc = rc == -WP_TOOL_MISUSE ? WP_EXIT_USAGE : rc || tool->complaints.size ? WP_EXIT_FAILURE : WP_EXIT_OK;
     wp_store_close(tool->store);
     wp_buffer_fini(&tool->out);
     wp_buffer_fini(&tool->complaints);

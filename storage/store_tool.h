@@ -41,6 +41,9 @@ struct wp_tool_place {
     uint64_t timebox_s;
 };
 
+/* What a command returns when its words make no sense, not the store: exit status 64. Nothing else is this. */
+#define WP_TOOL_MISUSE EBADRQC
+
 struct wp_tool {
     unsigned flags;                             /* given ones */
     const char *arguments[WP_TOOL_ARGUMENTS];   /* NULL: not given */

@@ -13,7 +13,7 @@ static int read_value(struct wp_tool *tool, struct wp_txn *txn, struct json_obje
     struct wp_value value;
     struct wp_buffer raw = {0};
     int rc = *text ? wp_key_parse(&key, text, err)
-                   : wp_error_set(err, -EINVAL, "cat needs a key: 'wakepath-store ls -R' lists them");
+                   : wp_error_set(err, -WP_TOOL_MISUSE, "cat needs a key: 'wakepath-store ls -R' lists them");
     if (!rc)
         rc = wp_txn_value(txn, text, key.kind, &value, err);
     if (!rc) {

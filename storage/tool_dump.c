@@ -221,7 +221,7 @@ int wp_tool_backup(struct wp_tool *tool, struct wp_error *err)
     const char *to = tool->values[WP_TOOL_INTO];
     char **releases = NULL;
     size_t count = 0;
-    int rc = to ? wp_tool_open(tool, err) : wp_error_set(err, -EINVAL, "backup needs --into DIR: where the copy goes");
+    int rc = to ? wp_tool_open(tool, err) : wp_error_set(err, -WP_TOOL_MISUSE, "backup needs --into DIR: where the copy goes");
     if (!rc)
         rc = wp_tool_releases(tool, &releases, &count, err);
     if (!rc)

@@ -269,7 +269,7 @@ static int check_labels(const struct wp_tool *tool, struct wp_error *err)
     for (unsigned at = 0; at < tool->given_count; at++) {
         const char *text = tool->given[at].value, *equals = strchr(text, '=');
         if (tool->given[at].option == WP_TOOL_LABEL && (!equals || equals == text || equals - text > 128))
-            return wp_error_set(err, -EINVAL, "--label takes KEY=VALUE, not '%s'", text);
+            return wp_error_set(err, -WP_TOOL_MISUSE, "--label takes KEY=VALUE, not '%s'", text);
     }
     return 0;
 }
@@ -278,11 +278,11 @@ int wp_tool_import(struct wp_tool *tool, struct wp_error *err)
 {
     struct importing importing = {.tool = tool, .into = tool->values[WP_TOOL_INTO], .wanted = tool->values[WP_TOOL_RELEASE], .err = err,
         .now_s = (uint64_t)time(NULL), .rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL};
-    int rc = importing.into ? check_labels(tool, err) : wp_error_set(err, -EINVAL, "import needs --into ROOT: the store that takes it");
+    int rc = importing.into ? check_labels(tool, err) : wp_error_set(err, -WP_TOOL_MISUSE, "import needs --into ROOT: the store that takes it");
     if (!rc && importing.wanted && !wp_id_valid(importing.wanted))
-        rc = wp_error_set(err, -EINVAL, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", importing.wanted);
+        rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", importing.wanted);
     if (!rc && !wp_id_valid(shard_of(&importing)))
-        rc = wp_error_set(err, -EINVAL, "'%s' is not a shard id: use [A-Za-z0-9._+-], at most 128", shard_of(&importing));
+        rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is not a shard id: use [A-Za-z0-9._+-], at most 128", shard_of(&importing));
     for (int at = 0; !rc && at < WP_TOOL_ARGUMENTS && tool->arguments[at]; at++) {
         importing.from = tool->arguments[at];
         rc = import_one(&importing);

@@ -189,7 +189,7 @@ int wp_tool_merge(struct wp_tool *tool, struct wp_error *err)
     merging.merge = (struct wp_merge){.renames_shards = tool->flags & WP_TOOL_RENAME_SHARD, .shard = note_shard,
         .damaged = note_damage, .context = &merging};
     int rc = into ? wp_store_open(&merging.to, into, true, err)
-                  : wp_error_set(err, -EINVAL, "merge needs --into ROOT: the store that takes the others");
+                  : wp_error_set(err, -WP_TOOL_MISUSE, "merge needs --into ROOT: the store that takes the others");
     if (!rc)
         rc = wp_store_upkeep(merging.to, err);
     for (int i = 0; !rc && i < WP_TOOL_ARGUMENTS && tool->arguments[i]; i++)

@@ -178,7 +178,7 @@ static int take_options(struct job *job)
     if (!rc)
         rc = wp_tool_number(tool, WP_TOOL_NOW, &job->now_s, job->err);
     if (!rc && job->place.has_timebox && !job->place.aggregate)
-        rc = wp_error_set(job->err, -EINVAL, "--timebox needs --aggregate");
+        rc = wp_error_set(job->err, -WP_TOOL_MISUSE, "--timebox needs --aggregate");
     return rc;
 }
 
@@ -187,7 +187,7 @@ static int take_reference(struct job *job)
 {
     const struct wp_tool_place *place = &job->tool->place;
     if (job->place.aggregate)
-        return wp_error_set(job->err, -EINVAL, "'%s' says which aggregate, and so does --aggregate", job->tool->arguments[1]);
+        return wp_error_set(job->err, -WP_TOOL_MISUSE, "'%s' says which aggregate, and so does --aggregate", job->tool->arguments[1]);
     job->place.aggregate = place->aggregate;
     job->place.has_timebox = place->has_timebox;
     job->place.timebox_s = place->timebox_s;
@@ -210,7 +210,7 @@ int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
         if (i < words ? !tool->arguments[2 + i] : tool->arguments[2 + i] != NULL)
             words = -1;
     if (words < 0)
-        return wp_error_set(err, -EINVAL, "metadata takes: get ROOT/RELEASE KEY, set ROOT/RELEASE KEY VALUE, rm ROOT/RELEASE KEY, "
+        return wp_error_set(err, -WP_TOOL_MISUSE, "metadata takes: get ROOT/RELEASE KEY, set ROOT/RELEASE KEY VALUE, rm ROOT/RELEASE KEY, "
             "ls ROOT/RELEASE");
     job.key = words > 0 ? tool->arguments[2] : NULL;
     job.value = words > 1 ? tool->arguments[3] : NULL;
@@ -220,7 +220,7 @@ int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
     if (!rc && tool->place.is_reference)
         rc = take_reference(&job);
     if (!rc && (!*tool->place.release || (*tool->place.rest && !tool->place.is_reference)))
-        rc = wp_error_set(err, -EINVAL, "'%s': give ROOT/RELEASE", tool->arguments[1]);
+        rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s': give ROOT/RELEASE", tool->arguments[1]);
     if (rc)
         return rc;
     return !strcmp(verb, "set") || !strcmp(verb, "rm") ? change(&job) : show(&job);

@@ -76,7 +76,7 @@ int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP
         const char *word = arguments[i];
         const char *slash = strchr(word, '/');
         if (*place->release && *place->rest) {
-            rc = wp_error_set(err, -EINVAL, "'%s' is one word too many", word);
+            rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is one word too many", word);
         } else if (*place->release) {
             rc = take_more(place->rest, sizeof(place->rest), word, err);
         } else {

@@ -271,19 +271,23 @@ static int say(struct prune *prune)
 {
     struct wp_tool *tool = prune->tool;
     char bytes[32];
-    uint64_t used = used_bytes(prune);
-    if (prune->quota_bytes && used > prune->quota_bytes && !prune->is_dry)
+    uint64_t used = used_bytes(prune), over = prune->quota_bytes && used > prune->quota_bytes ? used - prune->quota_bytes : 0;
+    if (over && !prune->is_dry)
         wp_buffer_printf(&tool->complaints, "still %s over the quota: what is left is the newest of each release, and its state\n",
-            wp_tool_size(used - prune->quota_bytes, bytes, sizeof(bytes)));
+            wp_tool_size(over, bytes, sizeof(bytes)));
     if (!(tool->flags & WP_TOOL_JSON)) {
         for (uint32_t i = 0; i < prune->release_count; i++)
             if (prune->releases[i].name)
                 print_release(prune, &prune->releases[i]);
+        if (over && prune->is_dry)
+            wp_buffer_printf(&tool->out, "would still be %s over the quota: the newest of each release, and its state, stay\n",
+                wp_tool_size(over, bytes, sizeof(bytes)));
         return 0;
     }
     struct json_object *object = json_object_new_object();
     wp_json_put(object, "dry_run", json_object_new_boolean(prune->is_dry));
     wp_json_put_number(object, "used_bytes", used);
+    wp_json_put_number(object, "over_quota_bytes", over);
     struct json_object *rows = wp_json_put_rows(object, "releases");
     for (uint32_t i = 0; i < prune->release_count; i++)
         if (prune->releases[i].name)

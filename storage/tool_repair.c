@@ -66,7 +66,7 @@ int wp_tool_repair(struct wp_tool *tool, struct wp_error *err)
     size_t count = 0;
     job.repair = (struct wp_repair){.done = note, .context = &job, .now_s = (uint64_t)time(NULL)};
     int rc = tool->flags & (WP_TOOL_DROP_DAMAGED | WP_TOOL_DRY_RUN) ? wp_tool_open(tool, err)
-                 : wp_error_set(err, -EINVAL, "repair gives up what is damaged: say so with --drop-damaged, or look with --dry-run");
+                 : wp_error_set(err, -WP_TOOL_MISUSE, "repair gives up what is damaged: say so with --drop-damaged, or look with --dry-run");
     if (!rc)
         rc = wp_store_upkeep(tool->store, err);
     if (!rc)

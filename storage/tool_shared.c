@@ -32,7 +32,7 @@ int wp_tool_releases(struct wp_tool *tool, char ***releases, size_t *count, stru
     *releases = NULL;
     *count = 0;
     if (*tool->place.rest)
-        return wp_error_set(err, -EINVAL, "'%s': give a release, not a key", tool->place.rest);
+        return wp_error_set(err, -WP_TOOL_MISUSE, "'%s': give a release, not a key", tool->place.rest);
     if (!*tool->place.release)
         return wp_store_releases(tool->store, releases, count, err);
     if (!wp_strings_add(releases, count, tool->place.release))
@@ -155,7 +155,7 @@ int wp_tool_age(const struct wp_tool *tool, enum wp_tool_value option, uint64_t 
     if (!strcmp(text, "never"))
         *seconds = UINT64_MAX;
     else if (!measure(text, units, sizeof(units) / sizeof(*units), seconds))
-        return wp_error_set(err, -EINVAL, "'%s' is not an age: a number and s, m, h, d, w or y, or never", text);
+        return wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is not an age: a number and s, m, h, d, w or y, or never", text);
     return 0;
 }
 
@@ -165,7 +165,7 @@ int wp_tool_bytes(const struct wp_tool *tool, enum wp_tool_value option, uint64_
         {"KiB", 1u << 10}, {"MiB", 1u << 20}, {"GiB", 1u << 30}, {"TiB", 1ull << 40}};
     const char *text = tool->values[option];
     if (text && !measure(text, units, sizeof(units) / sizeof(*units), bytes))
-        return wp_error_set(err, -EINVAL, "'%s' is not a size: a number of bytes, or with K, M, G or T", text);
+        return wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is not a size: a number of bytes, or with K, M, G or T", text);
     return 0;
 }
 
@@ -174,6 +174,6 @@ int wp_tool_number(const struct wp_tool *tool, enum wp_tool_value option, uint64
     static const struct unit units[] = {{"", 1}};
     const char *text = tool->values[option];
     if (text && !measure(text, units, 1, number))
-        return wp_error_set(err, -EINVAL, "'%s' is not a number", text);
+        return wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is not a number", text);
     return 0;
 }

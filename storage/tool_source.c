@@ -232,10 +232,10 @@ int wp_tool_source(struct wp_tool *tool, struct wp_error *err)
     for (size_t i = 0; i < MAPS; i++)
         job.words[i] = tool->arguments[2 + i];
     if ((!is_list && strcmp(verb, "add")) || (is_list && job.words[0]))
-        return wp_error_set(err, -EINVAL, "source takes: add ROOT/RELEASE [PREFIX=DIR|FILE]..., ls ROOT/RELEASE");
+        return wp_error_set(err, -WP_TOOL_MISUSE, "source takes: add ROOT/RELEASE [PREFIX=DIR|FILE]..., ls ROOT/RELEASE");
     int rc = wp_tool_open_at(tool, place, err);
     if (!rc && (!*tool->place.release || *tool->place.rest))
-        rc = wp_error_set(err, -EINVAL, "'%s': give ROOT/RELEASE", tool->arguments[1]);
+        rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s': give ROOT/RELEASE", tool->arguments[1]);
     if (!rc)
         rc = is_list ? list(&job) : add(&job);
     wp_intern_destroy(job.paths);

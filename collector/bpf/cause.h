@@ -36,6 +36,7 @@ struct packet {
 struct cpu_context {
     struct mark marks[LEVELS];
     struct packet packets[LEVELS];
+    __u64 ready[LEVELS]; /* the socket of the mark, when that is a message */
     __u64 places[2];  /* of number_of */
     __u32 in_irq, in_softirq; /* neither kind nests on a CPU */
     __u32 running_tid, reserved; /* the task that this CPU was last seen going to ... */

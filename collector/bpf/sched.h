@@ -116,7 +116,7 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     r.other_tid = woken->pid;
     r.other_pid = woken->tgid;
     fill_cause(ctx, &r, context);
-    r.stack_key = is_chosen(woken->tgid) ? ready_of(woken) : 0;
+    r.stack_key = is_chosen(woken->tgid) ? ready_of(woken, &r, context) : 0;
     send_head(&r);
     return 0;
 }

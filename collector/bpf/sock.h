@@ -220,11 +220,11 @@ int WORK_PROG(wp_sock_recv_exit, struct sock *sk, void *message, unsigned long s
     return tcp_read(sk, result, flags);
 }
 
-static __always_inline void mark_message(__u64 key, __u64 position)
+static __always_inline void mark_message(struct cpu_context *context, struct sock *sk, __u64 key, __u64 position)
 {
-    struct cpu_context *context = cpu_context();
-    if (context)
-        set_mark(context, level_now(context), CAUSE_MESSAGE, position, key);
+    __u32 level = level_now(context);
+    set_mark(context, level, CAUSE_MESSAGE, position, key);
+    context->ready[level] = number_of(&context->places[0], sk);
 }
 
 /* The start of tcp_rcv_established: a segment of an established connection is about to be taken in. */
@@ -236,7 +236,9 @@ static __always_inline int tcp_arrived(struct sock *sk, struct sk_buff *skb)
     struct socket *s = known_socket(sk);
     if (!s)
         return 0;
-    mark_message(s->key, cb.end_seq);
+    struct cpu_context *context = cpu_context();
+    if (context)
+        mark_message(context, sk, s->key, cb.end_seq);
     if (cb.end_seq != cb.seq)
         send_sock(KIND_SOCK_ARRIVE, 0, s->key, cb.end_seq, 0, cb.end_seq - cb.seq);
     return 0;
@@ -270,9 +272,9 @@ static __always_inline int data_ready(struct sock *sk)
     if (!s)
         return 0;
     if (is_tcp(sk)) {
-        set_mark(context, level, CAUSE_MESSAGE, BPF_CORE_READ((struct tcp_sock *)sk, rcv_nxt), s->key);
+        mark_message(context, sk, s->key, BPF_CORE_READ((struct tcp_sock *)sk, rcv_nxt));
     } else if (sk->sk_protocol == IPPROTO_UDP) {
-        set_mark(context, level, CAUSE_MESSAGE, packet->key, s->key);
+        mark_message(context, sk, s->key, packet->key);
         send_sock(KIND_SOCK_ARRIVE, 1, s->key, packet->key, 0, 0); /* WP_SOCK_DATAGRAM */
     }
     return 0;
@@ -314,7 +316,7 @@ int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
     /* A task that closes its own socket gets no message by it; one that works off its backlog may. */
     struct cpu_context *context = cpu_context();
     if (context && (level_now(context) != LEVEL_TASK || after == TCP_ESTABLISHED || after == TCP_CLOSE_WAIT))
-        set_mark(context, level_now(context), CAUSE_MESSAGE, received, s->key);
+        mark_message(context, sk, s->key, received);
     send_sock(KIND_SOCK_STATE, 0, s->key, first, (__u32)before, (__u32)after);
     return 0;
 }

@@ -2,10 +2,11 @@
 #ifndef WP_COLLECTOR_BPF_WAIT_H
 #define WP_COLLECTOR_BPF_WAIT_H
 /*
- * What a system call waits for: the file or socket of its descriptor, the lock of futex, and for epoll what was ready at the
- * waking. Each is named once and by a key from then on; a thread remembers its last one, so that waiting there again takes a
+ * What a system call waits for: the file or socket of its descriptor, the lock of futex; for epoll what was ready at the
+ * waking, and for poll and select of several what the waker wrote to or the network brought. Each is named once and by a key from then on; a thread remembers its last one, so that waiting there again takes a
  * few reads. x86-64 alone: the calls are known by number.
  */
+#include "cause.h"
 #include "told_path.h"
 #include "unwind.h"
 
@@ -52,6 +53,8 @@ struct wait_record {
 #define CALL_FUTEX 202
 #define CALL_POLL 7
 #define CALL_PPOLL 271
+#define CALL_SELECT 23
+#define CALL_PSELECT 270
 
 /* Bits of the calls whose first argument is the descriptor that they wait for. */
 #define BIT(number, word) ((number) / 64 == (word) ? 1ull << (number) % 64 : 0)
@@ -76,6 +79,12 @@ static __always_inline bool is_fd_call(__u32 number)
 static __always_inline bool is_epoll(__u32 number)
 {
     return number == 232 || number == 281 || number == 441; /* epoll_wait, epoll_pwait, epoll_pwait2 */
+}
+
+/* Waits for several descriptors, or for as many as a mask may have. */
+static __always_inline bool is_many(__u32 number, struct pt_regs *regs)
+{
+    return number == CALL_SELECT || number == CALL_PSELECT || ((number == CALL_POLL || number == CALL_PPOLL) && regs->si != 1);
 }
 
 static __always_inline struct file *file_at(struct task_struct *task, __u32 fd)
@@ -181,10 +190,8 @@ static __always_inline void tell_wait(struct wait_record *r, struct task_struct 
         count_drop(WP_RECORD_WAIT);
 }
 
-static __always_inline __u64 socket_key(struct known_file *k, struct file *file, struct task_struct *task, __u32 which)
+static __always_inline __u64 sock_key(struct known_file *k, struct sock *sk, struct task_struct *task, __u32 which)
 {
-    struct socket___kernel *socket = (struct socket___kernel *)BPF_CORE_READ(file, private_data);
-    struct sock *sk = BPF_CORE_READ(socket, sk);
     struct wait_record *r = new_wait(which);
     if (!sk || !r)
         return 0;
@@ -202,6 +209,12 @@ static __always_inline __u64 socket_key(struct known_file *k, struct file *file,
     __u64 key = wait_key(&r->wait);
     tell_wait(r, task, key);
     return key;
+}
+
+static __always_inline __u64 socket_key(struct known_file *k, struct file *file, struct task_struct *task, __u32 which)
+{
+    struct socket___kernel *socket = (struct socket___kernel *)BPF_CORE_READ(file, private_data);
+    return sock_key(k, BPF_CORE_READ(socket, sk), task, which);
 }
 
 static __always_inline __u64 path_key(struct known_file *k, struct file *file, struct inode *inode)
@@ -232,6 +245,20 @@ static __noinline __u64 file_key(struct known_file *k, struct file *file, struct
     k->inode = (__u64)(unsigned long)inode;
     k->key = (BPF_CORE_READ(inode, i_mode) & S_IFMT) == S_IFSOCK ? socket_key(k, file, task, which) : path_key(k, file, inode);
     k->check = check_of(k, file, inode);
+    return k->key;
+}
+
+/* The key of an internet socket that brought a message, by what is remembered of the last one. */
+static __noinline __u64 message_key(struct known_file *k, __u64 socket, struct task_struct *task)
+{
+    struct sock *sk = (struct sock *)socket;
+    if (!k || !socket)
+        return 0;
+    if (!k->file && k->sk == socket && k->key && k->check == BPF_CORE_READ(sk, __sk_common.skc_portpair))
+        return k->key;
+    k->file = 0;
+    k->key = sock_key(k, sk, task, 1);
+    k->check = BPF_CORE_READ(sk, __sk_common.skc_portpair);
     return k->key;
 }
 
@@ -278,15 +305,13 @@ static __noinline __u64 lock_key(struct waits *w, struct task_struct *task, __u6
 static __always_inline __u64 wait_of(struct task_struct *task, struct pt_regs *regs, __u32 number)
 {
     bool is_poll = number == CALL_POLL || number == CALL_PPOLL;
-    if (!regs || !(number == CALL_FUTEX || is_poll || is_fd_call(number)))
+    if (!regs || !(number == CALL_FUTEX || is_poll || is_many(number, regs) || is_fd_call(number)))
         return 0;
     __u64 first = regs->di;
     __u32 fd = (__u32)first;
-    if (is_poll && (regs->si != 1 || bpf_probe_read_user(&fd, sizeof(fd), (void *)first)))
-        return 0; /* of several any may be the one */
     struct waits *w = bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    if (!w)
-        return 0;
+    if (!w || is_many(number, regs) || (is_poll && bpf_probe_read_user(&fd, sizeof(fd), (void *)first)))
+        return 0; /* of several any may be the one */
     if (number == CALL_FUTEX)
         return wp_unwinds ? lock_key(w, task, first) : 0;
     struct file *file = file_at(task, fd);
@@ -299,16 +324,38 @@ static __always_inline __u64 wait_of(struct task_struct *task, struct pt_regs *r
     return file_key(&w->own, file, task, 0);
 }
 
-/* What made the epoll ready that `woken` sleeps in, 0: none. The last one that was added has caused the waking. */
-static __always_inline __u64 ready_of(struct task_struct *woken)
+/* Of those that poll or select wait for: the socket whose message it is, or the file that the waker has a call on, for such calls
+ * wake those who wait for that file, or for its other end. */
+static __always_inline __u64 ready_of_many(struct waits *w, const struct wp_record *waking, struct cpu_context *context)
+{
+    struct task_struct *waker = current_task();
+    if (waking->c == CAUSE_MESSAGE)
+        return message_key(&w->ready, context->ready[level_now(context)], waker);
+    if (waking->c != CAUSE_TASK || waker->flags & PF_KTHREAD)
+        return 0;
+    struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(waker);
+    if (!regs || !is_fd_call((__u32)regs->orig_ax))
+        return 0;
+    struct file *file = file_at(waker, (__u32)regs->di);
+    return file ? file_key(&w->ready, file, waker, 1) : 0;
+}
+
+/* What was ready when `woken` is woken in epoll_wait, in poll or select of several; 0: nothing that is known. Of an epoll the last one
+ * that was added has caused the waking. */
+static __always_inline __u64 ready_of(struct task_struct *woken, const struct wp_record *waking, struct cpu_context *context)
 {
     if (woken->flags & PF_KTHREAD || !bpf_core_type_exists(struct eventpoll))
         return 0;
     struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(woken);
-    if (!regs || !is_epoll((__u32)regs->orig_ax))
+    bool is_of_many = regs && is_many((__u32)regs->orig_ax, regs);
+    if (!regs || !(is_of_many || is_epoll((__u32)regs->orig_ax)))
         return 0;
     struct waits *w = bpf_task_storage_get(&waits, woken, 0, 0);
-    if (!w || !w->eventpoll)
+    if (!w)
+        return 0;
+    if (is_of_many)
+        return ready_of_many(w, waking, context);
+    if (!w->eventpoll)
         return 0;
     struct eventpoll *poll = (struct eventpoll *)w->eventpoll;
     struct list_head *last = BPF_CORE_READ(poll, rdllist.prev), *head = &poll->rdllist;
@@ -328,7 +375,7 @@ static __always_inline __u64 wait_of(struct task_struct *task, struct pt_regs *r
     return 0;
 }
 
-static __always_inline __u64 ready_of(struct task_struct *woken)
+static __always_inline __u64 ready_of(struct task_struct *woken, const struct wp_record *waking, struct cpu_context *context)
 {
     return 0;
 }

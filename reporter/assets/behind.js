@@ -51,6 +51,7 @@
     place.appendChild(grid);
     this.whose = section(grid, 'Whose time it is', 'Hosts of the process of interest');
     this.where = section(grid, 'Where it passed', 'Hosts of the process that stands on top');
+    this.pids = section(grid, 'Its processes by host', 'Time in which they stood in a pseudo-stack, of all hosts and times');
     this.kinds = section(grid, 'What it was');
     this.when = section(grid, 'When it was');
     this.ones = section(place, 'Show me one', 'Windows kept event by event that have it, the ones with most of it first');
@@ -145,6 +146,7 @@
     this.folded = this.gathered();
     this.showKinds();
     this.showWhere();
+    this.showPids();
     this.showInside();
     this.showRootward();
     this.showOnes();
@@ -246,6 +248,26 @@
     });
   };
 
+  // A report tells processes of one name apart by host, even where it sums up their stacks.
+  Behind.prototype.showPids = function () {
+    var self = this, name = (this.figure.process || '').replace(/^\[|\]$/g, '');
+    wakepath.origins.list(function (rows, processes) {
+      var list = processes.filter(function (row) {
+        return name && row[0] === name;
+      }).map(function (row) {
+        return {name: row[1], ns: row[2], run: row[3], count: row[4]};
+      });
+      self.pids.parentNode.hidden = !list.length;
+      wakepath.rows.table(self.pids, {label: 'Its processes by host', page: 8, rows: list, empty: '', columns: [{title: 'Host', kind: 'name', value: nameOf, note: function (row) {
+        return row.count > 1 ? units.count(row.count) + ' processes' : '';
+      }}, {title: 'On paths', kind: 'duration', value: function (row) {
+        return row.ns;
+      }}, {title: 'Running', kind: 'duration', value: function (row) {
+        return row.run;
+      }}]});
+    });
+  };
+
   Behind.prototype.showWhose = function (then) {
     var self = this, count = this.all.cellNs.length, range = this.times.range;
     wakepath.origins.list(function (rows) {
@@ -306,9 +328,11 @@
     view.load('exemplars-data.js', 'exemplars', function (exemplars) {
       var list = wakepath.windowsWith(exemplars ? exemplars.windows : [], function (model) {
         return wakepath.figure.roots(model, figure);
-      }, self.category);
+      }, self.category).filter(function (row) {
+        return self.hasWindow(row);
+      });
       wakepath.rows.table(self.ones, {label: 'Windows that have it', whole: self.total, rows: list,
-        empty: exemplars ? 'No window that was kept event by event has it.' : 'No window was kept event by event.',
+        empty: exemplars && exemplars.windows.length ? 'No window that was kept event by event has it.' : 'No window was kept event by event.',
         columns: [{title: 'Window', kind: 'text', value: nameOf, note: function (row) {
           return row.why;
         }, link: function (row) {
@@ -318,6 +342,15 @@
         }}, {title: 'Window', hint: 'How long it is', kind: 'duration', value: function (row) {
           return row.length;
         }}]});
+    });
+  };
+
+  // Whether a window began in the chosen time, on a chosen host; where a shard names only some of its hosts, any may be.
+  Behind.prototype.hasWindow = function (row) {
+    var range = this.times.range, starts = range && this.times.data.start, rows = this.hosts.rows, chosen = this.hosts.chosen;
+    if (range && (row.start < Math.floor(starts[range[0]]) || row.start > starts[range[1]] + this.times.data.width)) return false;
+    return !chosen.length || chosen.some(function (place) {
+      return rows[place][1] ? rows[place][1].indexOf(row.why) >= 0 || / more$/.test(rows[place][1]) : rows[place][0] === row.why;
     });
   };
 

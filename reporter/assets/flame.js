@@ -8,8 +8,11 @@
   var ROW = 21, LEAST = 0.5;
 
   // data.was and data.mark, by node: a difference flame, which is coloured by change and not gathered.
-  function Flame(place, data) {
+  // A flame with a leader is the same comparison by the other side: it searches what the leader does and has no address of its own.
+  function Flame(place, data, leader) {
     this.data = data;
+    this.leader = leader || null;
+    this.other = null;
     this.differs = Boolean(data.was);
     // All of it; of the chosen time; of that without what is folded; what is drawn.
     this.all = this.during = this.whole = this.model = models.decode(data);
@@ -33,7 +36,7 @@
   Flame.prototype.buildTools = function (place) {
     var self = this, bar = view.element('div', 'tools');
     place.appendChild(bar);
-    this.box = view.search(bar, 'Search names', function (text) {
+    this.box = this.leader ? this.leader.box : view.search(bar, 'Search names', function (text) {
       self.search(text, null);
       self.toHash();
     });
@@ -220,8 +223,12 @@
       ['Of everything', units.share(model.total[node], this.whole.total[0])]];
     if (this.differs) {
       var was = data.was[node], is = model.total[node];
-      rows.push(['In ' + data.before, units.duration(was)],
-        ['Change', (is < was ? '−' : '+') + units.duration(Math.abs(is - was)) +
+      rows.push(['In ' + data.before, units.duration(was)]);
+      if (data.older) { // this flame is the older side's
+        is = was;
+        was = model.total[node];
+      }
+      rows.push(['Change', (is < was ? '−' : '+') + units.duration(Math.abs(is - was)) +
           (was ? ', ' + (is < was ? '−' : '+') + Math.abs(100 * (is - was) / was).toFixed(1) + ' %' : ', new')],
         ['', palette.VERDICTS[data.mark[node]]]);
     }
@@ -378,6 +385,7 @@
   Flame.prototype.search = function (text, category) {
     var model = this.model, needle = text.trim().toLowerCase(), sum = 0, until = 0, i, cell;
     this.category = category;
+    if (this.other) this.other.search(text, category);
     if (!needle && category === null) {
       this.hits = null;
       this.found.textContent = '';
@@ -444,6 +452,7 @@
   };
 
   Flame.prototype.toHash = function () {
+    if (this.leader) return;
     var state = Object.assign({search: this.category === null ? this.box.value.trim() : ''}, this.selection());
     if (!this.up) state.down = '1';
     view.writeHash(state);
@@ -451,6 +460,7 @@
 
   Flame.prototype.fromHash = function () {
     var self = this, state = view.readHash();
+    if (this.leader) state = {search: state.search, down: state.down};
     if (!this.times) {
       this.show(state);
       return;
@@ -480,7 +490,18 @@
     }
   };
 
-  wakepath.views.flame = wakepath.views.difference = function (place, data) {
+  wakepath.views.flame = function (place, data) {
     wakepath.flame = new Flame(place, data);
+  };
+
+  // By the newer side, and below it by the older one, where what is gone still stands; one search for both.
+  wakepath.views.difference = function (place, data) {
+    var older = wakepath.payloads.older;
+    wakepath.flame = new Flame(place, data);
+    if (!older) return;
+    place.appendChild(view.element('h3', '', 'By ' + older.own + ', what is gone with it'));
+    var below = view.element('div', 'older');
+    place.appendChild(below);
+    wakepath.flame.other = new Flame(below, older, wakepath.flame);
   };
 })();

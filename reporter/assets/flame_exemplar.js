@@ -130,7 +130,7 @@
           if (!best || time[2] > best[2]) best = time;
         }
       });
-      return ns ? {name: window.title, why: window.host, ns: ns, length: window.length, number: window.number,
+      return ns ? {name: window.title, why: window.host, start: window.start, ns: ns, length: window.length, number: window.number,
         link: view.address('exemplar-' + window.number + '.html', around(best[1], best[2], window.length))} : null;
     }).filter(Boolean).sort(function (a, b) {
       return b.ns - a.ns || a.number - b.number;

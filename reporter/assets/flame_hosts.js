@@ -20,10 +20,10 @@
     place.appendChild(this.box);
   }
 
-  // then(rows): [name, hosts, total, whether it has a file], or null.
+  // then(rows, processes): [name, hosts, total, whether it has a file], or null; [name, host, on paths, running, how many].
   function list(then) {
     view.load('origins-data.js', 'origins', function (data) {
-      then(data && data.rows.length ? data.rows : null);
+      then(data && data.rows.length ? data.rows : null, data ? data.processes : []);
     });
   }
 

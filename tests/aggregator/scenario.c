@@ -408,7 +408,7 @@ static int parse_host(struct parser *p, char **w, int n)
     return rc;
 }
 
-/* option fit|join|late-sample|history US, option depth|width N */
+/* option fit|join|late-sample|history|lookback US, option depth|width|lookback-bytes N */
 static int parse_option(struct parser *p, char **w, int n)
 {
     if (n != 3)
@@ -422,6 +422,10 @@ static int parse_option(struct parser *p, char **w, int n)
         p->scenario->late_sample_ns = (uint64_t)(number * 1000);
     else if (!strcmp(w[1], "history"))
         p->scenario->history_ns = (uint64_t)(number * 1000);
+    else if (!strcmp(w[1], "lookback"))
+        p->scenario->lookback_ns = (uint64_t)(number * 1000);
+    else if (!strcmp(w[1], "lookback-bytes"))
+        p->scenario->lookback_bytes = (uint64_t)number;
     else if (!strcmp(w[1], "depth"))
         p->scenario->depth = (uint32_t)number;
     else if (!strcmp(w[1], "width"))

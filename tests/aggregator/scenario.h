@@ -21,6 +21,7 @@ struct scenario {
     struct scenario_host hosts[SCENARIO_HOSTS]; /* [0] is the one that is asked about */
     unsigned host_count;
     uint64_t fit_ns, join_ns, late_sample_ns, history_ns; /* of the engine; 0: its defaults */
+    uint64_t lookback_ns, lookback_bytes;
     uint32_t depth, width;
     char *expected; /* what stands below the line "--", owned */
 };

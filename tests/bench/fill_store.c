@@ -11,14 +11,14 @@
 
 #define FIRST_S 1790000000u
 
-static struct wp_report *make(unsigned nodes, uint64_t salt)
+static struct wp_report *make(unsigned nodes, uint64_t salt, uint64_t timebox_s)
 {
-    struct wp_report *report = sample_large_report(nodes);
+    struct wp_report *report = sample_large_report_at(nodes, timebox_s * 1000000000ull);
     char name[32];
     if (!report)
         return NULL;
     snprintf(name, sizeof(name), "[worker%" PRIu64 "]", salt % 7);
-    uint64_t start = (FIRST_S + salt % 86400) * 1000000000ull;
+    uint64_t start = (timebox_s + salt % 3000) * 1000000000ull;
     for (unsigned i = 0; i < 20; i++)
         wp_report_add_at(report, sample_node(report, name), (enum wp_category)(salt % WP_CATEGORIES), start + i * 2000000000ull,
             start + i * 2000000000ull + 1000000 * (salt % 900 + 1));
@@ -37,8 +37,9 @@ static int put_release(struct wp_store *store, unsigned release, unsigned timebo
             snprintf(shard, sizeof(shard), "s%u", s);
             rc = wp_txn_register_shard(txn, shard, err);
             for (unsigned t = 0; t < timeboxes && !rc; t++) {
-                struct wp_report *report = make(nodes, release * 1000 + t * 10 + s);
-                rc = report ? wp_txn_add_report(txn, "main", FIRST_S + release * 86400u + t * 3600u, shard, report, err) : -ENOMEM;
+                uint64_t timebox_s = FIRST_S + release * (uint64_t)86400 + t * (uint64_t)3600;
+                struct wp_report *report = make(nodes, release * 1000 + t * 10 + s, timebox_s);
+                rc = report ? wp_txn_add_report(txn, "main", timebox_s, shard, report, err) : -ENOMEM;
                 wp_report_destroy(report);
             }
         }

@@ -3,8 +3,8 @@
 """tests/bench/whole.py BIN_DIR [--only NAME,...]: how many walks of user stacks reach the thread's first function, as a table;
 asserts nothing. As root; about two minutes.
 
-Each program runs twice under a collector that follows it and what it starts: with no unwind rows on disk (the first recording on a
-host), and with those that the first run left. Walks are counted, not time: a stack that repeats is walked once. Why the others ended:
+Each program runs three times under a collector that follows it and what it starts: with no unwind rows on disk (the first time on a
+host), so with --learn of the program (as the first `wakepath record` of it is), and with the rows that the first run left. Walks are counted, not time: a stack that repeats is walked once. Why the others ended:
 not_yet (a file's rows were not known yet), no_rows (code with neither rows nor a frame pointer), not_code (a return address that is
 in no code), unreadable (the stack is paged out, or no stack), too_deep (127 frames)."""
 import os, re, shutil, subprocess, sys, tempfile, time
@@ -41,13 +41,19 @@ def programs(folder):
     return found
 
 
-def walks(command, cache):
+def program_of(command):
+    """What `wakepath record` would be told: the first program of the command."""
+    words = [word for word in re.split(r"[ ;]+", command) if word not in ("i=0", "while", "[", "for", "i", "in", "1", "2", "3", "do", "timeout")]
+    return shutil.which("sh" if command.startswith("i=0") else words[0])
+
+
+def walks(command, cache, *flags):
     """{end: walks} of the command and what it starts."""
     child = subprocess.Popen(["sh", "-c", "read word; " + command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL, start_new_session=True)
     ready, word = os.pipe()
     collector = subprocess.Popen([os.path.join(BIN, "wakepath-collector"), "--output", "/dev/null", "--overhead-limit", "none", "--unwind-cache",
-                                  cache, "--filter-pid", str(child.pid), "--log-level", "debug", "--ready-fd", str(word)],
+                                  cache, "--filter-pid", str(child.pid), "--log-level", "debug", "--ready-fd", str(word), *flags],
                                  stderr=subprocess.PIPE, text=True, pass_fds=[word])
     os.close(word)
     if not os.read(ready, 16):
@@ -67,8 +73,9 @@ def main():
         for name, command in programs(folder).items():
             if only and name not in only:
                 continue
-            for when in ("none", "of the first run"):
-                counts = walks(command, os.path.join(folder, "rows " + name))
+            for when in ("none", "learned", "of the first run"):
+                flags = ["--learn", program_of(command)] if when == "learned" else []
+                counts = walks(command, os.path.join(folder, "rows " + name) if not flags else "none", *flags)
                 total = sum(counts.values())
                 print(f"| {name} | {when} | {total} | {100 * counts['complete'] / max(total, 1):.1f} % |",
                       " | ".join(str(counts[end]) for end in ENDS[1:]), "|", flush=True)

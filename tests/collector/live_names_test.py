@@ -57,6 +57,31 @@ class Names(unittest.TestCase):
         rows = record("command", program, "800")
         self.assertGreater(share(rows, r";main;shop::Till<std::vector<.*>::settle;pause_ms;", "clock_nanosleep$"), ENOUGH, rows[:5])
 
+    def test_debug_files_of_a_server(self):
+        """In the sandbox: the program is stripped, and what its functions are called is at a server alone."""
+        program, cache = os.path.join(self.folder, "fixture"), os.path.join(self.folder, "cache")
+        subprocess.run(["g++", "-O2", "-g", "-Wl,--build-id=sha1", "-o", program, f"{HERE}/names_fixture.cc"], check=True)
+        notes = subprocess.run(["readelf", "-n", program], check=True, capture_output=True, text=True).stdout
+        place = f"{self.folder}/served/buildid/{re.search(r'Build ID: ([0-9a-f]+)', notes)[1]}"
+        os.makedirs(place)
+        subprocess.run(["objcopy", "--only-keep-debug", program, f"{place}/debuginfo"], check=True)
+        subprocess.run(["strip", program], check=True)
+        server = subprocess.Popen([sys.executable, "-u", "-m", "http.server", "-b", "127.0.0.1", "-d", f"{self.folder}/served", "0"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(lambda: (server.kill(), server.wait(), server.stdout.close()))
+        url = re.search(r"http://\S+?/", server.stdout.readline())[0]
+        environment = dict(os.environ, DEBUGINFOD_CACHE_PATH=cache)
+        for flags, has_lines in (["--debuginfod", url], True), ([], False):
+            child = subprocess.Popen([program, "800"], env=environment)
+            log = subprocess.run([f"{BIN}/wakepath-collector", "--no-config", "--output", "/dev/null", "--overhead-limit", "none", "--log-level",
+                                  "debug", "--filter-pid", str(child.pid), "--duration", "4", *flags], check=True, capture_output=True, text=True,
+                                 env=environment).stderr
+            child.kill()
+            child.wait()
+            held = re.search(r"functions are known file=\S*/fixture functions=\d+ debug_bytes=(\d+)", log)
+            self.assertTrue(held, log)
+            self.assertEqual(int(held[1]) > 0, has_lines, log)
+
     def test_made_code(self):
         rows = record("command", JIT, "800")
         self.assertGreater(share(rows, r";main;JS:\*made /app/shop.js:7;pause_ms;", "clock_nanosleep$"), ENOUGH, rows[:5])

@@ -39,7 +39,8 @@ class Waits(unittest.TestCase):
         wanted = ["read pipe", f"read pipe {self.place}/fifo", "read eventfd", "read timerfd", "read inotify", "read signalfd", "read tty",
                   f"flock {self.place}/database", f"accept tcp :{ports['tcp']}", f"recvfrom tcp 127.0.0.1:{ports['tcp']}",
                   f"recvfrom tcp :{ports['tcp']}", f"recvfrom unix {self.place}/socket", "recvfrom unix", f"recvfrom udp :{ports['udp']}",
-                  "poll pipe", "epoll_wait pipe", "epoll_wait eventfd", f"futex queue_lock ({program})",
+                  "poll pipe", "pselect6 pipe", "poll eventfd", f"pselect6 tcp :{ports['tcp']}",
+                  f"poll tcp 127.0.0.1:{ports['tcp']}", "epoll_wait pipe", "epoll_wait eventfd", f"futex queue_lock ({program})",
                   f"futex filled_locks+0x28 ({program})"]
         if "tcp6" in ports:
             wanted.append(f"recvfrom tcp [::1]:{ports['tcp6']}")
@@ -47,7 +48,7 @@ class Waits(unittest.TestCase):
         general = [re.sub("[0-9]{4,}", "N", name) if self.place in name else name for name in wanted]
         for name in general:
             self.assertGreater(sleeps.get(name, 0), 5e6, f"{name} is missing among {sorted(sleeps)}")
-        bare = sum(ns for name, ns in sleeps.items() if name in ("read", "recvfrom", "poll", "epoll_wait", "flock", "accept"))
+        bare = sum(ns for name, ns in sleeps.items() if name in ("read", "recvfrom", "poll", "pselect6", "epoll_wait", "flock", "accept"))
         self.assertLess(bare, 0.1 * sum(sleeps.values()), f"calls on files that have no name: {sleeps}")
         self.assertGreater(sleeps.get("futex", 0), 5e6, "a lock on the heap has no name")
 

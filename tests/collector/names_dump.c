@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* names_dump FILE [ROOT]: names the addresses (hexadecimal, as linked) on standard input, a line each: "function@file:line" of
- * each level, outermost first, with tabs between. */
+ * each level, outermost first, with tabs between. NAMES_DUMP_URLS: servers of debug files that are asked. */
+#include "collector/debug_fetch.h"
 #include "collector/object_names.h"
 
 #include <fcntl.h>
@@ -26,9 +27,11 @@ int main(int argc, char **argv)
     struct wp_error err = {0};
     struct wp_elf_file file, segments;
     struct wp_object_names *names;
+    struct wp_debug_fetch *fetch = NULL;
+    const char *urls = getenv("NAMES_DUMP_URLS");
     int root = argc > 2 ? open(argv[2], O_PATH | O_DIRECTORY) : -1;
     if (argc < 2 || wp_elf_file_open_path(&file, argv[1], &err) || wp_elf_file_open_path(&segments, argv[1], &err) ||
-        wp_object_names_create(&names, &file, root, (uint64_t)1 << 30, &err)) {
+        (urls && wp_debug_fetch_start(&fetch, urls, &err)) || wp_object_names_create(&names, &file, root, fetch, (uint64_t)1 << 30, &err)) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }
@@ -43,6 +46,7 @@ int main(int argc, char **argv)
         putchar('\n');
     }
     wp_object_names_destroy(names);
+    wp_debug_fetch_stop(fetch);
     wp_elf_file_close(&segments);
     return 0;
 }

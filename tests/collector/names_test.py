@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Names of places in files, held against binutils: names_test.py NAMES_DUMP BIN_DIR."""
-import os, random, shutil, subprocess, sys, tempfile, unittest
+import functools, http.server, os, random, shutil, subprocess, sys, tempfile, threading, unittest
 
 DUMP, BIN = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,6 +32,11 @@ def addr2line(path, addresses):
         else:
             places[-1].append(line.split(" (discriminator")[0])
     return [[(p[i], *p[i + 1].rsplit(":", 1)) for i in range(0, len(p), 2)][::-1] for p in places]
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 class Names(unittest.TestCase):
@@ -78,6 +83,28 @@ class Names(unittest.TestCase):
         run("objcopy", "--only-keep-debug", other, f"{place}/{identity[2:]}.debug")
         self.assertNotEqual(names(self.program, addresses, f"{self.folder}/root"), whole)
 
+    def test_debug_file_of_a_server(self):
+        """As debuginfod(8) answers: /buildid/ID/debuginfo. Another file than that of the build is not believed."""
+        known = functions(self.program)
+        addresses = [a for a, _, _ in known]
+        whole, identity = names(self.program, addresses), self.build_id(self.program)
+        place = f"{self.folder}/served/buildid/{identity}"
+        os.makedirs(place)
+        run("objcopy", "--only-keep-debug", self.program, f"{place}/debuginfo")
+        run("strip", self.program)
+        handler = functools.partial(Quiet, directory=f"{self.folder}/served")
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.addCleanup(os.environ.pop, "NAMES_DUMP_URLS")
+            self.addCleanup(os.environ.pop, "DEBUGINFOD_CACHE_PATH")
+            os.environ["NAMES_DUMP_URLS"] = "http://127.0.0.1:%d/" % server.server_address[1]
+            os.environ["DEBUGINFOD_CACHE_PATH"] = f"{self.folder}/cache"
+            self.assertEqual(names(self.program, addresses), whole)
+            server.shutdown()
+        self.assertEqual(names(self.program, addresses), whole, "what was fetched is kept")
+        os.environ["DEBUGINFOD_CACHE_PATH"] = f"{self.folder}/cache2"
+        self.assertNotEqual(names(self.program, addresses), whole, "the server is gone, and nothing else names it")
+
     def test_minidebuginfo(self):
         known = [f for f in functions(self.program) if not f[2].startswith("_")] + \
                 [f for f in functions(self.program) if "settle" in f[2]]
@@ -121,6 +148,26 @@ class Names(unittest.TestCase):
             self.assertIn("nanosleep@plt", named)
 
     @unittest.skipUnless(shutil.which("rustc"), "no rustc")
+    @unittest.skipUnless(shutil.which("go"), "no Go (package golang-go)")
+    def test_go_without_symbols(self):
+        with open(f"{self.folder}/shop.go", "w", encoding="utf-8") as file:
+            file.write("""package main
+                type till struct { coins []int }
+                //go:noinline
+                func (t *till) settle(n int) int { return t.coins[n%len(t.coins)] }
+                func main() { t := &till{[]int{3, 1, 2}}; println(t.settle(4)) }""")
+        environment = dict(os.environ, GOCACHE=f"{self.folder}/cache", GOFLAGS="-trimpath", GO111MODULE="off")
+        for mode in ("exe", "pie"):
+            whole, bare = f"{self.folder}/{mode}-whole", f"{self.folder}/{mode}-bare"
+            run("go", "build", "-buildmode", mode, "-o", whole, f"{self.folder}/shop.go", env=environment)
+            run("go", "build", "-buildmode", mode, "-ldflags=-s -w", "-o", bare, f"{self.folder}/shop.go", env=environment)
+            known = [f for f in functions(whole) if not f[2].startswith(("type:", "go:", "runtime.text", "_"))]
+            said = names(bare, [address + size // 2 for address, size, _ in known])
+            right = [f for f, levels in zip(known, said) if levels and levels[0][0] == f[2].removesuffix(".abi0")]
+            self.assertGreater(len(known), 1000)
+            self.assertIn("main.(*till).settle", [f[2] for f in right])
+            self.assertGreater(len(right) / len(known), 0.99, [(f, l) for f, l in zip(known, said) if f not in right][:9])
+
     def test_rust(self):
         seen = 0
         for scheme in ("v0", "legacy"):

@@ -36,7 +36,7 @@ static int look(const uint8_t *bytes, size_t size, uint32_t *functions)
     assert_true(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
     int rc = wp_elf_file_open(&file, fd, NULL);
     if (!rc)
-        rc = wp_object_names_create(&names, &file, -1, (uint64_t)64 << 20, NULL);
+        rc = wp_object_names_create(&names, &file, -1, NULL, (uint64_t)64 << 20, NULL);
     if (rc)
         return rc;
     *functions = wp_object_names_functions(names);
@@ -65,7 +65,7 @@ static void vdso(void **state)
     struct wp_object_names *names;
     assert_int_equal(wp_elf_file_open_memory(&file, (const void *)getauxval(AT_SYSINFO_EHDR), 8192, NULL), 0);
     assert_true(file.build_id_size > 0);
-    assert_int_equal(wp_object_names_create(&names, &file, -1, 0, NULL), 0);
+    assert_int_equal(wp_object_names_create(&names, &file, -1, NULL, 0, NULL), 0);
     bool found = false;
     struct wp_place_name place;
     for (uint64_t offset = 0; offset < 8192; offset += 4) {

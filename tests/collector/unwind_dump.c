@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unwind_dump FILE: the pages that the kernel side gets for an object: a line a row, "offset-in-file cfa bp". Pages that had no
- * room are "crowded N". */
+ * room are "crowded N". unwind_dump --linked PROGRAM: the files that it is linked with, a line each. */
+#include "collector/linked_files.h"
 #include "collector/unwind_rows.h"
 
 #include <elf.h>
@@ -8,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int print(void *context, uint32_t number, const struct wp_unwind_page *page)
 {
@@ -21,12 +23,22 @@ static int print(void *context, uint32_t number, const struct wp_unwind_page *pa
     return 0;
 }
 
+static void print_path(void *context, const char *path)
+{
+    (void)context;
+    puts(path);
+}
+
 int main(int argc, char **argv)
 {
     struct wp_unwind_rows *rows;
     struct wp_unwind_stats stats;
     struct wp_error err = {0};
     unsigned machine = argc == 3 ? (unsigned)atoi(argv[2]) : EM_X86_64;
+    if (argc == 3 && !strcmp(argv[1], "--linked")) {
+        wp_linked_files(argv[2], print_path, NULL);
+        return 0;
+    }
     int fd = argc >= 2 ? open(argv[1], O_RDONLY) : -1;
     if (fd < 0 || wp_unwind_rows_read_of(&rows, fd, machine, &err)) {
         fprintf(stderr, "unwind_dump: %s\n", fd < 0 ? "usage: unwind_dump FILE [ELF-MACHINE]" : err.text);

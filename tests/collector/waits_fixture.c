@@ -15,6 +15,7 @@
 #include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
@@ -190,6 +191,24 @@ static void connect_to(void *fds)
     close(fd);
 }
 
+static void poll_both(void *fds)
+{
+    struct pollfd both[] = {{.fd = ((int *)fds)[2], .events = POLLIN}, {.fd = *(int *)fds, .events = POLLIN}};
+    check(poll(both, 2, 5000), "poll");
+    read_first(fds);
+}
+
+static void select_both(void *fds)
+{
+    fd_set both;
+    int first = *(int *)fds, other = ((int *)fds)[2];
+    FD_ZERO(&both);
+    FD_SET(first, &both);
+    FD_SET(other, &both);
+    check(select((first > other ? first : other) + 1, &both, NULL, NULL, &(struct timeval){5, 0}), "select");
+    read_first(fds);
+}
+
 /* A connection to `listener`: [0] who connected, [1] who was connected to. */
 static void connection(int listener, int *fds)
 {
@@ -216,6 +235,8 @@ static void with_sockets(const char *folder)
     connection(listener, fds);
     meet(receive_first, write_second, fds);
     meet(receive_first, write_second, (int[]){fds[1], fds[0]});
+    meet(select_both, write_second, (int[]){fds[1], fds[0], eventfd(0, 0)});
+    meet(poll_both, write_second, (int[]){fds[0], fds[1], eventfd(0, 0)});
     int listener6 = socket(AF_INET6, SOCK_STREAM, 0);
     size = sizeof(loopback6);
     if (!bind(listener6, (struct sockaddr *)&loopback6, sizeof(loopback6)) && !listen(listener6, 5)) {
@@ -261,6 +282,8 @@ static void with_polls(void)
     int fds[3], event = eventfd(0, 0);
     check(pipe(fds), "pipe");
     meet(poll_first, write_second, fds);
+    meet(select_both, write_second, (int[]){fds[0], fds[1], eventfd(0, 0)});
+    meet(poll_both, write_second, (int[]){event, event, fds[0]});
     fds[2] = epoll_create1(0);
     struct epoll_event in = {.events = EPOLLIN};
     epoll_ctl(fds[2], EPOLL_CTL_ADD, fds[0], &in);

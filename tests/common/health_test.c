@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -198,11 +199,37 @@ static void silent_connections(void **state)
         close(fds[i]);
 }
 
+/* Requests that are too long come while it ends, and their senders leave. */
+static void ends_amid_errors(void **state)
+{
+    char *large = calloc(1, 40000);
+    (void)state;
+    memset(large, 'a', 39999);
+    memcpy(large, "GET /", 5);
+    for (int round = 0; round < 300; round++) {
+        struct served s = serve();
+        int fds[8];
+        for (size_t i = 0; i < 8; i++) {
+            fds[i] = dial(&s);
+            ssize_t done = send(fds[i], large, strlen(large), MSG_NOSIGNAL | MSG_DONTWAIT);
+            (void)done;
+            if (round % 2)
+                close(fds[i]);
+        }
+        for (int i = 0; i < round % 50; i++)
+            sched_yield(); /* so that it is caught at another moment each round */
+        wp_health_close(s.health);
+        for (size_t i = 0; i < 8 && round % 2 == 0; i++)
+            close(fds[i]);
+    }
+    free(large);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_and_labels), cmocka_unit_test(hostile_labels),
         cmocka_unit_test(own_process), cmocka_unit_test(addresses), cmocka_unit_test(tells_what_was_published),
-        cmocka_unit_test(refuses_the_rest), cmocka_unit_test(silent_connections)};
+        cmocka_unit_test(refuses_the_rest), cmocka_unit_test(ends_amid_errors), cmocka_unit_test(silent_connections)};
     signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ class DoctorTest(unittest.TestCase):
             self.assertIn((subject, "good"), found)
 
     def test_kernel(self):
-        self.lacks("kernel", "wrong", "has no ring buffer for BPF", "Linux 5.8 or later", by=("setarch", "x86_64", "--uname-2.6"))
+        self.lacks("kernel", "wrong", "does not say in what state a thread leaves", "Linux 5.18 or later", by=("setarch", "x86_64", "--uname-2.6"))
 
     def test_privileges(self):
         self.lacks("privileges", "wrong", "needs root", "sudo", by=NOBODY)
@@ -107,9 +107,9 @@ class DoctorTest(unittest.TestCase):
         self.lacks("aggregator", "wrong", "a number up to 65535", "edit that line", settings={"aggregator": setting % "tcp://127.0.0.1:77447"})
 
     def test_keys(self):
-        self.lacks("key", "wrong", "needs the settings `key` and `server-key`", "wakepath keygen",
+        self.lacks("collector", "wrong", "give --key and --server-key (`wakepath keygen` makes keys)", "edit that line",
                    settings={"collector": 'connect = "tcp://127.0.0.1:7447"\nspool = none\nmetrics = none\n'})
-        self.lacks("key", "wrong", "needs the settings `key` and `allow`", "wakepath keygen",
+        self.lacks("aggregator", "wrong", "give --key and --allow (`wakepath keygen` makes keys)", "edit that line",
                    settings={"aggregator": 'bind = "tcp://127.0.0.1:0"\nstore = "/var/tmp"\nmetrics = none\n'})
 
     def test_disks(self):

@@ -127,7 +127,10 @@ start collector setpriv --reuid=wakepath-collector --regid=wakepath-collector --
   wakepath-collector --duration 2 --release from-deb
 wait $! || { cat "$folder/collector"; die "the collector failed"; }
 wait "$aggregator" || { cat "$folder/aggregator"; die "the aggregator failed"; }
-report() { inside setpriv --reuid=wakepath --regid=wakepath --clear-groups wakepath-reporter --config /etc/wakepath/reporter.conf; }
+# The cron line, as cron would run it.
+cron=$(sed -n 's|^\*/10 \* \* \* \* ||p' "$root/usr/share/doc/wakepath-reporter/examples/wakepath-reporter.cron")
+[ "${cron%% *}" = wakepath ] || die "the cron line is not the user's: $cron"
+report() { inside setpriv --reuid="${cron%% *}" --regid="${cron%% *}" --clear-groups sh -c "${cron#* }"; }
 report
 grep -q from-deb "$root/var/lib/wakepath/site/index.html" || die "the release is not on the page"
 

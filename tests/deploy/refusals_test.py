@@ -63,6 +63,8 @@ class RefusalsTest(unittest.TestCase):
                 ("wakepath-collector --no-config --connect foo", "(they are ipc:///path or tcp://address:port)"),
                 ("wakepath-collector --no-config --connect tcp://127.0.0.1:99999", "a port, a number up to 65535"),
                 ("wakepath-aggregator --no-config --store @/s --bind tcp://127.0.0.1:77447 --insecure", "a port, a number up to 65535"),
+                ("wakepath-aggregator --no-config --store @/s --bind tcp://127.0.0.1:0", "--key and --allow (`wakepath keygen` makes keys)"),
+                ("wakepath-collector --no-config --connect tcp://127.0.0.1:1", "--key and --server-key (`wakepath keygen` makes keys)"),
                 ("wakepath-aggregator --no-config --store @/s --bind ipc://@/e --metrics 9470x", "is not ADDRESS:PORT: a port is a number"),
                 ("wakepath-collector --no-config --output @/c --ring-size 3", "takes a number from 65536 to 1073741824, not '3'"),
                 ("wakepath-collector --no-config --output @/c --source tape", "takes bpf, perf-script:FILE or capture:FILE, not 'tape'"),
@@ -97,15 +99,23 @@ class RefusalsTest(unittest.TestCase):
         self.refuses(f"wakepath-aggregator --no-config --bind ipc://@/{'y' * 108} --store @/s --no-resume", 1, "107 characters at most")
         self.refuses("wakepath-aggregator --no-config --bind tcp://192.0.2.1:7447 --insecure --store @/s --no-resume", 1,
                      "this host has no such address; tcp://0.0.0.0:PORT")
-        self.refuses("wakepath-aggregator --no-config --bind tcp://127.0.0.1:0 --store @/s --no-resume", 1, "`wakepath keygen` makes keys")
         self.refuses("wakepath-aggregator --no-config --bind tcp://127.0.0.1:0 --store @/s --key @/k --allow @/none --no-resume", 1,
                      "put each collector's NAME.pub there")
-        self.refuses("wakepath-collector --no-config --connect tcp://127.0.0.1:1 --spool none --output @/c", 1, "`wakepath keygen` makes keys")
         self.refuses("wakepath-collector --no-config --source capture:@/none --output @/c", 1, "cannot read the capture '@/none'")
         self.refuses("wakepath-collector --no-config --output @/none/c", 1, "cannot write the capture", "No such file")
         self.refuses("wakepath-collector --no-config --output /dev/full --duration 1", 1, "the disk is full")
         self.refuses("wakepath status 127.0.0.1:1", 1, "Connection refused")
         self.assertIn("is one started", self.run_it("wakepath status", ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"])[1])
+
+    def test_no_room_for_the_pages(self):
+        """Nothing is measured twice for that: what was recorded is kept, and the line says where."""
+        os.mkdir(self.path("disk"))
+        done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", "mount -t tmpfs -o size=200k none disk && "
+                               '"$1/wakepath" record --quiet --out disk/out -- true; echo $?; "$1/wakepath-store" verify disk/out/store', "sh", BIN],
+                              cwd=self.folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=200, check=False)
+        self.assertIn("what was recorded is in 'disk/out/store' (wakepath-reporter --store makes pages of it)", done.stderr)
+        self.assertIn("No space left on device", done.stderr)
+        self.assertEqual((done.stdout.splitlines()[0], done.returncode), ("1", 0), done.stdout)
 
     def test_two_of_one_kind(self):
         self.start("wakepath-aggregator --no-config --bind ipc://@/e --store @/s", "the first aggregator")

@@ -77,7 +77,7 @@ def full_spool(rig, chance):
     child = rig.collector("--spool-limit", "1G", spool=rig.spool)
     wait_for("the spool", lambda: rig.spooled() > 0)
     rig.fill(rig.spool + "/filler")
-    rig.moment(chance, 0.3)
+    rig.moment(chance, 0.3, 3)  # what is in memory alone is given up 20 s after the end
     rig.aggregator()
     rig.ends(child)
     says(rig, child, "wait in memory")

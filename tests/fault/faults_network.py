@@ -169,7 +169,8 @@ def partition(rig, chance):
         spaces.cable(spaces.here, "down")
         time.sleep(chance.uniform(0.5, 3))
         spaces.cable(spaces.here, "up")
-        rig.ends(collector)
+        if "stay in the spool" in rig.ends(collector):  # its end came before the cable: the next one delivers
+            rig.ends(rig.start(*collector.args))
     finally:
         spaces.remove()
     return int(was_going_on)

@@ -144,9 +144,9 @@ class Rig:
         return self.start(self.program("wakepath-collector"), "--no-config", "--source", "capture:" + self.captures.capture, "--connect",
                           connect or self.endpoint, "--spool", spool, *options, **how)
 
-    def moment(self, chance, part=0.2):
+    def moment(self, chance, part=0.2, most_s=60):
         """Waits for less than so much of what an undisturbed session takes here and now."""
-        time.sleep(chance.uniform(0, part * self.captures.took_s))
+        time.sleep(chance.uniform(0, min(most_s, part * self.captures.took_s)))
 
     def kill(self, child):
         child.kill()

@@ -140,9 +140,9 @@ class Programs(unittest.TestCase):
 
     def test_keys_are_demanded_and_kept_secret(self):
         store = self.path("store")
-        done = run("wakepath-aggregator", "--bind", self.endpoint, "--store", store, want=1)
+        done = run("wakepath-aggregator", "--bind", self.endpoint, "--store", store, want=64)
         self.assertIn("--insecure", done.stderr)
-        done = run("wakepath-collector", "--source", f"capture:{self.capture}", "--connect", self.endpoint, want=1)
+        done = run("wakepath-collector", "--source", f"capture:{self.capture}", "--connect", self.endpoint, want=64)
         self.assertIn("--server-key", done.stderr)
         os.chmod(self.key("aggregator.key"), 0o644)
         done = run("wakepath-aggregator", "--bind", self.endpoint, "--store", store, "--key", self.key("aggregator.key"), "--allow",

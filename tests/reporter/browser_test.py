@@ -200,6 +200,9 @@ class Pages(unittest.TestCase):
         # a stretch of it: web-2 was not there in the first minute
         self.behind("shards", "gather=serve&hosts=web-2&from=1790000000000&to=1790000051000", 0)
         self.behind("shards", "gather=memcpy&hosts=web-2%7Cweb-1", 300000000)
+        self.behind("shards", "process=%5Bweb%5D", 1080000000)
+        self.assertEqual(browser.evaluate(self.ROWS % "Its processes by host"),
+                         ["<b>web-4|480 ms|240 ms", "web-3|480 ms|240 ms", "web-2|360 ms|180 ms", "web-1|240 ms|120 ms"])
         self.behind("shards", "host=db-3", 540000000)
         self.behind("shards", "waiter=web&for=postgres%40db-3", 540000000)
         self.behind("shards", "module=libc.so.6", 1080000000)

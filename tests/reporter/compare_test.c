@@ -138,8 +138,8 @@ static void equal_releases_raise_no_alarm(void **state)
         compare(&made, facts, &options);
         assert_true(made.judged > 15);
         alarms += made.is_degraded || made.worse || made.better;
-        for (uint32_t i = 0; i < made.flame_count; i++)
-            colours += made.marks[i] == WP_VERDICT_WORSE;
+        for (uint32_t i = 0; i < made.flames[1].count; i++)
+            colours += made.flames[1].marks[i] == WP_VERDICT_WORSE;
         wp_compare_fini(&made);
         options.threshold_percent = 0; /* only the test stands between noise and an alarm */
         compare(&made, facts, &options);
@@ -385,12 +385,12 @@ static void all_views_agree(void **state)
     for (int side = 0; side < 2; side++) /* hops part the whole: nothing is left out and nothing is twice */
         assert_int_equal(sum[side], made.side[side].total_ns);
     const struct wp_flame *flame = &facts[1].flame;
-    assert_near((double)made.was_ns[0], (double)made.side[0].total_ns, 2);
+    assert_near((double)made.flames[1].other_ns[0], (double)made.side[0].total_ns, 2);
     unsigned blue = 0;
     for (uint32_t i = 0; i < flame->count; i++) {
         const char *name = wp_facts_frame_name(&facts[1], flame->nodes[i].frame);
-        blue += !strcmp(name, "io:read vda") && made.marks[i] == WP_VERDICT_BETTER;
-        assert_false(!strcmp(name, "render") && made.marks[i] == WP_VERDICT_BETTER);
+        blue += !strcmp(name, "io:read vda") && made.flames[1].marks[i] == WP_VERDICT_BETTER;
+        assert_false(!strcmp(name, "render") && made.flames[1].marks[i] == WP_VERDICT_BETTER);
     }
     assert_int_equal(blue, 1);
     struct wp_pool pool = {0};
@@ -482,7 +482,7 @@ static void hostile_names_stay_text(void **state)
     compare(&made, facts, &WP_COMPARE_DEFAULTS);
     struct wp_display display;
     wp_display_init(&display, &(struct wp_query){WP_PAGE_COMPARE, "v2", "main"});
-    assert_int_equal(wp_page_compare(&display, &made, NULL), 0);
+    assert_int_equal(wp_page_compare(&display, &made, true, NULL), 0);
     assert_int_equal(wp_format_html(&html, &display, NULL), 0);
     assert_int_equal(wp_format_text(&text, &display, NULL), 0);
     assert_int_equal(wp_format_check_junit(&junit, &made, NULL), 0);

@@ -16,6 +16,7 @@ struct wp_trace *sample_hostile_trace(void);
 
 /* About `nodes` nodes of pseudo-random stacks, and a trace of about `pieces` pieces. */
 struct wp_report *sample_large_report(unsigned nodes);
+struct wp_report *sample_large_report_at(unsigned nodes, uint64_t start_ns);
 struct wp_trace *sample_large_trace(unsigned pieces);
 
 /* The node of a stack written "[make];main@make;sleep:wait4;io:read vda". */

@@ -97,6 +97,11 @@ static uint32_t next_random(uint32_t *state)
 
 struct wp_report *sample_large_report(unsigned nodes)
 {
+    return sample_large_report_at(nodes, START);
+}
+
+struct wp_report *sample_large_report_at(unsigned nodes, uint64_t start_ns)
+{
     struct wp_report *report = wp_report_create();
     uint32_t seed = 7, count = 0;
     char name[32];
@@ -113,7 +118,7 @@ struct wp_report *sample_large_report(unsigned nodes)
         wp_report_nodes(report, &count);
     }
     if (report)
-        wp_report_activity(report, START, START + 1000000000);
+        wp_report_activity(report, start_ns, start_ns + 1000000000);
     return report;
 }
 

@@ -60,8 +60,8 @@ class ImportTest(StoreCase):
         with open(path, "w", encoding="ascii") as file:
             file.write("not a capture at all, but long enough to be looked at\n")
         self.assertIn("is no capture", self.take(1, path).stderr)
-        self.assertIn("KEY=VALUE", self.take(1, path, "--label", "nothing").stderr)
-        self.says(1, "import", path)  # where to?
+        self.assertIn("KEY=VALUE", self.take(64, path, "--label", "nothing").stderr)
+        self.says(64, "import", path)  # where to?
 
     def test_cut_capture(self):
         capture = self.capture("one", "v1")

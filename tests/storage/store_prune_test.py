@@ -127,6 +127,8 @@ class Prune(StoreCase):
         quota = used // 2  # whatever a report takes: more than the newest of each release, which stay
         dry = self.prune("--quota", str(quota), "--dry-run")
         self.assertEqual(before, self.keys())
+        self.assertEqual(dry["over_quota_bytes"], 0)
+        self.assertGreater(self.prune("--quota", "1", "--dry-run")["over_quota_bytes"], 0)  # the newest stay
         wet = self.prune("--quota", str(quota))
         self.assertLessEqual(wet["used_bytes"], quota)
         self.assertEqual({**self.gone(dry), **self.gone(dry, "v2")}, {**self.gone(wet), **self.gone(wet, "v2")})
@@ -230,7 +232,7 @@ class Prune(StoreCase):
     def test_what_is_asked_wrongly(self):
         self.make("v1", f"time:main:{ago(0)}:1")
         for words in (("--traces", "soon"), ("--quota", "much"), ("--quota", "-1"), ("--hours", "1fortnight"), ("--now", "x")):
-            self.assertIn(words[1], self.says(1, "prune", self.root, *words).stderr)
+            self.assertIn(words[1], self.says(64, "prune", self.root, *words).stderr)
         self.says(64, "prune")
         self.assertIn("--dry-run", self.says(0, "prune", "--help").stdout)
         self.assertIn("v9", self.says(1, "prune", self.root, "v9").stderr)

@@ -41,7 +41,7 @@ class ReferenceTest(StoreCase):
         self.assertEqual(self.says(0, "metadata", "get", self.root + "/v9", "note", "--aggregate", "web", "--timebox", str(ago(2))).stdout
                          .strip(), "slow disk")
         self.says(1, "metadata", "get", self.root + "/v1~1:web", "note")
-        self.says(1, "metadata", "get", self.root + "/v1~1:web", "note", "--aggregate", "main")
+        self.says(64, "metadata", "get", self.root + "/v1~1:web", "note", "--aggregate", "main")
 
     def test_what_is_not_there(self):
         self.assertIn("there are only 2 releases before", self.says(1, "stat", self.root, "v1~3").stderr)

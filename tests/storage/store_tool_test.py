@@ -144,7 +144,9 @@ class Tool(unittest.TestCase):
 
     def test_usage(self):
         for words in ([], ["frob"], ["--nope"], ["ls"], ["ls", "--nope", self.root], ["verify", "-R", self.root],
-                      ["cat"], ["cat", "a", "b", "c", "d"], ["releases", "a", "b"]):
+                      ["cat"], ["cat", "a", "b", "c", "d"], ["releases", "a", "b"], ["cat", self.root + "/v1"], ["merge", self.root],
+                      ["backup", self.root], ["import", self.root], ["metadata", "frob", self.root + "/v1"], ["prune", self.root, "--hours", "x"],
+                      ["prune", self.root, "--quota", "much"], ["repair", self.root], ["source", "frob", self.root + "/v1"]):
             run = self.says(64, *words)
             self.assertTrue(run.stderr)
             self.assertFalse(run.stdout)

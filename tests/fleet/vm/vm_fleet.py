@@ -77,7 +77,7 @@ class Vm:
         self.child = subprocess.Popen(
             ["qemu-system-x86_64", "-accel", "tcg", "-m", "768", "-smp", "1", "-nodefaults", "-display", "none", "-no-reboot",
              "-serial", "file:" + self.log, "-rtc", "base=" + clock, "-kernel", kernel.path, "-initrd", image,
-             "-append", "console=ttyS0 quiet panic=-1 wp.name=%s wp.address=%s/24" % (name, self.address),
+             "-append", "console=ttyS0 quiet panic=-1 no_timer_check wp.name=%s wp.address=%s/24" % (name, self.address),
              "-netdev", "tap,id=net,ifname=%s,script=no,downscript=no" % tap,
              "-drive", "file=%s,if=virtio,format=raw,cache=none" % disk,
              "-device", "virtio-net-pci,netdev=net,romfile=,mac=52:54:00:77:00:%02x" % number],

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "common/path.h"
+#include "reporter/compare.h"
+#include "reporter/kept_checks.h"
+#include "reporter/side.h"
+#include "reporter/side_parts.h"
+#include "tests/reporter/sample.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND 1000000000ull
+
+struct place {
+    char folder[64], roots[3][96];
+    struct wp_stores stores;
+};
+
+static void put(const char *root, const char *release, uint64_t timebox_s, const char *hosts, uint64_t ns)
+{
+    struct wp_error err = {0};
+    struct wp_report *report = wp_report_create();
+    char copy[64], *rest = copy;
+    snprintf(copy, sizeof(copy), "%s", hosts);
+    for (char *host; (host = strsep(&rest, " "));)
+        wp_report_host(report, host);
+    wp_report_add_at(report, sample_node(report, "[web];main@web"), WP_UNDERSTOOD_FUNCTIONS, timebox_s * SECOND, timebox_s * SECOND + ns);
+    if (sample_put(root, release, "main", timebox_s, report, NULL, &err))
+        fail_msg("%s", err.text);
+}
+
+/* Two hosts with a store each, in which the shards have one name; a third store has both hosts in one sum. */
+static int set_up(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+    struct wp_error err = {0};
+    const char *roots[2];
+    snprintf(place->folder, sizeof(place->folder), "/tmp/wakepath-side-XXXXXX");
+    assert_non_null(mkdtemp(place->folder));
+    for (int i = 0; i < 3; i++)
+        snprintf(place->roots[i], sizeof(place->roots[i]), "%s/%d", place->folder, i);
+    put(place->roots[0], "v1", 1000, "web-1", 100);
+    put(place->roots[0], "v1", 4600, "web-1", 200);
+    put(place->roots[1], "v1", 4600, "web-9", 400);
+    put(place->roots[1], "v2", 8200, "web-9", 800);
+    put(place->roots[2], "v1", 4600, "web-1 web-9", 1600);
+    roots[0] = place->roots[0];
+    roots[1] = place->roots[1];
+    if (wp_stores_open(&place->stores, roots, 2, &err))
+        fail_msg("%s", err.text);
+    *state = place;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct place *place = *state;
+    wp_stores_close(&place->stores);
+    wp_path_remove(place->folder, NULL);
+    free(place);
+    return 0;
+}
+
+static int read_both(struct wp_facts facts[2], const struct wp_stores *stores, const char *before, const char *after, bool same_time,
+    struct wp_error *err)
+{
+    struct wp_side_spec spec[2];
+    assert_int_equal(wp_side_parse(&spec[0], before, err), 0);
+    assert_int_equal(wp_side_parse(&spec[1], after, err), 0);
+    spec[0].same_time = spec[1].same_time = same_time;
+    return wp_sides_read(facts, stores, spec, NULL, err);
+}
+
+static void hosts_are_told_by_their_shards(void **state)
+{
+    struct place *place = *state;
+    struct wp_facts facts[2];
+    struct wp_error err = {0};
+    assert_int_equal(read_both(facts, &place->stores, "v1/web-1", "v1/web-9", false, &err), 0);
+    assert_int_equal(facts[0].total_ns, 300);
+    assert_int_equal(facts[1].total_ns, 400);
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+    assert_int_equal(read_both(facts, &place->stores, "v1/!web-9*", "v1/web-9*", true, &err), 0);
+    assert_int_equal(facts[0].total_ns, 200); /* only the hour in which both ran */
+    assert_int_equal(facts[1].total_ns, 400);
+    struct wp_compare compare;
+    assert_int_equal(wp_compare_build(&compare, &facts[0], &facts[1], &WP_COMPARE_DEFAULTS, &err), 0);
+    assert_string_equal(compare.side[0].label, "all but web-9*");
+    assert_string_equal(compare.side[1].label, "web-9*");
+    wp_compare_fini(&compare);
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+}
+
+static void what_cannot_be_told_apart_is_refused(void **state)
+{
+    struct place *place = *state;
+    struct wp_facts facts[2];
+    struct wp_error err = {0};
+    struct wp_stores mixed;
+    const char *root = place->roots[2];
+    assert_int_equal(wp_stores_open(&mixed, &root, 1, &err), 0);
+    assert_int_equal(read_both(facts, &mixed, "v1/!web-9", "v1/web-9", true, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "not to be told apart"));
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+    wp_stores_close(&mixed);
+    assert_int_equal(read_both(facts, &place->stores, "v1/web-1", "v1/db", false, &err), -ENOENT);
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+    assert_int_equal(read_both(facts, &place->stores, "v1", "v2", true, &err), -ENOENT); /* no hour in common */
+    assert_non_null(strstr(err.text, "timebox"));
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+}
+
+static void patterns_choose_hosts(void **state)
+{
+    (void)state;
+    assert_true(wp_hosts_match("web-1", "web-1"));
+    assert_false(wp_hosts_match("web-1", "web-10"));
+    assert_true(wp_hosts_match("db-*,web-*", "web-10"));
+    assert_false(wp_hosts_match("!db-*,web-*", "web-10"));
+    assert_true(wp_hosts_match("!db-*", "web-10"));
+    assert_true(wp_hosts_match("[x", "[x")); /* no pattern: itself */
+    assert_false(wp_hosts_match("", "web"));
+}
+
+static void checks_are_kept_and_read_again(void **state)
+{
+    struct place *place = *state;
+    struct wp_facts facts[2];
+    struct wp_error err = {0};
+    struct wp_compare compare;
+    struct wp_side_spec side;
+    struct wp_snapshot snapshot;
+    struct wp_metadata metadata;
+    struct wp_pool pool = {0};
+    struct wp_kept_check *checks;
+    assert_int_equal(wp_side_parse(&side, "v2", &err), 0);
+    assert_int_equal(read_both(facts, &place->stores, "v1/web-1", "v2", false, &err), 0);
+    assert_int_equal(wp_compare_build(&compare, &facts[0], &facts[1], &WP_COMPARE_DEFAULTS, &err), 0);
+    for (int i = 0; i < 2; i++) /* again: it takes the place of the first */
+        if (wp_check_keep(&place->stores, &compare, &side, "v1/web-1", &err))
+            fail_msg("%s", err.text);
+    wp_compare_fini(&compare);
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+    assert_int_equal(wp_snapshot_begin(&snapshot, &place->stores, "v2", &err), 0);
+    assert_int_equal(wp_metadata_read(&metadata, &pool, &snapshot, "main", &err), 0);
+    wp_snapshot_end(&snapshot);
+    assert_int_equal(wp_kept_checks_read(&checks, &pool, &metadata), 1);
+    assert_string_equal(checks[0].method, "t-test");
+    assert_string_equal(checks[0].against, "v1/web-1");
+    const struct wp_metadata_fact hostile[] = {{"check.", "{}", "s", 1}, {"check.x.y", "not JSON", "s", 1},
+        {"check.x.z", "{\"schema\":2}", "s", 1}, {"check.x.zz", "{\"schema\":1,\"worse\":-5,\"sentence\":7}", "s", 1}};
+    assert_int_equal(wp_kept_checks_read(&checks, &pool, &(struct wp_metadata){hostile, 4}), 1);
+    assert_int_equal(checks[0].worse, 0);
+    assert_string_equal(checks[0].sentence, "");
+    wp_pool_fini(&pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(hosts_are_told_by_their_shards, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_cannot_be_told_apart_is_refused, set_up, tear_down),
+        cmocka_unit_test(patterns_choose_hosts),
+        cmocka_unit_test_setup_teardown(checks_are_kept_and_read_again, set_up, tear_down)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
