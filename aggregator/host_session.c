@@ -324,14 +324,6 @@ static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
     }
 }
 
-/* Events before that resolve nothing, so that they need not be asked; 0: it is not known yet. */
-static uint64_t due_ns(const struct wp_host_session *session)
-{
-    const struct wp_host_session_options *options = session->options;
-    bool is_known = session->resolved_ns && (!options->auto_aggregates || session->is_auto_chosen);
-    return is_known ? session->resolved_ns + options->epoch_ns + options->lateness_ns : 0;
-}
-
 /* --- batches --- */
 
 int wp_host_session_add_late(struct wp_host_session *session, const struct wp_late_thread *late)
@@ -424,12 +416,12 @@ int wp_host_session_take(struct wp_host_session *session, const struct wp_batch 
     if (rc)
         return rc;
     take_drops(session, batch);
-    uint64_t next_ns = due_ns(session);
+    uint64_t next_ns = wp_host_session_due_ns(session);
     for (uint32_t i = 0; i < batch->event_count; i++) {
         const struct wp_event *event = &batch->events[i];
         if (event->time_ns >= next_ns && !session->is_blocked) {
             resolve_before(session, event->time_ns);
-            next_ns = due_ns(session);
+            next_ns = wp_host_session_due_ns(session);
         }
         wp_timeline_event(&session->timeline, event);
         if (event->stack)

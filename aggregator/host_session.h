@@ -176,4 +176,12 @@ int wp_host_session_has_all(const struct wp_host_session *session, uint64_t last
 /* The highest batch whose effect is in what has been resolved. */
 uint64_t wp_host_session_durable_seq(struct wp_host_session *session);
 
+/* Events before that resolve nothing, so that they need not be asked; 0: it is not known yet. */
+static inline uint64_t wp_host_session_due_ns(const struct wp_host_session *session)
+{
+    const struct wp_host_session_options *options = session->options;
+    bool is_known = session->resolved_ns && (!options->auto_aggregates || session->is_auto_chosen);
+    return is_known ? session->resolved_ns + options->epoch_ns + options->lateness_ns : 0;
+}
+
 #endif
