@@ -45,8 +45,13 @@ def spread(values):
     return {"median": statistics.median(values), "min": min(values), "max": max(values), "runs": len(values)}
 
 
+def die_with_parent():
+    """A collector that outlives a bench that failed would be in all that is measured after it."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
 class Bench:
-    def __init__(self, bin_dir, folder, runs, operations, capture):
+    def __init__(self, bin_dir, folder, runs, operations, capture=None):
         self.bin, self.folder, self.runs, self.operations, self.capture = bin_dir, folder, runs, operations, capture
 
     def path(self, name):
@@ -61,7 +66,7 @@ class Bench:
         ready, word = os.pipe()
         process = subprocess.Popen([self.program("wakepath-collector"), "--stats", "--log-level", "error", "--overhead-limit", "none",
                                     "--ready-fd", str(word), *flags], stdout=subprocess.PIPE, text=True,
-                                   pass_fds=[word])
+                                   pass_fds=[word], preexec_fn=die_with_parent)
         os.close(word)
         if not os.read(ready, 16):
             raise RuntimeError("the collector did not start")
