@@ -51,8 +51,7 @@ static void describe_wait(struct wp_pool *pool, struct wp_exemplar_fact *fact)
     static const char *const titles[WP_EXEMPLARS_SLOWEST + 1] = {"A wait drawn by lot", "The longest wait", "The second longest wait",
         "The third longest wait"};
     fact->title = titles[fact->rank];
-    fact->why = wp_pool_printf(pool, "%s%s%s", fact->rank ? "One of the longest sleeps of the process of interest that lasted up to ten "
-        "seconds." : "", fact->rank && fact->is_typical ? " " : "", fact->is_typical ? "Drawn by lot from all its sleeps, in proportion to "
+    fact->why = wp_pool_printf(pool, "%s%s%s", fact->rank ? "One of the longest sleeps of the process of interest." : "", fact->rank && fact->is_typical ? " " : "", fact->is_typical ? "Drawn by lot from all its sleeps, in proportion to "
         "their length: a moment of waiting, picked at random, lies in one like it." : "");
 }
 

@@ -8,7 +8,7 @@
 
   function Chronology(place, data) {
     var model = models.paths(data);
-    wakepath.TimeView.call(this, data, 0);
+    wakepath.TimeView.call(this, data, 0, ['piece']);
     this.paths = model.paths;
     this.flags = model.flags;
     this.depth = model.depth;

@@ -9,7 +9,7 @@
 
   function Running(place, data) {
     var self = this;
-    wakepath.TimeView.call(this, data, window.innerWidth < 620 ? 110 : 190);
+    wakepath.TimeView.call(this, data, window.innerWidth < 620 ? 110 : 190, ['run', 'sleep']);
     this.runs = models.byThread(data.thread_tid.length, data.run_thread, data.run_start, data.run_length);
     this.sleeps = models.byThread(data.thread_tid.length, data.sleep_thread, data.sleep_start, data.sleep_length);
     this.showSleeps = false;

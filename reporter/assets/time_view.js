@@ -5,19 +5,20 @@
   var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, palette = wakepath.palette;
   var Surface = wakepath.Surface, TimeAxis = wakepath.TimeAxis;
 
-  // A view calls TimeView.call(this, data, gutter), makes its layout, then start(); it has draw(), hover(), click().
-  function TimeView(data, gutter) {
+  // A view calls TimeView.call(this, data, gutter, kinds), makes its layout, then start(); it has draw(), hover(), click().
+  // It draws rows of those kinds ("piece", "run", "sleep").
+  function TimeView(data, gutter, kinds) {
     var self = this;
     this.data = data;
     this.showLinks = true;
-    this.blanks = blanks(data);
+    this.blanks = blanks(data, kinds);
     this.axis = new TimeAxis(data.length, gutter, function () {
       self.changed();
     });
   }
 
-  // Stretches at the ends of a window of which nothing was kept, since it did not fit.
-  function blanks(data) {
+  // Stretches at the ends of a window of which nothing that the view draws was kept, since it did not fit.
+  function blanks(data, kinds) {
     var first = data.length, last = 0, found = [];
     function look(starts, lengths) {
       for (var i = 0; i < starts.length; i++) {
@@ -26,9 +27,7 @@
       }
     }
     if (!data.omitted) return found;
-    look(data.piece_start, data.piece_length);
-    look(data.run_start, data.run_length);
-    look(data.sleep_start, data.sleep_length);
+    kinds.forEach(function (kind) { look(data[kind + '_start'], data[kind + '_length']); });
     if (first > 0) found.push([0, first]);
     if (last > 0 && last < data.length) found.push([last, data.length]);
     return found;

@@ -289,10 +289,12 @@ class Pages(unittest.TestCase):
 
     def test_what_a_window_did_not_keep_is_said_on_it(self):
         self.open("hostile", "v1/main/exemplar-1.html")
-        blanks = self.browser.evaluate("(function (d) { d.omitted = 7; d.piece_start = d.run_start = d.sleep_start = [5000];"
+        blanks = self.browser.evaluate("(function (d) { d.omitted = 7; d.piece_start = [5000]; d.run_start = [0]; d.sleep_start = [10];"
                                        "d.piece_length = d.run_length = d.sleep_length = [1]; d.length = 9000;"
-                                       "return new window.wakepath.TimeView(d, 0).blanks; })(Object.assign({}, window.wakepath.payloads.trace))")
-        self.assertEqual(blanks, [[0, 5000], [5001, 9000]])
+                                       "return [['piece'], ['run', 'sleep']].map(function (kinds) {"
+                                       "return new window.wakepath.TimeView(d, 0, kinds).blanks; }); })"
+                                       "(Object.assign({}, window.wakepath.payloads.trace))")
+        self.assertEqual(blanks, [[[0, 5000], [5001, 9000]], [[11, 9000]]]) # each view of what it draws itself
 
     def test_a_frame_shows_one_of_its_stretches(self):
         self.open("plain", "v1/main/flame.html")
