@@ -345,15 +345,15 @@ static int send_told(struct wp_fleet_names *n, size_t *at, send_fn *send, void *
 void wp_fleet_names_pump(struct wp_fleet_names *n, uint64_t now_ms, send_fn *send, void *context)
 {
     size_t at = 0;
-    int rc = 0;
     for (unsigned i = 0; i < QUESTIONS; i++) {
         struct question *q = n->questions[i];
-        if (q && q->id && q->since_ms && now_ms - q->since_ms > WAIT_MS)
-            give_up(n, q);
-        else if (q && q->id && !q->since_ms && n->is_on && (rc = send_question(n, q, now_ms ? now_ms : 1, send, context)))
+        if (!q || !q->id)
+            continue;
+        bool is_late = q->since_ms && now_ms - q->since_ms > WAIT_MS, is_due = !q->since_ms && n->is_on;
+        if (is_late || (is_due && send_question(n, q, now_ms ? now_ms : 1, send, context)))
             give_up(n, q);
     }
-    for (rc = 0; n->is_on && !rc && at < n->telling.size;)
+    for (int rc = 0; n->is_on && !rc && at < n->telling.size;)
         rc = send_told(n, &at, send, context);
     if (at) {
         memmove(n->telling.data, n->telling.data + at, n->telling.size - at);
