@@ -315,11 +315,10 @@ static void learn(struct wp_name_desk *d, uint32_t object, const struct wp_name_
 static int take_told(struct wp_name_desk *d, uint32_t peer, const struct wp_name_answer *told, uint64_t now_ms)
 {
     uint32_t object = object_of(d, &told->build);
-    if (object == NOBODY)
+    if (object == NOBODY || d->objects[object].reader != peer) /* nobody is believed of what he was not told to read */
         return 0;
     if (told->is_yours) {
-        if (d->objects[object].reader == peer)
-            replace_reader(d, object, now_ms);
+        replace_reader(d, object, now_ms);
         return 0;
     }
     learn(d, object, told);

@@ -5,7 +5,8 @@
  * Where a fleet asks what places in its objects are called (proto/name_talk.h), so that each object is read by one host: the first
  * that asks becomes its reader and tells what it finds; others get what is known, and for the rest the reader is asked. A reader that
  * does not answer is replaced by the one who waits. Names are kept in memory by build id and offset, bounded; in the store they are
- * the source map, which the batches fill. What one host says is believed for all that have the build id (docs/security.md).
+ * the source map, which the batches fill. What the reader says, and nobody else, is
+ * believed for all that have the build id (docs/security.md).
  */
 #include "proto/frame.h"
 #include "proto/name_talk.h"

@@ -256,6 +256,28 @@ static void hostile(void **state)
     wp_buffer_fini(&raw);
 }
 
+/* Who was not told to read an object does not name what others see of it. */
+static void only_the_reader_is_believed(void **state)
+{
+    struct fleet *f = *state;
+    struct wp_buffer raw = {0};
+    struct wp_name_row row = {100, 0, 1};
+    struct wp_name_level level = {"planted", "x.c", 1};
+    struct wp_name_answer a = {.build = build, .rows = &row, .row_count = 1, .levels = &level, .level_count = 1};
+    assert_int_equal(wp_name_answer_encode(&a, &raw, NULL), 0);
+    assert_int_equal(wp_name_desk_take(f->desk, 1, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), 0); /* before anybody asked */
+    ask(f, 0, 100, 1);
+    talk(f, 10);
+    is_read_by(f, 0, 100, 1);
+    assert_int_equal(wp_name_desk_take(f->desk, 1, WP_FRAME_NAME_ANSWER, raw.data, raw.size, 1, NULL), 0); /* while another reads */
+    assert_int_equal(wp_name_desk_counts(f->desk).places, 0);
+    tell(f, 0, 100);
+    ask(f, 2, 100, 2);
+    talk(f, 10);
+    is_named(f, 2, 100, 2);
+    wp_buffer_fini(&raw);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +286,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_waits_too_long_reads, create, destroy),
         cmocka_unit_test_setup_teardown(many_places, create, destroy),
         cmocka_unit_test_setup_teardown(hostile, create, destroy),
+        cmocka_unit_test_setup_teardown(only_the_reader_is_believed, create, destroy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
