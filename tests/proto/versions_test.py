@@ -112,7 +112,9 @@ class Peer:
         self.sock.sendall((struct.pack(">BQ", 2, len(body)) if len(body) > 255 else bytes([0, len(body)])) + body)
 
 
-class Versions(unittest.TestCase):
+class Programs(unittest.TestCase):
+    """A program of this tree, and a peer."""
+
     def setUp(self):
         self.holder = tempfile.TemporaryDirectory(prefix="wakepath-versions-")
         self.folder, self.children, self.sockets = self.holder.name, [], []
@@ -158,6 +160,24 @@ class Versions(unittest.TestCase):
         self.assertEqual(child.returncode, status, text)
         return text
 
+    def collector(self, capture=CORPUS + "/recorded.capture", *words):
+        if os.path.exists(self.folder + "/a"):
+            os.unlink(self.folder + "/a")
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(self.folder + "/a")
+        listener.listen(4)
+        listener.settimeout(PATIENCE_S)
+        child = self.start("wakepath-collector", "--source", f"capture:{capture}" if capture else "bpf", "--connect", f"ipc://{self.folder}/a",
+                           "--spool", "none", *words)
+        self.sockets.append(listener.accept()[0])
+        listener.close()
+        peer = Peer(self.sockets[-1], b"ROUTER")
+        kind, payload = peer.receive()
+        self.assertEqual(kind, HELLO)
+        return child, peer
+
+
+class Versions(Programs):
     def test_collectors_of_each_version(self):
         """What they say, byte for byte, is understood; and means what it means when today's collector replays it."""
         for minor, corpus in enumerate(SETS):
@@ -209,22 +229,6 @@ class Versions(unittest.TestCase):
         reason = self.refused(frame(HELLO, message(f1=2), major=2))
         self.assertIn("version 2", reason)
         self.assertIn("version 1", reason)
-
-    def collector(self, capture=CORPUS + "/recorded.capture", *words):
-        if os.path.exists(self.folder + "/a"):
-            os.unlink(self.folder + "/a")
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(self.folder + "/a")
-        listener.listen(4)
-        listener.settimeout(PATIENCE_S)
-        child = self.start("wakepath-collector", "--source", f"capture:{capture}", "--connect", f"ipc://{self.folder}/a",
-                           "--spool", "none", *words)
-        self.sockets.append(listener.accept()[0])
-        listener.close()
-        peer = Peer(self.sockets[-1], b"ROUTER")
-        kind, payload = peer.receive()
-        self.assertEqual(kind, HELLO)
-        return child, peer
 
     def test_aggregator_of_version_1_0(self):
         """It says 1.0, no windows, and acknowledges without saying what it has taken in."""
