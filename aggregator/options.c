@@ -137,7 +137,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_RELEASE: engine->default_release = wp_config_id(state, "a release", argument); break;
     case KEY_SHARD: engine->shard = wp_config_id(state, "a shard", argument); break;
     case KEY_AGGREGATE: add_rule(options, state, argument); break;
-<<<<<<< HEAD
     case KEY_AUTO: engine->session.auto_aggregates = wp_config_number(state, "--auto-aggregates", argument, 0, 60); break;
     case KEY_EXIT: options->ingest.exit_after_sessions = wp_config_number(state, "--exit-after-sessions", argument, 0, 1000000); break;
     case KEY_READY: options->ingest.ready_fd = (int)wp_config_number(state, "--ready-fd", argument, 0, 1 << 20); break;
@@ -150,28 +149,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_LOOKBACK: engine->session.lookback_ns = wp_config_number(state, "--lookback", argument, 1000, 86400000) * 1000000ull; break;
     case KEY_LOOKBACK_MEMORY: engine->session.lookback_bytes = (uint64_t)wp_config_number(state, "--lookback-memory", argument, 1, 1048576) << 20; break;
     case KEY_LATE_SAMPLE: engine->session.late_sample_ns = wp_config_number(state, "--late-sample", argument, 1, 100000) * 1000ull; break;
-    case KEY_DEPTH: engine->session.depth = wp_config_number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
-    case KEY_WIDTH: engine->session.width = wp_config_number(state, "--width", argument, 100, 100000000); break;
-=======
-    case KEY_AUTO: engine->session.auto_aggregates = wp_config_number(state, "--auto-aggregates", argument, 0, 60); break;
-    case KEY_EXIT: options->ingest.exit_after_sessions = wp_config_number(state, "--exit-after-sessions", argument, 0, 1000000); break;
-    case KEY_READY: options->ingest.ready_fd = (int)wp_config_number(state, "--ready-fd", argument, 0, 1 << 20); break;
-    case KEY_WINDOW:
-        if (wp_window_parse(&options->window, argument, &err))
-            wp_config_refuse(state, "--window: %s", err.text);
-        break;
-    case KEY_EPOCH: engine->session.epoch_ns = wp_config_number(state, "--epoch", argument, 10, 60000) * 1000000ull; break;
-    case KEY_LATENESS: engine->session.lateness_ns = wp_config_number(state, "--lateness", argument, 0, 600000) * 1000000ull; break;
-    case KEY_HISTORY: engine->session.history_ns = wp_config_number(state, "--history", argument, 1000, 3600000) * 1000000ull; break;
-    case KEY_FIT: engine->session.fit_ns = wp_config_number(state, "--fit", argument, 1, 100000) * 1000ull; break;
-    case KEY_JOIN: engine->session.join_ns = wp_config_number(state, "--join", argument, 1, 100000) * 1000ull; break;
-    case KEY_LOOKBACK: engine->session.lookback_ns = wp_config_number(state, "--lookback", argument, 1000, 86400000) * 1000000ull; break;
-    case KEY_LOOKBACK_MEMORY: engine->session.lookback_bytes = (uint64_t)wp_config_number(state, "--lookback-memory", argument, 1, 1048576) << 20; break;
-    case KEY_LATE_SAMPLE: engine->session.late_sample_ns = wp_config_number(state, "--late-sample", argument, 1, 100000) * 1000ull; break;
     case KEY_HOSTS: engine->host_parts = wp_config_number(state, "--host-reports", argument, 0, WP_HOST_PARTS_LIMIT); break;
     case KEY_DEPTH: engine->session.depth = wp_config_number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
     case KEY_WIDTH: engine->session.width = wp_config_number(state, "--width", argument, 100, 100000000); break;
->>>>>>> hosts
     case KEY_RELEASE_RULE: add_release_rule(options, state, argument); break;
     case KEY_RESUME: options->resume = argument; options->is_resumed = true; break;
     case KEY_NO_RESUME: options->is_resumed = false; break;
