@@ -122,7 +122,6 @@ static bool is_of_one_release(const struct wp_compare *compare)
 }
 
 #define NUMBERS 6u
-#define SIDE_BYTES 40u /* of hosts in the head of a column */
 #define DIFFERENCE 2u
 
 /* `names` columns that say which row it is, then those of the change. */
@@ -146,16 +145,9 @@ static struct wp_table *add_table(struct wp_display *display, const struct wp_co
     for (size_t i = 0; i < NUMBERS; i++)
         if (i != DIFFERENCE || !is_digest(display))
             columns[count++] = numbers[i];
-<<<<<<< HEAD
     for (size_t i = 0; i < 2 && is_beside; i++)
         columns[name_count + i] = (struct wp_column){wp_pool_clip(&display->pool, compare->side[i].label, HEAD_BYTES), "Time a unit there",
             WP_COLUMN_VALUE};
-=======
-    if (wp_compare_is_of_hosts(compare)) {
-        columns[name_count] = (struct wp_column){wp_pool_clip(&display->pool, compare->side[WP_BEFORE].label, SIDE_BYTES), "Time a unit there", WP_COLUMN_VALUE};
-        columns[name_count + 1] = (struct wp_column){wp_pool_clip(&display->pool, compare->side[WP_AFTER].label, SIDE_BYTES), "Time a unit there", WP_COLUMN_VALUE};
-    }
->>>>>>> hosts
     if (compare->options.method != WP_METHOD_T_TEST)
         columns[count - 2] = (struct wp_column){"Confidence", "As the method tells it; – it knows none", WP_COLUMN_VALUE};
     return wp_display_table(display, id, columns, count, rows);
