@@ -292,6 +292,8 @@ struct kept_slice {
 static void message_link(struct wp_exemplar *exemplar, const struct kept_slice *kept)
 {
     const struct wp_slice *slice = kept->slice;
+    if (slice->cause_a & WP_POSITION_ACKNOWLEDGES) /* nothing that was sent came with it */
+        return;
     const struct wp_timeline *timeline = timeline_of(exemplar, kept->host);
     struct wp_send send;
     struct wp_far_end far;

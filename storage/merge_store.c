@@ -2,6 +2,7 @@
 #include "storage/merge_store.h"
 
 #include "storage/head.h"
+#include "storage/merge_sessions.h"
 #include "storage/report_store.h"
 #include "storage/shard_store.h"
 #include "storage/value_join.h"
@@ -53,6 +54,8 @@ int wp_merge_check(struct wp_txn *to, struct wp_txn *from, const struct wp_merge
     for (size_t i = 0; !rc && i < count; i++)
         rc = place_shard(to, from, merge, shards[i], origin, as, err);
     wp_strings_free(shards, count);
+    if (!rc && to && !merge->counts_twice)
+        rc = wp_merge_sessions_check(to, from, err);
     return rc;
 }
 

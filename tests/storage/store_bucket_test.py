@@ -131,8 +131,12 @@ class BucketTest(StoreCase):
         self.says(0, "metadata", "set", self.root + "/v1", "owner", "search", "--aggregate", "web")
         self.assertEqual(self.says(0, "metadata", "get", self.root + "/v1", "owner", "--aggregate", name).stdout, "search\n")
         self.assertEqual(list(self.buckets()), [name])
-        self.says(0, "metadata", "set", self.root + "/v1", "bucket.fit_ns", "1", "--aggregate", "web")
-        self.assertIn("parameters of the bucket", self.says(1, "verify", self.root).stdout)
+        self.assertIn("its writer's alone", self.says(64, "metadata", "set", self.root + "/v1", "bucket.fit_ns", "1", "--aggregate", "web").stderr)
+        self.says(0, "verify", self.root)
+        other, count = re.subn(r'(key "bucket.fit_ns"\s+value )"\d+"', r'\1"1"', self.says(0, "dump", self.root).stdout)
+        self.assertEqual(count, 1)
+        self.says(0, "load", self.root + ".other", stdin=other)
+        self.assertIn("parameters of the bucket", self.says(1, "verify", self.root + ".other").stdout)
 
     def test_the_second_reader(self):
         self.record(self.capture(1), self.capture(2, 997))
