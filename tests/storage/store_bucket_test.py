@@ -69,7 +69,7 @@ class BucketTest(StoreCase):
         self.assertIn("recorded with different parameters", self.says(1, "cat", self.root, "v1:web").stderr)
         self.assertIn("apart from others of its name: sample_period_ns", self.says(0, "stat", self.root).stdout)
         listed = self.says(0, "ls", "-R", self.root, "v1").stdout.splitlines()
-        digests = {re.search(r"~[0-9a-f]{8}(?=$|\.~)", line).group() for line in listed if line.startswith("v1/web/")}
+        digests = {re.search(r"~[0-9a-f]{8}(?=$|\.~|@)", line).group() for line in listed if line.startswith("v1/web/")}
         self.assertEqual({"web" + digest for digest in digests}, set(names), "one folder, each with its digest behind the shard")
         before = self.contents()
         self.says(0, "compact", "--roll-up", self.root)
