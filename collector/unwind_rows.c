@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/unwind_rows.h"
 
+#include "collector/cfi_check.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <endian.h>
@@ -14,6 +16,7 @@
 
 #define FILE_LIMIT ((off_t)2 << 30)
 #define ROWS_LIMIT (8u << 20)
+#define WORK_LIMIT ((uint64_t)1 << 30) /* rows looked up, times 64 bytes of rules of the longest function: a minute */
 #define LOADS 64u
 #define TOPS 32u
 #define DEBUG_LIMIT ((uint64_t)512 << 20) /* of debug sections, unpacked */
@@ -47,7 +50,8 @@ struct wp_unwind_rows {
     const struct machine *machine;
     struct row *rows;
     uint32_t count, room;
-    uint64_t odd_rules;
+    uint64_t odd_rules, work;
+    size_t longest;                 /* cfi_check.h */
     struct load loads[LOADS];
     unsigned load_count;
 };
@@ -184,6 +188,9 @@ static int read_function(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t star
         Dwarf_Frame *frame;
         Dwarf_Addr from, to;
         bool is_signal = false;
+        r->work += 1 + r->longest / 64;
+        if (r->work > WORK_LIMIT)
+            return -E2BIG;
         if (dwarf_cfi_addrframe(cfi, at, &frame))
             break;
         if (dwarf_frame_info(frame, &from, &to, &is_signal) < 0 || to <= at) {
@@ -199,24 +206,41 @@ static int read_function(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t star
     return rc || at >= next ? rc : add_row(r, at, WP_CFA_NONE, WP_BP_SAME); /* code between functions has no rule */
 }
 
+static int32_t number_at(const uint8_t *bytes)
+{
+    int32_t number;
+    memcpy(&number, bytes, sizeof(number));
+    return number;
+}
+
+/* Whether libdw may read the .eh_frame that the table is of. */
+static bool is_modest(struct wp_unwind_rows *r, Elf *elf, const GElf_Phdr *table, const uint8_t *bytes, uint32_t count)
+{
+    size_t size = 0;
+    int64_t frames = 4 + (int64_t)number_at(bytes + 4), begin = (int64_t)table->p_offset + frames;
+    struct wp_cfi_check check = {.ident = (const unsigned char *)elf_getident(elf, NULL), .is_eh_frame = true};
+    if (elf_rawfile(elf, &size) && begin >= 0 && (uint64_t)begin < size)
+        check.data = elf_getdata_rawchunk(elf, begin, size - (uint64_t)begin, ELF_T_BYTE);
+    bool is = check.ident && check.data && wp_cfi_check_table(&check, bytes + 12, count, frames);
+    r->longest = check.longest;
+    return is;
+}
+
 /* Where functions begin: the sorted table of .eh_frame_hdr (Linux Standard Base, 10.6.2), in the one form that is made. */
-static int read_functions(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t address, const Elf_Data *data)
+static int read_functions(struct wp_unwind_rows *r, Elf *elf, Dwarf_CFI *cfi, const GElf_Phdr *table, const Elf_Data *data)
 {
     const uint8_t *bytes = data->d_buf;
-    if (data->d_size < 12 || bytes[0] != 1 || bytes[2] != DW_EH_PE_udata4 || bytes[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
+    if (data->d_size < 12 || bytes[0] != 1 || bytes[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4) || bytes[2] != DW_EH_PE_udata4 ||
+        bytes[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
         return -ENOEXEC;
-    unsigned skip = (bytes[1] & 15) == DW_EH_PE_sdata4 || (bytes[1] & 15) == DW_EH_PE_udata4 ? 4 : 8;
-    uint32_t count;
-    memcpy(&count, bytes + 4 + skip, 4);
-    if (count > (data->d_size - 8 - skip) / 8)
+    uint32_t count = (uint32_t)number_at(bytes + 8);
+    if (count > (data->d_size - 12) / 8 || !is_modest(r, elf, table, bytes, count))
         return -ENOEXEC;
     int rc = 0;
     for (uint32_t i = 0; !rc && i < count; i++) {
-        int32_t start, next = INT32_MAX;
-        memcpy(&start, bytes + 8 + skip + 8 * (size_t)i, 4);
-        if (i + 1 < count)
-            memcpy(&next, bytes + 8 + skip + 8 * (size_t)(i + 1), 4);
-        rc = read_function(r, cfi, address + (uint64_t)(int64_t)start, next == INT32_MAX ? UINT64_MAX : address + (uint64_t)(int64_t)next);
+        const uint8_t *entry = bytes + 12 + 8 * (size_t)i;
+        uint64_t next = i + 1 < count ? table->p_vaddr + (uint64_t)(int64_t)number_at(entry + 8) : UINT64_MAX;
+        rc = read_function(r, cfi, table->p_vaddr + (uint64_t)(int64_t)number_at(entry), next);
     }
     return rc;
 }
@@ -313,7 +337,9 @@ static int read_debug_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Ehdr 
 {
     Dwarf *dwarf = has_debug_frame(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
     Elf_Data *data = dwarf ? debug_frame_data(elf) : NULL;
-    Dwarf_CFI *cfi = data ? dwarf_getcfi(dwarf) : NULL;
+    struct wp_cfi_check check = {.ident = header->e_ident, .data = data};
+    Dwarf_CFI *cfi = data && wp_cfi_check_all(&check) ? dwarf_getcfi(dwarf) : NULL;
+    r->longest = check.longest;
     int rc = cfi ? 0 : -ENOEXEC;
     Dwarf_CFI_Entry entry;
     Dwarf_Off at = 0, next = 0;
@@ -354,13 +380,13 @@ static int read_elf(struct wp_unwind_rows *r, Elf *elf)
             continue;
         if (program.p_type == PT_LOAD && program.p_flags & PF_X && r->load_count < LOADS)
             r->loads[r->load_count++] = (struct load){program.p_vaddr, program.p_offset, program.p_filesz};
-        if (program.p_type == PT_GNU_EH_FRAME)
+        if (program.p_type == PT_GNU_EH_FRAME && !table.p_type) /* libdw, too, takes the first */
             table = program;
     }
     Dwarf_CFI *cfi = table.p_filesz && table.p_filesz < FILE_LIMIT ? dwarf_getcfi_elf(elf) : NULL;
     Elf_Data *data = cfi ? elf_getdata_rawchunk(elf, (int64_t)table.p_offset, table.p_filesz, ELF_T_BYTE) : NULL;
     if (data)
-        rc = read_functions(r, cfi, table.p_vaddr, data);
+        rc = read_functions(r, elf, cfi, &table, data);
     if (cfi)
         dwarf_cfi_end(cfi);
     return rc == -ENOEXEC ? read_debug_frame(r, elf, &header) : rc;
