@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#define FIRST_MS 5000u       /* a recording in windows begins without them for so long at most */
 #define ABSENT_MS 5000u
 #define ABSENT_NS 60000000000u
 #define GONE_MS 20000u      /* an aggregator that restarts is back sooner */
@@ -128,13 +129,14 @@ int wp_sender_fd(const struct wp_sender *s)
     return s->client ? wp_client_fd(s->client) : -1;
 }
 
-/* One that says 1.1 would refuse what tells of windows. */
+/* One that says 1.1 would refuse what tells of windows, so the first answer is waited for, if not for long. */
 struct wp_window wp_sender_window(struct wp_sender *s)
 {
-    if (!wp_sender_is_welcome(s))
-        return s->window;
-    s->window = wp_client_welcome(s->client)->wire_minor < 2 ? (struct wp_window){WP_WINDOW_MOST_NS, WP_WINDOW_MOST_NS}
-                                                             : *wp_client_window(s->client);
+    const struct wp_window always = {WP_WINDOW_MOST_NS, WP_WINDOW_MOST_NS};
+    if (wp_sender_is_welcome(s))
+        s->window = wp_client_welcome(s->client)->wire_minor < 2 ? always : *wp_client_window(s->client);
+    else if (!s->was_welcome && wp_clock_ms() - s->heard_ms < FIRST_MS)
+        return always;
     return s->window;
 }
 
