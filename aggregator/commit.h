@@ -2,6 +2,7 @@
 #ifndef WP_AGGREGATOR_COMMIT_H
 #define WP_AGGREGATOR_COMMIT_H
 /* Writes what sessions have resolved since the last commit to the store: a transaction a release for all of them, all or nothing. */
+#include "aggregator/host_parts.h"
 #include "aggregator/host_session.h"
 #include "storage/store.h"
 
@@ -9,6 +10,7 @@ struct wp_commit_options {
     const char *shard;
     uint64_t timebox_s;      /* length of a timebox: 3600 */
     uint64_t real_now_s;
+    struct wp_host_parts *host_parts; /* borrowed; NULL: no host has reports of its own */
 };
 
 /* Reports as deltas, exemplars and clock, genealogy, source map, metadata, resume point. At the end of a session the

@@ -4,6 +4,7 @@
 #include "aggregator/aggregator_vitals.h"
 #include "aggregator/membership.h"
 #include "aggregator/name_desk.h"
+#include "aggregator/name_keep.h"
 #include "aggregator/shard_net.h"
 #include "common/clock.h"
 #include "common/service.h"
@@ -18,6 +19,7 @@ struct ingest {
     struct wp_aggregator_vitals *vitals; /* NULL: nobody watches */
     struct wp_shard_net *shards;         /* NULL: there are no others */
     struct wp_name_desk *names;
+    struct wp_name_keep *kept;           /* NULL: names are not kept */
     const struct wp_logger *logger;
     struct wp_log_limit refusals, full;
     uint64_t stepped_ns;
@@ -131,6 +133,12 @@ static int send_names(void *context, uint32_t peer, enum wp_frame_type type, con
     return wp_server_names(ingest->server, peer, type, raw, size);
 }
 
+static void keep_names(void *context, const uint8_t *raw, size_t size)
+{
+    struct ingest *ingest = context;
+    wp_name_keep_add(ingest->kept, raw, size);
+}
+
 static void probe(void *context, uint32_t peer)
 {
     struct ingest *ingest = context;
@@ -198,8 +206,11 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     int rc = wp_engine_create(&ingest.engine, engine, logger, err);
     if (!rc)
         rc = wp_server_open_with(&ingest.server, &server, err);
-    if (!rc && !(ingest.names = wp_name_desk_create(&(struct wp_name_desk_options){.send = send_names, .context = &ingest})))
+    if (!rc && !(ingest.names = wp_name_desk_create(&(struct wp_name_desk_options){.send = send_names, .keep = keep_names,
+            .context = &ingest})))
         rc = wp_error_set(err, -ENOMEM, "out of memory");
+    if (!rc && engine->resume && wp_name_keep_open(&ingest.kept, engine->resume, engine->shard, ingest.names, logger, &why))
+        wp_log(logger, WP_LOG_WARN, "objects will be read again after a restart: %s", why.text);
     if (!rc && options->window)
         wp_server_set_window(ingest.server, options->window);
     if (!rc)
@@ -221,6 +232,7 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     wp_aggregator_vitals_close(ingest.vitals);
     wp_shard_net_close(ingest.shards);
     wp_name_desk_destroy(ingest.names);
+    wp_name_keep_close(ingest.kept);
     wp_server_close(ingest.server);
     wp_engine_destroy(ingest.engine);
     return rc;

@@ -136,7 +136,10 @@ static void flush(struct wp_name_desk *d, struct answering *a)
     a->answer.rows = a->rows;
     a->answer.levels = a->levels;
     wp_buffer_clear(&d->raw);
-    if (!wp_name_answer_encode(&a->answer, &d->raw, NULL))
+    int rc = wp_name_answer_encode(&a->answer, &d->raw, NULL);
+    if (!rc && a->peer == NOBODY)
+        d->options.keep(d->options.context, d->raw.data, d->raw.size);
+    else if (!rc)
         d->options.send(d->options.context, a->peer, WP_FRAME_NAME_ANSWER, d->raw.data, d->raw.size); /* if not, it stops waiting by itself */
     a->answer.row_count = a->answer.level_count = 0;
 }
@@ -292,6 +295,18 @@ static uint32_t text_of(struct wp_name_desk *d, const char *text)
     return id == UINT32_MAX ? 0 : id;
 }
 
+/* What has names, of the places from `first` on; what has none may have some after a restart, as when debug files are installed. */
+static void keep(struct wp_name_desk *d, uint32_t object, const struct wp_name_answer *told, uint32_t first)
+{
+    struct answering *a = d->options.keep ? begin(d, NOBODY, 0, object, false) : NULL;
+    for (uint32_t i = 0; a && i < told->row_count; i++) {
+        const struct place *place = place_of(d, object, told->rows[i].offset);
+        if (place && place >= d->places + first && place->count)
+            add(d, a, told->rows[i].offset, place);
+    }
+    end(d, a);
+}
+
 /* What was said first stays. */
 static void learn(struct wp_name_desk *d, uint32_t object, const struct wp_name_answer *told)
 {
@@ -321,9 +336,22 @@ static int take_told(struct wp_name_desk *d, uint32_t peer, const struct wp_name
         replace_reader(d, object, now_ms);
         return 0;
     }
+    uint32_t known = d->place_count;
     learn(d, object, told);
+    keep(d, object, told, known);
     serve(d, object, NOBODY);
     return 0;
+}
+
+int wp_name_desk_recall(struct wp_name_desk *d, const uint8_t *raw, size_t size, struct wp_error *err)
+{
+    struct wp_name_answer told;
+    int rc = wp_name_answer_decode(&told, raw, size, err);
+    uint32_t object = rc ? NOBODY : object_of(d, &told.build);
+    if (object != NOBODY)
+        learn(d, object, &told);
+    wp_name_answer_fini(&told);
+    return rc;
 }
 
 int wp_name_desk_take(struct wp_name_desk *d, uint32_t peer, enum wp_frame_type type, const uint8_t *raw, size_t size, uint64_t now_ms,

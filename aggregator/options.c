@@ -3,6 +3,7 @@
 
 #include "aggregator/shards.h"
 #include "common/config.h"
+#include "common/config_value.h"
 #include "common/health.h"
 #include "common/path.h"
 #include "common/version.h"
@@ -15,7 +16,7 @@
 #include <string.h>
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
-    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
+    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_HOSTS, KEY_EXPECT,
     KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW };
 
 static const struct argp_option option_table[] = {
@@ -47,6 +48,7 @@ static const struct argp_option option_table[] = {
     {"late-sample", KEY_LATE_SAMPLE, "US", 0, "how late a sample may come and still belong to the run before (default 20)", 0},
     {"depth", KEY_DEPTH, "N", 0, "layers of waiting for somebody who waits (default 64)", 0},
     {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
+    {"host-reports", KEY_HOSTS, "N", 0, "so many hosts have reports of their own and can be told apart; what further ones do is added up (default 256)", 0},
     {"expect-hosts", KEY_EXPECT, "N", 0, "explain nothing before so many hosts have come (for replays; default 0)", 0},
     {"give-up", KEY_GIVE_UP, "MS", 0, "a host that says nothing for so long is not waited for (default 5000)", 0},
     {"resume", KEY_RESUME, "DIR", 0, "keep there what live sessions need to go on after a restart (default: STORE.resume, beside the store)", 0},
@@ -57,58 +59,36 @@ static const struct argp_option option_table[] = {
     {0},
 };
 
-static uint32_t number(struct argp_state *state, const char *what, const char *text, uint32_t low, uint32_t high)
-{
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*end || end == text || *text == '-' || value < low || value > high)
-        wp_config_refuse(state, "%s takes a number from %u to %u, not '%s'", what, low, high, text);
-    return (uint32_t)value;
-}
-
 static void add_rule(struct wp_aggregator_options *options, struct argp_state *state, const char *text)
 {
-    struct wp_error err = {0};
-    const char *equals = strchr(text, '=');
     uint32_t count = options->engine.session.rule_count;
-    if (!equals || equals == text || equals - text > 128)
-        wp_config_refuse(state, "--aggregate takes NAME=SELECTOR, not '%s'", text);
     if (count == WP_AGGREGATES)
         wp_config_refuse(state, "more than %u aggregates", WP_AGGREGATES);
     options->rules = realloc(options->rules, (count + 1) * sizeof(*options->rules));
     if (!options->rules)
         wp_config_refuse(state, "out of memory");
     struct wp_aggregate_rule *rule = &options->rules[count];
-    snprintf(rule->name, sizeof(rule->name), "%.*s", (int)(equals - text), text);
+    wp_config_named_selector(state, "--aggregate takes NAME=SELECTOR", text, rule->name, &rule->selector);
+    options->engine.session.rules = options->rules;
+    options->engine.session.rule_count = count + 1;
     if (!wp_id_valid(rule->name) || !strcmp(rule->name, "__state__") || !strcmp(rule->name, "__source__"))
         wp_config_refuse(state, "'%s' cannot name an aggregate: use [A-Za-z0-9._+-]", rule->name);
     for (uint32_t i = 0; i < count; i++)
         if (!strcmp(options->rules[i].name, rule->name))
             wp_config_refuse(state, "two aggregates are named '%s'", rule->name);
-    if (wp_selector_parse(&rule->selector, equals + 1, &err))
-        wp_config_refuse(state, "%s", err.text);
-    options->engine.session.rules = options->rules;
-    options->engine.session.rule_count = count + 1;
 }
 
 static void add_release_rule(struct wp_aggregator_options *options, struct argp_state *state, const char *text)
 {
-    struct wp_error err = {0};
-    const char *equals = strchr(text, '=');
     uint32_t count = options->engine.session.release_rule_count;
-    if (!equals || equals == text || equals - text > 128)
-        wp_config_refuse(state, "--release-rule takes ID=SELECTOR, not '%s'", text);
     options->release_rules = realloc(options->release_rules, (count + 1) * sizeof(*options->release_rules));
     if (!options->release_rules)
         wp_config_refuse(state, "out of memory");
     struct wp_release_rule *rule = &options->release_rules[count];
-    snprintf(rule->release, sizeof(rule->release), "%.*s", (int)(equals - text), text);
-    if (!wp_id_valid(rule->release))
-        wp_config_refuse(state, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", rule->release);
-    if (wp_selector_parse(&rule->selector, equals + 1, &err))
-        wp_config_refuse(state, "%s", err.text);
+    wp_config_named_selector(state, "--release-rule takes ID=SELECTOR", text, rule->release, &rule->selector);
     options->engine.session.release_rules = options->release_rules;
     options->engine.session.release_rule_count = count + 1;
+    wp_config_id(state, "a release", rule->release);
 }
 
 static void add_peer(struct wp_aggregator_options *options, struct argp_state *state, char *text)
@@ -154,48 +134,35 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_INSECURE: options->ingest.is_insecure = true; break;
     case KEY_PEER: add_peer(options, state, argument); break;
     case KEY_STORE: engine->store = argument; break;
-    case KEY_RELEASE:
-        if (!wp_id_valid(argument))
-            wp_config_refuse(state, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", argument);
-        engine->default_release = argument;
-        break;
-    case KEY_SHARD:
-        if (!wp_id_valid(argument))
-            wp_config_refuse(state, "'%s' is not a shard id: use [A-Za-z0-9._+-], at most 128", argument);
-        engine->shard = argument;
-        break;
+    case KEY_RELEASE: engine->default_release = wp_config_id(state, "a release", argument); break;
+    case KEY_SHARD: engine->shard = wp_config_id(state, "a shard", argument); break;
     case KEY_AGGREGATE: add_rule(options, state, argument); break;
-    case KEY_AUTO: engine->session.auto_aggregates = number(state, "--auto-aggregates", argument, 0, 60); break;
-    case KEY_EXIT: options->ingest.exit_after_sessions = number(state, "--exit-after-sessions", argument, 0, 1000000); break;
-    case KEY_READY: options->ingest.ready_fd = (int)number(state, "--ready-fd", argument, 0, 1 << 20); break;
-    case KEY_WINDOW:
-        if (wp_window_parse(&options->window, argument, &err))
-            wp_config_refuse(state, "--window: %s", err.text);
-        break;
-    case KEY_EPOCH: engine->session.epoch_ns = number(state, "--epoch", argument, 10, 60000) * 1000000ull; break;
-    case KEY_LATENESS: engine->session.lateness_ns = number(state, "--lateness", argument, 0, 600000) * 1000000ull; break;
-    case KEY_HISTORY: engine->session.history_ns = number(state, "--history", argument, 1000, 3600000) * 1000000ull; break;
-    case KEY_FIT: engine->session.fit_ns = number(state, "--fit", argument, 1, 100000) * 1000ull; break;
-    case KEY_JOIN: engine->session.join_ns = number(state, "--join", argument, 1, 100000) * 1000ull; break;
-    case KEY_LOOKBACK: engine->session.lookback_ns = number(state, "--lookback", argument, 1000, 86400000) * 1000000ull; break;
-    case KEY_LOOKBACK_MEMORY: engine->session.lookback_bytes = (uint64_t)number(state, "--lookback-memory", argument, 1, 1048576) << 20; break;
-    case KEY_LATE_SAMPLE: engine->session.late_sample_ns = number(state, "--late-sample", argument, 1, 100000) * 1000ull; break;
-    case KEY_DEPTH: engine->session.depth = number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
-    case KEY_WIDTH: engine->session.width = number(state, "--width", argument, 100, 100000000); break;
+    case KEY_AUTO: engine->session.auto_aggregates = wp_config_number(state, "--auto-aggregates", argument, 0, 60); break;
+    case KEY_EXIT: options->ingest.exit_after_sessions = wp_config_number(state, "--exit-after-sessions", argument, 0, 1000000); break;
+    case KEY_READY: options->ingest.ready_fd = (int)wp_config_number(state, "--ready-fd", argument, 0, 1 << 20); break;
+    case KEY_WINDOW: options->window = wp_config_window(state, argument); break;
+    case KEY_EPOCH: engine->session.epoch_ns = wp_config_number(state, "--epoch", argument, 10, 60000) * 1000000ull; break;
+    case KEY_LATENESS: engine->session.lateness_ns = wp_config_number(state, "--lateness", argument, 0, 600000) * 1000000ull; break;
+    case KEY_HISTORY: engine->session.history_ns = wp_config_number(state, "--history", argument, 1000, 3600000) * 1000000ull; break;
+    case KEY_FIT: engine->session.fit_ns = wp_config_number(state, "--fit", argument, 1, 100000) * 1000ull; break;
+    case KEY_JOIN: engine->session.join_ns = wp_config_number(state, "--join", argument, 1, 100000) * 1000ull; break;
+    case KEY_LOOKBACK: engine->session.lookback_ns = wp_config_number(state, "--lookback", argument, 1000, 86400000) * 1000000ull; break;
+    case KEY_LOOKBACK_MEMORY: engine->session.lookback_bytes = (uint64_t)wp_config_number(state, "--lookback-memory", argument, 1, 1048576) << 20; break;
+    case KEY_LATE_SAMPLE: engine->session.late_sample_ns = wp_config_number(state, "--late-sample", argument, 1, 100000) * 1000ull; break;
+    case KEY_HOSTS: engine->host_parts = wp_config_number(state, "--host-reports", argument, 0, WP_HOST_PARTS_LIMIT); break;
+    case KEY_DEPTH: engine->session.depth = wp_config_number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
+    case KEY_WIDTH: engine->session.width = wp_config_number(state, "--width", argument, 100, 100000000); break;
     case KEY_RELEASE_RULE: add_release_rule(options, state, argument); break;
     case KEY_RESUME: options->resume = argument; options->is_resumed = true; break;
     case KEY_NO_RESUME: options->is_resumed = false; break;
-    case KEY_EXPECT: engine->expected_hosts = number(state, "--expect-hosts", argument, 0, WP_FLEET_HOSTS); break;
-    case KEY_GIVE_UP: engine->give_up_ns = number(state, "--give-up", argument, 100, 3600000) * 1000000ull; break;
+    case KEY_EXPECT: engine->expected_hosts = wp_config_number(state, "--expect-hosts", argument, 0, WP_FLEET_HOSTS); break;
+    case KEY_GIVE_UP: engine->give_up_ns = wp_config_number(state, "--give-up", argument, 100, 3600000) * 1000000ull; break;
     case KEY_METRICS:
         options->ingest.metrics = strcmp(argument, "none") ? argument : NULL;
         if (options->ingest.metrics && wp_health_check(argument, &err))
             wp_config_refuse(state, "--metrics: %s", err.text);
         break;
-    case KEY_LOG:
-        if (wp_log_level_parse(argument, &options->log_level))
-            wp_config_refuse(state, "'%s' is not a log level: error, warn, info, debug", argument);
-        break;
+    case KEY_LOG: options->log_level = wp_config_log_level(state, argument); break;
     case ARGP_KEY_ARG: wp_config_refuse(state, "unexpected argument '%s'", argument); break;
     case ARGP_KEY_END:
         if (!options->ingest.endpoint || !engine->store)

@@ -2,6 +2,7 @@
 #include "collector/collector_options.h"
 
 #include "common/config.h"
+#include "common/config_value.h"
 #include "common/health.h"
 #include "common/path.h"
 #include "common/version.h"
@@ -78,15 +79,6 @@ struct parse {
     const struct wp_collector_live *live;
 };
 
-static uint32_t number(struct argp_state *state, const char *what, const char *text, uint32_t low, uint32_t high)
-{
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
-    if (*end || end == text || *text == '-' || value < low || value > high)
-        wp_config_refuse(state, "%s takes a number from %u to %u, not '%s'", what, low, high, text);
-    return (uint32_t)value;
-}
-
 static void take_source(struct wp_collector_options *o, struct argp_state *state, const char *text)
 {
     if (!strcmp(text, "bpf")) {
@@ -135,7 +127,7 @@ static void take_netns(struct wp_collector_options *o, struct argp_state *state,
 
 static void take_ring(struct wp_collector_options *o, struct argp_state *state, const char *text)
 {
-    uint32_t bytes = number(state, "--ring-size", text, 65536, 1u << 30);
+    uint32_t bytes = wp_config_number(state, "--ring-size", text, 65536, 1u << 30);
     if (bytes & (bytes - 1))
         wp_config_refuse(state, "--ring-size takes a power of two, not %u", bytes);
     o->bpf.ring_bytes = bytes;
@@ -246,31 +238,21 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_SPOOL: o->outlet.spool = argument; break;
     case KEY_SPOOL_LIMIT: take_spool_limit(&o->outlet, state, argument); break;
     case KEY_OUTPUT: o->outlet.output = argument; break;
-    case KEY_FREQUENCY: o->bpf.frequency_hz = number(state, "--frequency", argument, 0, 50000); break;
-    case KEY_WINDOW:
-        if (wp_window_parse(parse->live->window, argument, &err))
-            wp_config_refuse(state, "--window: %s", err.text);
-        break;
-    case KEY_FILTER: o->bpf.filter_pid = number(state, "--filter-pid", argument, 1, 1u << 22); break;
-    case KEY_COMMAND: o->command_pid = number(state, "--command-pid", argument, 1, 1u << 22); break;
+    case KEY_FREQUENCY: o->bpf.frequency_hz = wp_config_number(state, "--frequency", argument, 0, 50000); break;
+    case KEY_WINDOW: *parse->live->window = wp_config_window(state, argument); break;
+    case KEY_FILTER: o->bpf.filter_pid = wp_config_number(state, "--filter-pid", argument, 1, 1u << 22); break;
+    case KEY_COMMAND: o->command_pid = wp_config_number(state, "--command-pid", argument, 1, 1u << 22); break;
     case KEY_NETNS: take_netns(o, state, argument); break;
     case KEY_MATCH:
         check_pattern(state, argument);
         take_listed(state, o->patterns, &o->pattern_count, argument);
         break;
-    case KEY_RELEASE:
-        if (!wp_id_valid(argument))
-            wp_config_refuse(state, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", argument);
-        o->release = argument;
-        break;
+    case KEY_RELEASE: o->release = wp_config_id(state, "a release", argument); break;
     case KEY_HOSTNAME: o->hostname = argument; break;
     case KEY_LABEL: take_listed(state, o->labels, &o->label_count, argument); break;
     case KEY_DURATION: take_duration(o, state, argument); break;
-    case KEY_READY: o->ready_fd = (int)number(state, "--ready-fd", argument, 0, 1 << 20); break;
-    case KEY_LOG:
-        if (wp_log_level_parse(argument, parse->live->log_level))
-            wp_config_refuse(state, "'%s' is not a log level: error, warn, info, debug", argument);
-        break;
+    case KEY_READY: o->ready_fd = (int)wp_config_number(state, "--ready-fd", argument, 0, 1 << 20); break;
+    case KEY_LOG: *parse->live->log_level = wp_config_log_level(state, argument); break;
     case KEY_RING: take_ring(o, state, argument); break;
     case KEY_SPEED:
         if (strcmp(argument, "fast") && strcmp(argument, "recorded"))

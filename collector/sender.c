@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#define FIRST_MS 5000u       /* a recording in windows begins without them for so long at most */
 #define ABSENT_MS 5000u
 #define ABSENT_NS 60000000000u
 #define GONE_MS 20000u      /* an aggregator that restarts is back sooner */
@@ -128,13 +129,14 @@ int wp_sender_fd(const struct wp_sender *s)
     return s->client ? wp_client_fd(s->client) : -1;
 }
 
-/* One that says 1.1 would refuse what tells of windows. */
+/* One that says 1.1 would refuse what tells of windows, so the first answer is waited for, if not for long. */
 struct wp_window wp_sender_window(struct wp_sender *s)
 {
-    if (!wp_sender_is_welcome(s))
-        return s->window;
-    s->window = wp_client_welcome(s->client)->wire_minor < 2 ? (struct wp_window){WP_WINDOW_MOST_NS, WP_WINDOW_MOST_NS}
-                                                             : *wp_client_window(s->client);
+    const struct wp_window always = {WP_WINDOW_MOST_NS, WP_WINDOW_MOST_NS};
+    if (wp_sender_is_welcome(s))
+        s->window = wp_client_welcome(s->client)->wire_minor < 2 ? always : *wp_client_window(s->client);
+    else if (!s->was_welcome && wp_clock_ms() - s->heard_ms < FIRST_MS)
+        return always;
     return s->window;
 }
 
@@ -315,7 +317,7 @@ static int give_up(struct wp_sender *s, const char *why, struct wp_error *err)
 
 int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t timeout_ms, struct wp_error *err)
 {
-    uint64_t start = wp_clock_ms(), heard = start, waited_for = UINT64_MAX;
+    uint64_t start = wp_clock_ms(), heard = start, waited_for = UINT64_MAX, taken_before = UINT64_MAX;
     for (;;) {
         int rc = wp_sender_end(s, bye, err);
         if (rc)
@@ -329,11 +331,12 @@ int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t tim
             heard = now;
         if (now - heard > patience)
             return give_up(s, "the aggregator is gone", err);
-        uint64_t waiting = wp_outbox_waiting(s->outbox);
-        if (waiting < waited_for && !wp_outbox_is_safe(s->outbox)) { /* it is slow, but it goes on; what is left here would be lost */
+        uint64_t waiting = wp_outbox_waiting(s->outbox), taken = s->client ? wp_client_taken(s->client) : taken_before;
+        if ((waiting < waited_for || taken != taken_before) && !wp_outbox_is_safe(s->outbox)) { /* it is slow, but it goes on; what is left here would be lost */
             waited_for = waiting;
             start = now;
         }
+        taken_before = taken;
         if (now - start > timeout_ms)
             return give_up(s, "the aggregator did not acknowledge the last batches in time", err);
     }

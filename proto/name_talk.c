@@ -126,6 +126,7 @@ struct decoded {
 int wp_name_answer_decode(struct wp_name_answer *a, const uint8_t *bytes, size_t size, struct wp_error *err)
 {
     Wakepath__Wire__NameAnswer *m = size > MESSAGE_BYTES ? NULL : wakepath__wire__name_answer__unpack(NULL, size, bytes);
+    *a = (struct wp_name_answer){0}; /* nothing to be freed, whatever the caller's was */
     if (!m)
         return bad(err, "not a message");
     *a = (struct wp_name_answer){.id = m->id, .is_yours = m->is_yours, .row_count = (uint32_t)m->n_offset,

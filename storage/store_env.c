@@ -122,7 +122,7 @@ bool wp_env_is_replaced(const struct wp_store *store, const struct wp_env *env)
  * LMDB (0.9.24, mdb_env_setup_locks) makes lock.mdb a hole and writes to it through a map: on a full disk that is SIGBUS. So it
  * gets its blocks first, from who may still be told that there are none. LMDB takes a file that is large enough as it is.
  */
-static int allot_lock(const struct wp_store *store, const char *folder, struct wp_error *err)
+static int allot_lock(const struct wp_store *store, const char *folder, bool write, struct wp_error *err)
 {
     char path[PATH_MAX + 16];
     struct stat st;
@@ -131,7 +131,7 @@ static int allot_lock(const struct wp_store *store, const char *folder, struct w
         return 0;
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0664);
     if (fd < 0)
-        return wp_error_errno(err, -errno, "cannot open '%s'", path);
+        return write ? wp_error_errno(err, -errno, "cannot open '%s'", path) : 0; /* LMDB reads without it where nobody may write */
     off_t size = lseek(fd, 0, SEEK_END);
     int rc = posix_fallocate(fd, 0, size > (off_t)LOCK_BYTES ? size : (off_t)LOCK_BYTES);
     close(fd);
@@ -144,10 +144,10 @@ static int open_files(const struct wp_store *store, struct wp_env *env, bool wri
 {
     char path[PATH_MAX];
     int dead, rc = prepare_folder(store, env->release, write, path, err);
+    if (!rc) /* first: who looks at the file maps it, too, and would be taken for one that died of damage */
+        rc = allot_lock(store, path, write, err);
     if (!rc)
         rc = check_file(store, path, err);
-    if (!rc && write)
-        rc = allot_lock(store, path, err);
     if (rc)
         return rc;
     int mdb_rc = mdb_env_create(&env->mdb);

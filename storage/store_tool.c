@@ -66,7 +66,7 @@ static const struct argp_option all_options[] = {
     {"no-roll-up", 'N', NULL, 0, "Delete old hours and days instead of rolling them up", 0},
     {"rename-shard", 'm', NULL, 0, "A shard that has a namesake of another origin gets a name of its own", 0},
     {"drop-damaged", 'D', NULL, 0, "Delete what cannot be read", 0},
-    {"force", 'f', NULL, 0, "File it there though it was recorded as another release", 0},
+    {"force", 'f', NULL, 0, "File it there though it was recorded as another release, or is there already by another way", 0},
     {"traces", KEY_OF(WP_TOOL_TRACES), "AGE", 0, "Keep traces so long (7d)", 0},
     {"hours", KEY_OF(WP_TOOL_HOURS), "AGE", 0, "Keep hours so long, then as days (30d)", 0},
     {"days", KEY_OF(WP_TOOL_DAYS), "AGE", 0, "Keep days so long, then as months (1y)", 0},

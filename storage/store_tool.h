@@ -58,6 +58,8 @@ struct wp_tool {
 
 /* "ROOT", "ROOT RELEASE", "ROOT/RELEASE/KEY" ...: any way to part it. */
 int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err);
+/* -ENOENT: a folder with other things in it than a store's. */
+int wp_tool_expect_store(const char *root, struct wp_error *err);
 /* Takes the arguments apart, opens tool->store, and resolves a reference; nothing is made where there is no store. */
 int wp_tool_open(struct wp_tool *tool, struct wp_error *err);
 /* The same with other arguments than the tool's own. */

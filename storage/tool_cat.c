@@ -32,6 +32,8 @@ int wp_tool_cat(struct wp_tool *tool, struct wp_error *err)
     struct wp_txn *txn = NULL;
     struct json_object *object = NULL;
     int rc = wp_tool_open(tool, err);
+    if (!rc && !*tool->place.release)
+        rc = wp_error_set(err, -WP_TOOL_MISUSE, "cat needs ROOT/RELEASE/KEY, or ROOT and a reference such as REV:AGGREGATE");
     if (!rc)
         rc = wp_txn_begin(&txn, tool->store, tool->place.release, false, err);
     if (!rc)

@@ -193,7 +193,8 @@ static int merge_in(struct wp_txn *txn, void *context)
 
 static int import_release(struct importing *i, struct wp_store *to, const char *release)
 {
-    i->merge = (struct wp_merge){.renames_shards = i->tool->flags & WP_TOOL_RENAME_SHARD, .shard = note_shard, .damaged = note_damage,
+    i->merge = (struct wp_merge){.renames_shards = i->tool->flags & WP_TOOL_RENAME_SHARD,
+        .counts_twice = i->tool->flags & WP_TOOL_FORCE, .shard = note_shard, .damaged = note_damage,
         .context = i};
     int rc = choose_release(i, release);
     if (!rc)

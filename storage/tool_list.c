@@ -28,7 +28,7 @@ static void print_long(struct wp_buffer *out, const struct wp_value *value, cons
     wp_buffer_puts(out, text);
     if (damage)
         wp_buffer_printf(out, "  (%s)", damage);
-    else if (value->head_size && !wp_head_decode(&head, value->head, value->head_size, NULL))
+    else if ((value->kind == WP_VALUE_REPORT || value->kind == WP_VALUE_TRACE) && !wp_head_decode(&head, value->head, value->head_size, NULL))
         wp_buffer_printf(out, "  wall %s, total %s, %u stacks", wp_tool_time(head.wall_ns, wall, sizeof(wall)),
             wp_tool_time(head.total_ns, total, sizeof(total)), head.nodes);
     wp_buffer_putc(out, '\n');

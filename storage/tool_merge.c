@@ -182,13 +182,26 @@ static int each_release(struct merging *merging, const char *argument, int (*wor
     return rc;
 }
 
+static int check_places(const struct wp_tool *tool, struct wp_error *err)
+{
+    int rc = 0;
+    for (int i = 0; !rc && i < WP_TOOL_ARGUMENTS && tool->arguments[i]; i++) {
+        const char *const arguments[WP_TOOL_ARGUMENTS] = {tool->arguments[i]};
+        struct wp_tool_place place;
+        rc = wp_tool_place_of(&place, arguments, err);
+    }
+    return rc;
+}
+
 int wp_tool_merge(struct wp_tool *tool, struct wp_error *err)
 {
     struct merging merging = {.tool = tool, .err = err, .rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL};
     const char *into = tool->values[WP_TOOL_INTO];
     merging.merge = (struct wp_merge){.renames_shards = tool->flags & WP_TOOL_RENAME_SHARD, .shard = note_shard,
         .damaged = note_damage, .context = &merging};
-    int rc = into ? wp_store_open(&merging.to, into, true, err)
+    int rc = into ? check_places(tool, err) : 0; /* nothing is made when one is missing */
+    if (!rc)
+        rc = into ? wp_store_open(&merging.to, into, true, err)
                   : wp_error_set(err, -WP_TOOL_MISUSE, "merge needs --into ROOT: the store that takes the others");
     if (!rc)
         rc = wp_store_upkeep(merging.to, err);

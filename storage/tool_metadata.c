@@ -157,6 +157,9 @@ static int remove_in(struct wp_txn *txn, void *context)
 static int change(struct job *job)
 {
     struct wp_tool *tool = job->tool;
+    if (job->place.aggregate && !strncmp(job->key, "bucket.", 7)) /* the bucket's name is made of them */
+        return wp_error_set(job->err, -WP_TOOL_MISUSE, "'%s': keys that begin with 'bucket.' say how the reports of an aggregate were "
+            "made, and are its writer's alone", job->key);
     int rc = wp_tool_release_is_there(tool, tool->place.release, job->err);
     if (!rc)
         rc = wp_store_update(tool->store, tool->place.release, job->value ? set_in : remove_in, job, job->err);

@@ -4,6 +4,7 @@
 
 #include "storage/reference.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -17,6 +18,42 @@ static bool is_release_folder(const char *path)
     struct stat st;
     snprintf(data, sizeof(data), "%s/data.mdb", path);
     return !stat(data, &st);
+}
+
+/* Where a store is or may begin: a release, what a store's users leave beside them, or nothing at all. */
+static bool is_store(const char *root)
+{
+    DIR *folder = opendir(root);
+    bool has_others = false, has_own = false;
+    char path[PATH_MAX + 300];
+    for (struct dirent *entry; folder && !has_own && (entry = readdir(folder));) {
+        const char *name = entry->d_name;
+        snprintf(path, sizeof(path), "%s/%s", root, name);
+        has_own = strchr(name, '~') || is_release_folder(path);
+        has_others |= strcmp(name, ".") && strcmp(name, "..");
+    }
+    if (folder)
+        closedir(folder);
+    return folder && (has_own || !has_others);
+}
+
+int wp_tool_expect_store(const char *root, struct wp_error *err)
+{
+    return is_store(root) ? 0 : wp_error_set(err, -ENOENT, "'%s' is no store: there is no release in it. Give the folder that an "
+        "aggregator's --store names", root);
+}
+
+/* Nothing is there: the store that is on the way to it has not such a release. */
+static int refuse_missing(const char *text, int code, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s", text);
+    for (char *slash = strrchr(path, '/'); slash && slash > path; slash = strrchr(path, '/')) {
+        *slash = 0;
+        if (slash[1] && is_store(path))
+            return wp_error_set(err, -ENOENT, "store '%s' has no release '%s'", path, slash + 1);
+    }
+    return wp_error_errno(err, code, "cannot open '%s'", text);
 }
 
 static int split_release(struct wp_tool_place *place, const char *path, const char *rest, struct wp_error *err)
@@ -65,7 +102,7 @@ static int split_path(struct wp_tool_place *place, const char *text, struct wp_e
         if (is_release_folder(path))
             return split_release(place, path, text + (slash - path) + 1, err);
     }
-    return wp_error_errno(err, code, "cannot open '%s'", text);
+    return refuse_missing(text, code, err);
 }
 
 int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err)

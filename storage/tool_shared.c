@@ -24,6 +24,8 @@ int wp_tool_open_at(struct wp_tool *tool, const char *const arguments[WP_TOOL_AR
     int rc = wp_tool_place_of(&tool->place, arguments, err);
     if (!rc)
         rc = wp_store_open(&tool->store, tool->place.root, false, err);
+    if (!rc && (!*tool->place.release || wp_is_reference(tool->place.release)))
+        rc = wp_tool_expect_store(tool->place.root, err);
     return !rc && wp_is_reference(tool->place.release) ? wp_tool_resolve(tool, err) : rc;
 }
 

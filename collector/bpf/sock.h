@@ -17,6 +17,7 @@
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 #define TCP_SYN_RECV 3
+#define TCP_FIN_WAIT2 5
 #define TCP_CLOSE 7
 #define TCP_CLOSE_WAIT 8
 #define TCP_LISTEN 10
@@ -220,6 +221,8 @@ int WORK_PROG(wp_sock_recv_exit, struct sock *sk, void *message, unsigned long s
     return tcp_read(sk, result, flags);
 }
 
+#define ACKNOWLEDGES ((__u64)1 << 32) /* beside a position, as WP_POSITION_ACKNOWLEDGES of proto/event.h */
+
 static __always_inline void mark_message(struct cpu_context *context, struct sock *sk, __u64 key, __u64 position)
 {
     __u32 level = level_now(context);
@@ -238,7 +241,7 @@ static __always_inline int tcp_arrived(struct sock *sk, struct sk_buff *skb)
         return 0;
     struct cpu_context *context = cpu_context();
     if (context)
-        mark_message(context, sk, s->key, cb.end_seq);
+        mark_message(context, sk, s->key, cb.end_seq == cb.seq ? cb.end_seq | ACKNOWLEDGES : cb.end_seq);
     if (cb.end_seq != cb.seq)
         send_sock(KIND_SOCK_ARRIVE, 0, s->key, cb.end_seq, 0, cb.end_seq - cb.seq);
     return 0;
@@ -313,10 +316,15 @@ int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
         s->sent_end = BPF_CORE_READ(tcp, write_seq);
         s->has_sent_end = 1;
     }
+    __u64 position = received;
+    if (after == TCP_FIN_WAIT2)
+        position |= ACKNOWLEDGES; /* of our own end: whoever reads is woken, and there is nothing */
+    else if (after == TCP_CLOSE)
+        position = (__u32)(received + 1); /* a reset stands behind all bytes, as an end does */
     /* A task that closes its own socket gets no message by it; one that works off its backlog may. */
     struct cpu_context *context = cpu_context();
     if (context && (level_now(context) != LEVEL_TASK || after == TCP_ESTABLISHED || after == TCP_CLOSE_WAIT))
-        mark_message(context, sk, s->key, received);
+        mark_message(context, sk, s->key, position);
     send_sock(KIND_SOCK_STATE, 0, s->key, first, (__u32)before, (__u32)after);
     return 0;
 }

@@ -218,7 +218,7 @@ static int one_case(uint64_t seed, const struct wp_window *window, unsigned *kil
     place.options.store = place.root;
     place.options.resume = place.resume;
     place.options.session = (struct wp_host_session_options){.rules = &place.rule, .rule_count = 1, .epoch_ns = 1000000,
-        .lateness_ns = 2000000, .history_ns = 20000000, .checkpoint_ns = getenv("WP_SPACING") ? strtoull(getenv("WP_SPACING"), NULL, 10) : 1000000};
+        .lateness_ns = 2000000, .history_ns = getenv("WP_HISTORY") ? strtoull(getenv("WP_HISTORY"), NULL, 10) : 20000000, .checkpoint_ns = getenv("WP_SPACING") ? strtoull(getenv("WP_SPACING"), NULL, 10) : 1000000};
     made_trace_init(&place.trace, &(struct made_options){.seed = seed, .events = 3000 + (uint32_t)(seed % 5) * 1000, .cpus = 1 + seed % 4,
         .threads = 5 + (uint32_t)(seed % 20), .drop_per_mille = seed % 3 == 2 && !window ? 5 : 0});
     if (window)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The aggregator's desk and collectors' questions, joined by hand: no socket, a clock of the test's own. */
 #include "aggregator/name_desk.h"
+#include "aggregator/name_keep.h"
 #include "collector/fleet_names.h"
 
 #include <errno.h>
@@ -9,12 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #define HOSTS 3u
 
 struct fleet {
     struct wp_name_desk *desk;
+    struct wp_name_keep *keep;
     struct wp_fleet_names *hosts[HOSTS];
     bool is_away[HOSTS];
     uint32_t from;
@@ -40,10 +44,21 @@ static int to_desk(void *context, enum wp_frame_type type, const uint8_t *raw, s
     return 0;
 }
 
+static void to_keep(void *context, const uint8_t *raw, size_t size)
+{
+    struct fleet *f = context;
+    wp_name_keep_add(f->keep, raw, size);
+}
+
+static void make_desk(struct fleet *f)
+{
+    f->desk = wp_name_desk_create(&(struct wp_name_desk_options){.send = to_host, .keep = to_keep, .context = f});
+}
+
 static int create(void **state)
 {
     struct fleet *f = calloc(1, sizeof(*f));
-    f->desk = wp_name_desk_create(&(struct wp_name_desk_options){.send = to_host, .context = f});
+    make_desk(f);
     for (uint32_t i = 0; i < HOSTS; i++) {
         f->hosts[i] = wp_fleet_names_create();
         wp_fleet_names_turn(f->hosts[i], true);
@@ -57,6 +72,7 @@ static int destroy(void **state)
 {
     struct fleet *f = *state;
     wp_name_desk_destroy(f->desk);
+    wp_name_keep_close(f->keep);
     for (uint32_t i = 0; i < HOSTS; i++)
         wp_fleet_names_destroy(f->hosts[i]);
     free(f);
@@ -251,6 +267,9 @@ static void hostile(void **state)
         wp_name_desk_take(f->desk, 0, WP_FRAME_NAME_ANSWER, raw.data, cut, 1, NULL);
         wp_fleet_names_take(f->hosts[0], WP_FRAME_NAME_ANSWER, raw.data, cut);
     }
+    memset(&a, 0xab, sizeof(a)); /* one that is no message leaves nothing behind that would be freed */
+    assert_int_equal(wp_name_answer_decode(&a, (const uint8_t *)"\xff\xff", 2, NULL), -EINVAL);
+    wp_name_answer_fini(&a);
     assert_true(wp_name_desk_counts(f->desk).refused >= 4);
     nothing_for(f, 0);
     wp_buffer_fini(&raw);
@@ -278,6 +297,65 @@ static void only_the_reader_is_believed(void **state)
     wp_buffer_fini(&raw);
 }
 
+/* The aggregator ends and begins anew, in the same folder. */
+static void restart(struct fleet *f, const char *folder)
+{
+    struct wp_error err = {0};
+    wp_name_keep_close(f->keep);
+    f->keep = NULL;
+    wp_name_desk_destroy(f->desk);
+    make_desk(f);
+    if (wp_name_keep_open(&f->keep, folder, "s", f->desk, NULL, &err))
+        fail_msg("%s", err.text);
+}
+
+static void a_restart_forgets_nothing(void **state)
+{
+    struct fleet *f = *state;
+    char folder[] = "/tmp/wp-names-XXXXXX", path[64];
+    struct stat st;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/~names.s", folder);
+    restart(f, folder);
+    for (uint32_t i = 0; i < 1200; i++)
+        ask(f, 0, i, i);
+    talk(f, 10);
+    for (uint32_t i = 0; i < 1200; i++) {
+        is_read_by(f, 0, i, i);
+        tell(f, 0, i);
+    }
+    talk(f, 10);
+    assert_int_equal(wp_name_desk_counts(f->desk).places, 1200);
+    restart(f, folder);
+    for (uint32_t i = 0; i < 1200; i++)
+        ask(f, 1, i, i);
+    ask(f, 1, 5000, 5000);
+    talk(f, 10);
+    for (uint32_t i = 0; i < 1200; i++)
+        is_named(f, 1, i, i);
+    is_read_by(f, 1, 5000, 5000); /* what nobody has told before: he is the reader now */
+    struct wp_name_desk_counts counts = wp_name_desk_counts(f->desk);
+    assert_int_equal(counts.known, 1200);
+    assert_int_equal(counts.readers, 1);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(truncate(path, st.st_size - 5), 0); /* torn: the last answer is lost, those before it are there */
+    restart(f, folder);
+    uint32_t left = wp_name_desk_counts(f->desk).places;
+    assert_true(left >= 512 && left < 1200);
+    tell(f, 1, 5000); /* of one who was not told to read it since */
+    talk(f, 10);
+    assert_int_equal(wp_name_desk_counts(f->desk).places, left);
+    ask(f, 2, 6000, 1);
+    talk(f, 10);
+    is_read_by(f, 2, 6000, 1);
+    tell(f, 2, 6000);
+    talk(f, 10);
+    restart(f, folder); /* what was appended behind the torn end is there */
+    assert_int_equal(wp_name_desk_counts(f->desk).places, left + 1);
+    unlink(path);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +363,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(readers_are_replaced, create, destroy),
         cmocka_unit_test_setup_teardown(who_waits_too_long_reads, create, destroy),
         cmocka_unit_test_setup_teardown(many_places, create, destroy),
+        cmocka_unit_test_setup_teardown(a_restart_forgets_nothing, create, destroy),
         cmocka_unit_test_setup_teardown(hostile, create, destroy),
         cmocka_unit_test_setup_teardown(only_the_reader_is_believed, create, destroy),
     };

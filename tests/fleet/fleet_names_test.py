@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Two hosts run one binary: one of them reads it, both have names. fleet_names_test.py BIN_DIR"""
-import os, re, shutil, subprocess, sys, tempfile, time, unittest
+import os, re, shutil, socket, subprocess, sys, tempfile, time, unittest, urllib.request
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from fleet_net import Fleet, stop
@@ -25,7 +25,10 @@ class FleetNames(unittest.TestCase):
         shutil.copy(self.programs["a"], self.programs["b"])
         self.fleet = Fleet(BIN, ["a", "b"])
         self.addCleanup(self.fleet.close)
-        self.fleet.aggregate("--aggregate", "a=comm=shop_a", "--aggregate", "b=comm=shop_b")
+        self.aggregate()
+
+    def aggregate(self, *options):
+        self.fleet.aggregate("--aggregate", "a=comm=shop_a", "--aggregate", "b=comm=shop_b", *options)
 
     def collect(self, host, *options):
         log = open(f"{self.folder}/{host}.log", "w", encoding="utf-8")
@@ -68,6 +71,25 @@ class FleetNames(unittest.TestCase):
         self.assertGreater(self.named(folded["a"], "buy"), 0.5, folded["a"])
         self.assertGreater(self.named(folded["b"], "sell"), 0.3, folded["b"])
         self.assertEqual(reads, {"a": 1, "b": 1})
+
+    def test_the_aggregator_restarts(self):
+        """What one host has told before it, another one gets after it, and needs not read."""
+        collector = self.collect("a")
+        self.run_on("a", "buy", 2).wait()
+        self.assertEqual(stop([collector]), [0])
+        self.assertEqual(stop([self.fleet.aggregator]), [0])
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        self.aggregate("--metrics", f"127.0.0.1:{port}")
+        collector, known, until = self.collect("b"), 0.0, time.monotonic() + 60
+        while not known and time.monotonic() < until:  # a host that is busy asks late
+            self.run_on("b", "buy", 3).wait()
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+                known = float(re.search(r'names_asked_total\{by="memory"\} (\S+)', answer.read().decode())[1])
+        self.assertEqual(stop([collector]), [0])
+        self.assertGreater(known, 0)
+        stop([self.fleet.aggregator])
+        self.assertGreater(self.named(self.fleet.report("b")["folded"], "buy"), 0.2)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames as version 1.0 wrote them, kept in corpus_v1/: what is written today must be read tomorrow, and the other way round a
- * peer that is newer by a minor version, or by a major one, is met as docs/wire.md says. `corpus_test --write FOLDER` made the
- * corpus; it is not made again for a version that was released.
+ * Frames as each version wrote them, kept in corpus_v1/ (1.0) and corpus_v1_N/: what is written today must be read tomorrow, and the
+ * other way round a peer that is newer by a minor version, or by a major one, is met as docs/wire.md says. A new version gets its set by
+ * `proto_corpus_test --write FOLDER`, make_corpus.py and `proto_corpus_test --texts NAME`; it is not made again once it was released.
  */
 #include "made_batch.h"
 
@@ -32,12 +32,17 @@ struct corpus {
     struct wp_frame_reader *reader;
 };
 
-static struct corpus open_corpus(const char *name)
+/* By wire minor. */
+static const char *const sets[] = {"corpus_v1", "corpus_v1_1", "corpus_v1_2", "corpus_v1_3", "corpus_v1_4"};
+#define SETS (sizeof(sets) / sizeof(sets[0]))
+_Static_assert(SETS == WP_WIRE_MINOR + 1, "each released version has a corpus: make_corpus.py, and --write of this test");
+
+static struct corpus open_corpus(const char *set, const char *name)
 {
     struct corpus c = {.reader = wp_frame_reader_create()};
     struct wp_error err = {0};
     char path[512];
-    snprintf(path, sizeof(path), "%s/%s", CORPUS, name);
+    snprintf(path, sizeof(path), "%s/%s/%s", CORPUS, set, name);
     if (wp_file_read(path, 1 << 24, &c.bytes, &err))
         fail_msg("%s", err.text);
     return c;
@@ -113,9 +118,9 @@ static void tell_bye(struct wp_buffer *out, const struct wp_frame *frame)
         (unsigned long long)bye.events, (unsigned long long)bye.dropped);
 }
 
-static struct wp_buffer tell_session(const char *name)
+static struct wp_buffer tell_session(const char *set, const char *name)
 {
-    struct corpus c = open_corpus(name);
+    struct corpus c = open_corpus(set, name);
     struct wp_buffer out = {0};
     struct wp_batch batch = {0};
     struct wp_dictionary *dictionary = wp_dictionary_create();
@@ -139,11 +144,11 @@ static struct wp_buffer tell_session(const char *name)
     return out;
 }
 
-static void session_is(const char *name)
+static void session_is(const char *set, const char *name)
 {
-    struct wp_buffer got = tell_session(name), want = {0};
+    struct wp_buffer got = tell_session(set, name), want = {0};
     char path[512];
-    snprintf(path, sizeof(path), "%s/%s.txt", CORPUS, name);
+    snprintf(path, sizeof(path), "%s/%s/%s.txt", CORPUS, set, name);
     assert_int_equal(wp_file_read(path, 1 << 24, &want, NULL), 0);
     assert_true(got.size > 100);
     assert_string_equal((char *)got.data, (char *)want.data);
@@ -154,14 +159,45 @@ static void session_is(const char *name)
 static void old_sessions(void **state)
 {
     (void)state;
-    session_is("recorded.capture");
-    session_is("made.capture");
+    for (size_t i = 0; i < SETS; i++) {
+        session_is(sets[i], "recorded.capture");
+        session_is(sets[i], "made.capture");
+    }
+}
+
+/* What a collector and an aggregator of each version say they are, and that nothing of it is strange today. */
+static void each_minor(void **state)
+{
+    (void)state;
+    for (uint32_t minor = 1; minor < SETS; minor++) {
+        struct corpus said = open_corpus(sets[minor], "recorded.capture"), answered = open_corpus(sets[minor], "answers.frames");
+        struct wp_frame frame;
+        struct wp_hello hello;
+        struct wp_welcome welcome;
+        struct wp_error err = {0};
+        unsigned kinds[WP_FRAME_TYPES] = {0};
+        assert_true(next_frame(&said, &frame));
+        assert_int_equal(wp_hello_decode(&hello, frame.payload, frame.size, &err), 0);
+        assert_true(hello.wire_major == 1 && hello.wire_minor == minor);
+        wp_hello_fini(&hello);
+        while (next_frame(&answered, &frame)) {
+            kinds[frame.type]++;
+            if (frame.type != WP_FRAME_WELCOME)
+                continue;
+            assert_int_equal(wp_welcome_decode(&welcome, frame.payload, frame.size, &err), 0);
+            assert_true(welcome.wire_major == 1 && welcome.wire_minor == minor);
+        }
+        assert_true(kinds[WP_FRAME_WELCOME] == 1 && kinds[WP_FRAME_ACK] && !kinds[WP_FRAME_REFUSED]);
+        assert_int_equal(kinds[WP_FRAME_NAME_ANSWER], minor >= 4);
+        close_corpus(&said);
+        close_corpus(&answered);
+    }
 }
 
 static void old_answers(void **state)
 {
     (void)state;
-    struct corpus c = open_corpus("answers.frames");
+    struct corpus c = open_corpus(sets[0], "answers.frames");
     struct wp_frame frame;
     struct wp_welcome welcome;
     assert_true(next_frame(&c, &frame));
@@ -200,7 +236,7 @@ static void newer_minor_is_read(void **state)
 {
     (void)state;
     struct wp_error err = {0};
-    struct corpus c = open_corpus("made.capture");
+    struct corpus c = open_corpus(sets[0], "made.capture");
     struct wp_frame frame;
     unsigned frames = 0;
     while (next_frame(&c, &frame)) {
@@ -385,29 +421,6 @@ static void add_frame(struct wp_frame_writer *writer, enum wp_frame_type type, s
     wp_buffer_clear(raw);
 }
 
-static int write_answers(struct wp_frame_writer *writer, const char *folder)
-{
-    struct wp_buffer raw = {0}, out = {0};
-    Wakepath__Wire__Ack ack = WAKEPATH__WIRE__ACK__INIT;
-    wp_welcome_encode(&(struct wp_welcome){.wire_major = 1, .resume_seq = 77, .credit = 256}, &raw, NULL);
-    add_frame(writer, WP_FRAME_WELCOME, &raw, &out);
-    ack.seq = 76;
-    wp_buffer_reserve(&raw, 64);
-    raw.size = wakepath__wire__ack__pack(&ack, raw.data);
-    add_frame(writer, WP_FRAME_ACK, &raw, &out);
-    for (int is_fatal = 0; is_fatal < 2; is_fatal++) {
-        Wakepath__Wire__Refused refused = WAKEPATH__WIRE__REFUSED__INIT;
-        refused.reason = (char *)(uintptr_t)"a damaged frame";
-        refused.is_fatal = is_fatal;
-        raw.size = wakepath__wire__refused__pack(&refused, raw.data);
-        add_frame(writer, WP_FRAME_REFUSED, &raw, &out);
-    }
-    int rc = write_file(folder, "answers.frames", &out);
-    wp_buffer_fini(&raw);
-    wp_buffer_fini(&out);
-    return rc;
-}
-
 static int write_made(struct wp_frame_writer *writer, const char *folder)
 {
     struct made *made = malloc(sizeof(*made));
@@ -437,27 +450,36 @@ static int write_made(struct wp_frame_writer *writer, const char *folder)
     return rc;
 }
 
-static int write_corpus(const char *folder)
+static int write_new(const char *folder)
+{
+    struct wp_frame_writer *writer = wp_frame_writer_create(1);
+    int rc = write_made(writer, folder);
+    wp_frame_writer_destroy(writer);
+    return rc;
+}
+
+/* What is in the sessions of a set, as they are read now: to be looked at when the set is added. */
+static int write_texts(const char *set)
 {
     static const char *const sessions[] = {"recorded.capture", "made.capture"};
-    struct wp_frame_writer *writer = wp_frame_writer_create(1);
-    int rc = write_answers(writer, folder) || write_made(writer, folder);
+    int rc = 0;
     for (size_t i = 0; !rc && i < 2; i++) {
         char name[64];
-        struct wp_buffer text = tell_session(sessions[i]);
-        snprintf(name, sizeof(name), "%s.txt", sessions[i]);
-        rc = write_file(folder, name, &text);
+        struct wp_buffer text = tell_session(set, sessions[i]);
+        snprintf(name, sizeof(name), "%s/%s.txt", set, sessions[i]);
+        rc = write_file(CORPUS, name, &text);
         wp_buffer_fini(&text);
     }
-    wp_frame_writer_destroy(writer);
     return rc;
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(old_sessions), cmocka_unit_test(old_answers),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(old_sessions), cmocka_unit_test(old_answers), cmocka_unit_test(each_minor),
         cmocka_unit_test(newer_minor_is_read), cmocka_unit_test(another_server), cmocka_unit_test(another_client)};
     if (argc == 3 && !strcmp(argv[1], "--write"))
-        return write_corpus(argv[2]);
+        return write_new(argv[2]);
+    if (argc == 3 && !strcmp(argv[1], "--texts"))
+        return write_texts(argv[2]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,6 +109,23 @@ class Pages(unittest.TestCase):
         self.assertTrue(browser.wait("document.querySelector('.found').textContent.indexOf('603 ms') === 0"))
         self.assertEqual(browser.faults(), [])
 
+    def test_columns_of_numbers_are_read_as_they_were_written(self):
+        self.open("plain", "v1/main/flame.html")
+        columns = {"ACDegBgrC": [0, 1, 0, 15, 31, 1231], "+/////////PA//////////P": [2 ** 53 - 1, 2 ** 53 - 1, 0], "": []}
+        for text, numbers in columns.items():  # number_column_test.c writes these
+            self.assertEqual(self.browser.evaluate(f"Array.from(wakepath.column({len(numbers)}, '{text}'))"), numbers)
+
+    def test_a_folded_table_sorts_once_it_is_unfolded(self):
+        self.open("plain", "v1/main/flame.html")
+        browser = self.browser
+        self.assertEqual(browser.evaluate("document.querySelectorAll('details th button').length"), 0)
+        browser.evaluate("document.querySelector('details summary').click()")
+        self.assertTrue(browser.wait("document.querySelector('details th.k-duration button') && 1"))
+        browser.evaluate("(function (b) { b.click(); b.click(); })(document.querySelector('details th.k-duration button'))")
+        times = browser.evaluate("Array.from(document.querySelectorAll('details td.k-duration')).map(c => +c.dataset.v)")
+        self.assertEqual(times, sorted(times))
+        self.assertGreater(len(times), 5)
+
     def test_flame_click_zooms_and_keys_move(self):
         self.open("plain", "v1/main/flame.html")
         browser = self.browser

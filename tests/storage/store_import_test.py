@@ -89,6 +89,25 @@ class ImportTest(StoreCase):
         self.assertIn("has it already", self.take(0, other + "/v2").stdout)
         self.assertIn("into itself", self.take(1, self.root).stderr)
 
+    def test_one_recording_by_two_ways(self):
+        """As a capture, and in a store that somebody else has made of it."""
+        capture = self.capture("one", "v1")
+        other = self.holder.name + "/other"
+        self.says(0, "import", capture, "--into", other, "--shard", "live", "--aggregate", "web=comm=web")
+        self.take(0, capture)
+        total = self.total("v1", "web")
+        for command in ("import", "merge"):
+            self.assertIn("would be counted twice", self.says(1, command, other, "--into", self.root).stderr)
+        self.assertEqual(self.total("v1", "web"), total)
+        both = self.holder.name + "/both"
+        self.says(0, "import", other, "--into", both)
+        self.assertIn("has it already", self.says(0, "import", capture, "--into", both).stdout)
+        self.assertIn("has it already", self.says(0, "import", other, "--into", both).stdout, "the same shard is no second way")
+        self.assertEqual(self.total("v1", "web", both), total)
+        self.says(0, "import", other, "--into", self.root, "--force")
+        self.assertEqual(self.total("v1", "web"), 2 * total)
+        self.says(0, "verify", self.root)
+
 
 if __name__ == "__main__":
     unittest.main(argv=["store_import_test"], verbosity=2)

@@ -79,6 +79,27 @@ class Ruin(StoreCase):
             data[at:at + size] = rng.choice((b"\xff" * size, b"\0" * size, rng.randbytes(size), self.whole[2 * PAGE:2 * PAGE + size]))
         return data
 
+    @unittest.skipIf(os.geteuid(), "mounts a small disk: needs root")
+    def test_a_full_disk_is_no_damage(self):
+        """LMDB's lock file is a hole that is written to through a map: on a full disk its user dies as if of damage."""
+        disk = self.holder.name + "/disk"
+        os.mkdir(disk)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "wp-small", disk], check=True)
+        try:
+            self.says(0, "backup", self.root, "--into", disk + "/store")
+            with open(disk + "/fill", "wb", buffering=0) as fill:
+                with self.assertRaises(OSError):
+                    while True:
+                        fill.write(bytes(4096))
+            for words in (("stat", disk + "/store/v2"), ("metadata", "set", disk + "/store/v2", "a", "b"), ("verify", disk + "/store")):
+                run = self.says(1, *words)
+                self.assertIn("the disk is full", run.stderr + run.stdout)
+                self.assertNotIn("damaged", run.stderr + run.stdout)
+            os.unlink(disk + "/fill")
+            self.says(0, "verify", disk + "/store")
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
     def test_ruined_pages(self):
         """Pages of the tree cost the file, pages of values the value. In a copy without free pages: every one is in use."""
         with tempfile.TemporaryDirectory() as copy:

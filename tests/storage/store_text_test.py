@@ -204,6 +204,8 @@ class Text(StoreCase):
         for words in (("get", self.root + "/v1"), ("set", self.root + "/v1", "k"), ("frob", self.root + "/v1"),
                       ("ls", self.root), ("ls", self.root + "/v1", "--timebox", "5"), ("get", self.root, "v1")):
             self.says(64, "metadata", *words)
+        self.assertIn("its writer's alone", self.says(64, "metadata", "set", self.root + "/v1", "bucket.depth", "3", "--aggregate", "main").stderr)
+        self.says(0, "verify", self.root)
         for words in (("set", self.root + "/v1", "k", "v", "--shard", "a/b"), ("set", self.root + "/v9", "k", "v")):
             self.says(1, "metadata", *words)
         self.assertFalse(os.path.exists(self.root + "/v9"))

@@ -141,6 +141,21 @@ class Tool(unittest.TestCase):
         self.assertIn("main/report.1.s", self.says(1, "cat", self.root, "v1", "main/report.1.s").stderr)
         self.assertIn("not a key", self.says(1, "cat", self.root, "v1", "some").stderr)
         self.says(1, "ls", self.root + "/v1/nothing")
+        for words in (("ls", self.root + "/v9"), ("source", "add", self.root + "/v9"), ("stat", self.root, "v9")):
+            self.assertIn("has no release 'v9'", self.says(1, *words).stderr)
+        self.assertIn("REV:AGGREGATE", self.says(64, "cat", self.root).stderr)
+
+    def test_what_is_no_store(self):
+        """A slip of the pen must not be told that all is well."""
+        other = self.holder.name + "/other"
+        os.mkdir(other)
+        with open(other + "/notes", "w", encoding="utf-8"):
+            pass
+        for command in ("ls", "stat", "verify", "releases", "compact", "prune", "dump"):
+            self.assertIn("is no store", self.says(1, command, other).stderr)
+        self.assertIn("is no store", self.says(1, "merge", other, "--into", self.holder.name + "/new").stderr)
+        self.says(1, "merge", other + "/nowhere", "--into", self.holder.name + "/newer")
+        self.assertFalse(os.path.exists(self.holder.name + "/newer"))
 
     def test_usage(self):
         for words in ([], ["frob"], ["--nope"], ["ls"], ["ls", "--nope", self.root], ["verify", "-R", self.root],
