@@ -143,7 +143,7 @@ static __always_inline void describe_inet(struct wp_record_wait *wait, struct so
     if (wait->socket.family == FAMILY_INET)
         BPF_CORE_READ_INTO(&wait->socket.remote, sk, __sk_common.skc_daddr);
     else
-        BPF_CORE_READ_INTO(&wait->socket.remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
+        BPF_CORE_READ_INTO(&wait->socket.remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr32);
 }
 
 /* Its own name, else that of the other end. */
