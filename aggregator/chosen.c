@@ -64,13 +64,23 @@ void wp_chosen_wait(struct wp_aggregate *aggregate, uint32_t thread, const struc
 
 /* --- what a window consisted of --- */
 
+static void measure_piece(void *context, const struct wp_piece *piece)
+{
+    struct wp_aggregate *aggregate = context;
+    struct wp_exemplar *exemplar = aggregate->chosen.building;
+    if (piece->end_ns > exemplar->origin_ns)
+        wp_largest_add(exemplar->pieces, wp_exemplar_length(exemplar, piece));
+}
+
 static void take_piece(void *context, const struct wp_piece *piece)
 {
     struct wp_aggregate *aggregate = context;
     wp_exemplar_piece(aggregate->chosen.building, aggregate->path_host, aggregate->path_thread, piece);
 }
 
-static int look_at(struct wp_aggregate *aggregate, const struct wp_exemplar_window *window, uint32_t row_limit, struct wp_buffer *out)
+/* `pieces`: empty the first time, and then what the first time has found; NULL: the first ones are kept, and *is_whole tells if all. */
+static int look_at(struct wp_aggregate *aggregate, const struct wp_exemplar_window *window, uint32_t row_limit, struct wp_largest *pieces,
+    struct wp_buffer *out, bool *is_whole)
 {
     struct wp_exemplar exemplar;
     uint64_t start_ns = window->start_ns - (uint64_t)aggregate->real_offset_ns, end_ns = start_ns + window->length_ns;
@@ -79,6 +89,7 @@ static int look_at(struct wp_aggregate *aggregate, const struct wp_exemplar_wind
         return rc;
     exemplar.row_limit = row_limit;
     exemplar.end_ns = end_ns;
+    exemplar.pieces = pieces;
     aggregate->chosen.building = &exemplar;
     aggregate->path_host = aggregate->home;
     aggregate->path_thread = window->thread;
@@ -88,28 +99,41 @@ static int look_at(struct wp_aggregate *aggregate, const struct wp_exemplar_wind
         struct wp_trace_path *path = &exemplar.trace->paths[0];
         path->is_base = exemplar.trace->threads[path->thread].is_base = true;
     }
-    wp_explain_aside(&aggregate->explainer, &(struct wp_stretch){aggregate->home, window->thread, start_ns, end_ns}, take_piece);
+    struct wp_stretch stretch = {aggregate->home, window->thread, start_ns, end_ns};
+    if (pieces && !pieces->count)
+        wp_explain_aside(&aggregate->explainer, &stretch, measure_piece);
+    if (pieces)
+        wp_largest_choose(pieces, row_limit);
+    wp_explain_aside(&aggregate->explainer, &stretch, take_piece);
     wp_exemplar_extend(&exemplar, end_ns);
     exemplar.trace->length_ns = window->length_ns;
+    *is_whole = !exemplar.trace->omitted;
     rc = wp_trace_encode(exemplar.trace, out, NULL);
     aggregate->chosen.building = NULL;
     wp_exemplar_fini(&exemplar);
     return rc;
 }
 
+/* Most windows fit whole; of one that does not the longest rows are kept, fewer until they fit into the window's bytes. */
 static void look(struct wp_aggregate *aggregate, struct wp_exemplar_window *window)
 {
+    struct wp_largest pieces = {0};
+    bool is_whole, has_fit = false;
     window->is_new = false;
+    if (!look_at(aggregate, window, WINDOW_ROWS, NULL, &window->trace, &is_whole) && is_whole &&
+            window->trace.size <= WP_EXEMPLARS_BYTES)
+        return;
     for (uint32_t rows = WINDOW_ROWS;; rows /= 2) {
         wp_buffer_clear(&window->trace);
-        if (look_at(aggregate, window, rows, &window->trace))
+        if (look_at(aggregate, window, rows, &pieces, &window->trace, &is_whole))
             break;
-        if (window->trace.size <= WP_EXEMPLARS_BYTES)
-            return;
-        if (!rows)
+        has_fit = window->trace.size <= WP_EXEMPLARS_BYTES;
+        if (has_fit || !rows)
             break;
     }
-    wp_buffer_fini(&window->trace); /* no memory: it is not stored */
+    wp_largest_fini(&pieces);
+    if (!has_fit)
+        wp_buffer_fini(&window->trace); /* no memory: it is not stored */
 }
 
 void wp_chosen_look(struct wp_aggregate *aggregate)

@@ -23,9 +23,10 @@ struct work {
     struct wp_txn *txn;
 };
 
-/* What the sessions say of one aggregate in one timebox is one delta: a store has one a commit, however many hosts there are. */
+/* What the sessions of one host say of one aggregate in one timebox is one delta; of hosts without reports of their own, what they all say. */
 struct delta {
     const char *bucket;               /* of the aggregate, as the store names it */
+    const char *host;                 /* NULL: several */
     const struct wp_bucket_fact *facts; /* to be said of it; NULL: the store has them */
     uint64_t timebox_s;
     const struct wp_report *report;   /* of a session, or `merged` */
@@ -46,13 +47,19 @@ static bool has_news(const struct wp_host_session *session)
     return has_news;
 }
 
-static int add_delta(struct deltas *deltas, const struct wp_aggregate *aggregate, uint64_t timebox_s,
+static bool is_of(const struct delta *delta, const char *bucket, const char *host, uint64_t timebox_s)
+{
+    bool same_host = delta->host && host ? !strcmp(delta->host, host) : delta->host == host;
+    return same_host && delta->timebox_s == timebox_s && !strcmp(delta->bucket, bucket);
+}
+
+static int add_delta(struct deltas *deltas, const struct wp_aggregate *aggregate, const char *host, uint64_t timebox_s,
     const struct wp_report *report, struct wp_error *err)
 {
     const struct wp_bucket_fact *facts = aggregate->is_bucket_said ? NULL : aggregate->bucket_facts;
     for (size_t i = 0; i < deltas->count; i++) {
         struct delta *delta = &deltas->rows[i];
-        if (strcmp(delta->bucket, aggregate->bucket) || delta->timebox_s != timebox_s)
+        if (!is_of(delta, aggregate->bucket, host, timebox_s))
             continue;
         delta->facts = facts ? facts : delta->facts;
         if (!delta->merged) {
@@ -68,17 +75,19 @@ static int add_delta(struct deltas *deltas, const struct wp_aggregate *aggregate
     if (!rows)
         return -ENOMEM;
     deltas->rows = rows;
-    rows[deltas->count++] = (struct delta){.bucket = aggregate->bucket, .facts = facts, .timebox_s = timebox_s, .report = report};
+    rows[deltas->count++] = (struct delta){.bucket = aggregate->bucket, .host = host, .facts = facts, .timebox_s = timebox_s,
+        .report = report};
     return 0;
 }
 
 static int add_deltas(const struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate,
     struct deltas *deltas, struct wp_error *err)
 {
+    const char *host = wp_host_parts_has(work->options->host_parts, session->hostname) ? session->hostname : NULL;
     int rc = 0;
     for (uint32_t i = 0; !rc && i < aggregate->sealed_count; i++)
-        rc = add_delta(deltas, aggregate, aggregate->sealed[i].timebox_s, aggregate->sealed[i].report, err);
-    return rc ? rc : add_delta(deltas, aggregate, wp_host_session_timebox(session, work->options->timebox_s),
+        rc = add_delta(deltas, aggregate, host, aggregate->sealed[i].timebox_s, aggregate->sealed[i].report, err);
+    return rc ? rc : add_delta(deltas, aggregate, host, wp_host_session_timebox(session, work->options->timebox_s),
         aggregate->report, err);
 }
 
@@ -141,7 +150,8 @@ static int put_reports(struct work *work, struct wp_error *err)
         const struct delta *delta = &deltas.rows[i];
         if (!rc && delta->facts)
             rc = wp_bucket_put(work->txn, work->options->shard, delta->facts, work->options->real_now_s, err);
-        if (!rc && (rc = wp_txn_add_report(work->txn, delta->bucket, delta->timebox_s, work->options->shard, delta->report, err)))
+        if (!rc && (rc = wp_txn_add_host_report(work->txn, delta->bucket, delta->timebox_s, work->options->shard, delta->host,
+                delta->report, err)))
             wp_error_wrap(err, rc, "aggregate '%s'", delta->bucket);
         wp_report_destroy(delta->merged);
     }

@@ -2,6 +2,7 @@
 #ifndef WP_AGGREGATOR_COMMIT_H
 #define WP_AGGREGATOR_COMMIT_H
 /* Writes what sessions have resolved since the last commit to the store: a transaction a release for all of them, all or nothing. */
+#include "aggregator/host_parts.h"
 #include "aggregator/host_session.h"
 #include "storage/store.h"
 
@@ -9,6 +10,7 @@ struct wp_commit_options {
     const char *shard;
     uint64_t timebox_s;      /* length of a timebox: 3600 */
     uint64_t real_now_s;
+    struct wp_host_parts *host_parts; /* borrowed; NULL: no host has reports of its own */
     const struct wp_metadata_entry *labels; /* of each release that is written, said at labels_s; borrowed */
     uint32_t label_count;
     uint64_t labels_s;

@@ -30,6 +30,7 @@ struct wp_engine {
     struct wp_batch batch;      /* decoded in place, kept for its storage */
     uint64_t last_commit_ns, messages, commits;
     uint64_t round_ns;          /* how far those that are replayed together have come, in rounds */
+    struct wp_host_parts host_parts;
     uint64_t turn_ns;           /* when one of those had its turn last, 0 never */
 };
 
@@ -92,6 +93,7 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
     engine->options.session.stored = is_stored;
     engine->options.session.stored_context = engine;
     engine->fleet->expected = options->expected_hosts;
+    engine->host_parts.limit = options->host_parts;
     engine->fleet->give_up_ns = options->give_up_ns;
     *out = engine;
     return 0;
@@ -106,6 +108,7 @@ void wp_engine_destroy(struct wp_engine *engine)
         wp_lineup_clear(&engine->seats.all[i].lineup);
     }
     wp_fleet_destroy(engine->fleet);
+    wp_host_parts_fini(&engine->host_parts);
     wp_checkpoints_close(engine->checkpoints);
     wp_seats_fini(&engine->seats);
     wp_batch_fini(&engine->batch);
@@ -476,8 +479,8 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
         return 0;
     engine->last_commit_ns = now_ns;
     engine->has_acks = true;
-    struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s, engine->options.labels,
-        engine->options.label_count, engine->options.labels_s};
+    struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s, &engine->host_parts,
+        engine->options.labels, engine->options.label_count, engine->options.labels_s};
     int rc = commit_all(engine, &options, err);
     if (rc)
         return rc;

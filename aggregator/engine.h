@@ -14,6 +14,7 @@ struct wp_engine_options {
     uint64_t timebox_s, commit_interval_ns;
     const char *resume;           /* folder of checkpoints; NULL: a session that outlives the aggregator begins anew */
     uint32_t expected_hosts;      /* nothing is resolved before so many sessions have begun; for replays, which are taken in step */
+    uint32_t host_parts;          /* so many hosts have reports of their own */
     uint64_t give_up_ns;          /* a host not heard for so long is not waited for */
     const struct wp_metadata_entry *labels; /* of the releases that are written; borrowed */
     uint32_t label_count;
@@ -24,7 +25,7 @@ struct wp_engine_options {
     ((struct wp_engine_options){.default_release = "unversioned", .shard = "local",                                  \
         .session = {.epoch_ns = 1000000000, .lateness_ns = 2000000000, .history_ns = 10000000000,                 \
             .lookback_bytes = 1ull << 30, .checkpoint_ns = 5000000000},                   \
-        .timebox_s = 3600, .commit_interval_ns = 1000000000, .give_up_ns = 5000000000})
+        .timebox_s = 3600, .commit_interval_ns = 1000000000, .host_parts = WP_HOST_PARTS, .give_up_ns = 5000000000})
 
 struct wp_engine;
 

@@ -35,6 +35,8 @@ static void forget_hosts(struct wp_exemplar *exemplar)
 void wp_exemplar_fini(struct wp_exemplar *exemplar)
 {
     wp_trace_destroy(exemplar->trace);
+    wp_largest_fini(&exemplar->runs);
+    wp_largest_fini(&exemplar->sleeps);
     free(exemplar->nodes);
     forget_hosts(exemplar);
     *exemplar = (struct wp_exemplar){0};
@@ -292,6 +294,8 @@ struct kept_slice {
 static void message_link(struct wp_exemplar *exemplar, const struct kept_slice *kept)
 {
     const struct wp_slice *slice = kept->slice;
+    if (slice->cause_a & WP_POSITION_ACKNOWLEDGES) /* nothing that was sent came with it */
+        return;
     const struct wp_timeline *timeline = timeline_of(exemplar, kept->host);
     struct wp_send send;
     struct wp_far_end far;
@@ -332,31 +336,37 @@ static void links_to(struct wp_exemplar *exemplar, const struct kept_slice *kept
     }
 }
 
+/* Whether a row of that length, of which there are `count`, has its place; counted if not. */
+static bool has_place(struct wp_exemplar *exemplar, struct wp_largest *largest, uint32_t count, uint64_t ns)
+{
+    if (exemplar->is_measuring) {
+        wp_largest_add(largest, ns);
+        return false;
+    }
+    bool is_kept = count < exemplar->row_limit && (!exemplar->pieces || wp_largest_has(largest, ns));
+    exemplar->trace->omitted += !is_kept;
+    return is_kept;
+}
+
 static void add_slice(struct wp_exemplar *exemplar, const struct kept_slice *kept)
 {
     struct wp_trace *trace = exemplar->trace;
     const struct wp_slice *slice = kept->slice;
     uint64_t origin = exemplar->origin_ns, in = slice->in_ns + kept->shift_ns, out = slice->out_ns + kept->shift_ns;
-    uint64_t end = kept->end_ns + kept->shift_ns;
-    if (in > out && in > origin) {
-        uint64_t from = out > origin ? out : origin;
-        if (trace->sleep_count < exemplar->row_limit)
-            wp_trace_add_sleep(trace, &(struct wp_trace_sleep){kept->thread, sleep_label(exemplar, kept->host, slice),
-                sleep_category(slice), from - origin, in - from});
-        else
-            trace->omitted++;
+    uint64_t end = kept->end_ns + kept->shift_ns, from = out > origin ? out : origin;
+    bool is_shown = !exemplar->pieces; /* a link leads from a sleep's end to a run: to one of them that is there */
+    if (in > out && in > origin && has_place(exemplar, &exemplar->sleeps, trace->sleep_count, in - from)) {
+        wp_trace_add_sleep(trace, &(struct wp_trace_sleep){kept->thread, sleep_label(exemplar, kept->host, slice),
+            sleep_category(slice), from - origin, in - from});
+        is_shown = true;
     }
-    if (end > origin) {
-        uint64_t from = in > origin ? in : origin;
-        if (end == from)
-            ;
-        else if (trace->run_count < exemplar->row_limit)
-            wp_trace_add_run(trace, &(struct wp_trace_run){kept->thread, comm_string(exemplar, kept->host, slice->identity),
-                from - origin, end - from});
-        else
-            trace->omitted++;
+    from = in > origin ? in : origin;
+    if (end > from && has_place(exemplar, &exemplar->runs, trace->run_count, end - from)) {
+        wp_trace_add_run(trace, &(struct wp_trace_run){kept->thread, comm_string(exemplar, kept->host, slice->identity),
+            from - origin, end - from});
+        is_shown = true;
     }
-    if (in >= origin)
+    if (in >= origin && is_shown)
         links_to(exemplar, kept);
 }
 
@@ -365,7 +375,7 @@ static void extend_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t 
     struct wp_exemplar_host *on = &exemplar->hosts[host];
     struct wp_exemplar_row *row = &on->rows[index];
     const struct wp_thread *thread = &timeline_of(exemplar, host)->threads[index];
-    uint64_t ordinal = wp_thread_find(thread, row->until_ns);
+    uint64_t ordinal = wp_thread_find(thread, row->until_ns), before_ns = row->until_ns;
     if (ordinal == thread->slice_end)
         ordinal = thread->first_slice;
     for (; ordinal < thread->slice_end; ordinal++) {
@@ -379,9 +389,11 @@ static void extend_thread(struct wp_exemplar *exemplar, uint32_t host, uint32_t 
         add_slice(exemplar, &(struct kept_slice){host, index, row->trace_thread - 1, slice, end_ns, (uint64_t)on->shift_ns});
         row->until_ns = end_ns;
     }
+    if (exemplar->is_measuring)
+        row->until_ns = before_ns;
 }
 
-void wp_exemplar_extend(struct wp_exemplar *exemplar, uint64_t until_ns)
+static void extend(struct wp_exemplar *exemplar, uint64_t until_ns)
 {
     for (uint32_t host = 0; host < exemplar->host_room; host++) {
         const struct wp_exemplar_host *on = &exemplar->hosts[host];
@@ -392,4 +404,16 @@ void wp_exemplar_extend(struct wp_exemplar *exemplar, uint64_t until_ns)
             if (on->rows[index].trace_thread)
                 extend_thread(exemplar, host, index, until_ns - (uint64_t)on->shift_ns);
     }
+}
+
+void wp_exemplar_extend(struct wp_exemplar *exemplar, uint64_t until_ns)
+{
+    if (exemplar->pieces) {
+        exemplar->is_measuring = true;
+        extend(exemplar, until_ns);
+        exemplar->is_measuring = false;
+        wp_largest_choose(&exemplar->runs, exemplar->row_limit);
+        wp_largest_choose(&exemplar->sleeps, exemplar->row_limit);
+    }
+    extend(exemplar, until_ns);
 }

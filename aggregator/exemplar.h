@@ -3,9 +3,11 @@
 #define WP_AGGREGATOR_EXEMPLAR_H
 /*
  * A window of an aggregate kept whole, piece by piece, with the runs, sleeps and links of every thread that came into an
- * explanation: its first one, or one that has been chosen (chosen.h). Bounded in rows; what does not fit is counted.
+ * explanation: its first one, or one that has been chosen (chosen.h). Bounded in rows; what does not fit is counted: of the first
+ * one what comes last, of a chosen one, which is gone through twice, the shortest.
  */
 #include "aggregator/explain.h"
+#include "aggregator/largest.h"
 #include "storage/trace.h"
 
 #define WP_EXEMPLAR_ROWS 60000u /* of each kind */
@@ -19,6 +21,9 @@ struct wp_exemplar {
     uint64_t now_ns;                 /* of the last piece */
     uint64_t bit;                    /* of the aggregate */
     uint32_t row_limit;              /* of each kind */
+    struct wp_largest *pieces;       /* borrowed: which ones are kept of more than fit; NULL: the first */
+    struct wp_largest runs, sleeps;  /* the same, where `pieces` is there */
+    bool is_measuring;               /* runs and sleeps are only gone through */
     uint64_t end_ns;                 /* of a window that is over (host time): what goes on then is kept up to there; 0: open */
     uint32_t *nodes;                 /* tree node -> trace node, 0 not yet */
     uint32_t node_room;
@@ -49,9 +54,17 @@ void wp_exemplar_clear(struct wp_exemplar *exemplar);
 void wp_exemplar_begin(struct wp_exemplar *exemplar, uint64_t origin_ns, int64_t real_offset_ns);
 /* A piece of the control path that stands on thread `base` of host `base_host`. */
 void wp_exemplar_keep_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece);
+/* As much of it as lies in the window. */
+static inline uint64_t wp_exemplar_length(const struct wp_exemplar *exemplar, const struct wp_piece *piece)
+{
+    uint64_t start_ns = piece->start_ns > exemplar->origin_ns ? piece->start_ns : exemplar->origin_ns;
+    return piece->end_ns > start_ns ? piece->end_ns - start_ns : 0;
+}
 static inline void wp_exemplar_piece(struct wp_exemplar *exemplar, uint32_t base_host, uint32_t base, const struct wp_piece *piece)
 {
-    if (exemplar->trace->piece_count < exemplar->row_limit && piece->end_ns > exemplar->origin_ns)
+    bool is_kept = piece->end_ns > exemplar->origin_ns &&
+        (!exemplar->pieces || wp_largest_has(exemplar->pieces, wp_exemplar_length(exemplar, piece)));
+    if (is_kept && exemplar->trace->piece_count < exemplar->row_limit)
         wp_exemplar_keep_piece(exemplar, base_host, base, piece);
     else
         exemplar->trace->omitted++;

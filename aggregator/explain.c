@@ -296,6 +296,21 @@ static bool timed_out(const struct wp_slice *slice)
     return slice->cause == WP_CAUSE_TIMER && slice->wake_ns && !(slice->flags & (WP_SLICE_DELIBERATE | WP_SLICE_PREEMPTED));
 }
 
+/* What ended it says nothing of what it waited for: a timeout, or a message with nothing to read. */
+static bool may_go_on(const struct wp_slice *slice)
+{
+    return timed_out(slice) || (slice->cause == WP_CAUSE_MESSAGE && slice->cause_a & WP_POSITION_ACKNOWLEDGES && slice->wake_ns &&
+        !(slice->flags & WP_SLICE_PREEMPTED) && !wp_wait_is_sending(slice));
+}
+
+/* That message found it with nothing to send, either: it goes on waiting for what it waited for. */
+static bool woken_in_vain(const struct wp_explainer *x, const struct wp_slice *slice, uint32_t index, uint64_t until_ns)
+{
+    struct wp_send sent;
+    return !wp_messages_last_send(&x->timeline->messages, slice->cause_d, until_ns, &sent) || sent.thread != index ||
+        sent.time_ns < slice->wake_ns;
+}
+
 /* What the thread ran from that sleep on, parted by nothing but preemption; `*after` is the first slice behind it that is not
  * seen yet at the horizon or no preemption. */
 static uint64_t ran_until(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *after)
@@ -312,14 +327,15 @@ static uint64_t ran_until(const struct wp_explainer *x, const struct wp_thread *
     }
 }
 
-/* The sleep behind this one in a loop: this one timed out, and little was run in between, whoever else had the CPU meanwhile. */
+/* The sleep behind this one in a loop: this one timed out or was ended in vain, and little was run in between, whoever else had the
+ * CPU meanwhile. */
 static bool next_of_loop(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *next)
 {
     const struct wp_slice *before = wp_thread_slice(thread, ordinal);
-    if (!timed_out(before) || !before->in_ns || ran_until(x, thread, ordinal, next) >= x->options.join_ns || *next == thread->slice_end)
+    if (!may_go_on(before) || !before->in_ns || ran_until(x, thread, ordinal, next) >= x->options.join_ns || *next == thread->slice_end)
         return false;
     const struct wp_slice *after = wp_thread_slice(thread, *next);
-    return after->out_ns <= wp_explain_horizon(x) && wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns &&
+    return (timed_out(before) || woken_in_vain(x, before, (uint32_t)(thread - x->timeline->threads), after->out_ns)) && after->out_ns <= wp_explain_horizon(x) && wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns &&
         before->stack == after->stack && before->syscall == after->syscall &&
         !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
 }
@@ -368,14 +384,14 @@ bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *
 bool wp_explain_pending(const struct wp_explainer *x, uint32_t index, uint64_t ordinal)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
-    if (!timed_out(wp_thread_slice(thread, ordinal)))
+    if (!may_go_on(wp_thread_slice(thread, ordinal)))
         return false;
     uint64_t end = wp_explain_join_end(x, thread, ordinal), after, horizon = wp_explain_horizon(x);
     const struct wp_slice *last = wp_thread_slice(thread, end);
     if (!last->in_ns || last->in_ns > horizon)
         return true; /* the next sleep of the loop has not ended */
     /* it may come to that sleep yet */
-    return timed_out(last) && ran_until(x, thread, end, &after) < x->options.join_ns &&
+    return may_go_on(last) && ran_until(x, thread, end, &after) < x->options.join_ns &&
         (after == thread->slice_end || wp_thread_slice(thread, after)->out_ns > horizon);
 }
 

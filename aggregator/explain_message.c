@@ -24,7 +24,7 @@ struct far {
     const struct wp_explain_asked *asked; /* another shard asks, and says what its host had sent; NULL: look there */
 };
 
-static bool is_sending(const struct wp_slice *slice)
+bool wp_wait_is_sending(const struct wp_slice *slice)
 {
     switch (slice->syscall - 1) { /* write, writev, sendfile, sendto, sendmsg, splice, sendmmsg */
     case 1: case 20: case 40: case 44: case 46: case 275: case 307:
@@ -109,7 +109,7 @@ static bool find_send(const struct wp_explainer *x, const struct wp_wait *wait, 
         is_found = wp_messages_datagram(messages, far->datagram, send);
     else if (!far->socket)
         is_found = wp_messages_datagram_by(messages, far->datagram, arrival, send);
-    else if (is_sending(wait->slice))
+    else if (wp_wait_is_sending(wait->slice) || wait->slice->cause_a & WP_POSITION_ACKNOWLEDGES)
         is_found = wp_messages_drained(messages, far->socket, arrival, send);
     else
         is_found = wp_messages_sent(messages, far->socket, (uint32_t)wait->slice->cause_a, arrival, send);

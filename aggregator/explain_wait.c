@@ -302,7 +302,8 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
     wait.start_ns = wp_explain_defacto_start(x, thread, ordinal);
     uint64_t last = wp_explain_join_end(x, thread, ordinal);
     const struct wp_slice *end = wp_thread_slice(thread, last);
-    if (last != ordinal && end->in_ns && end->in_ns <= wp_explain_horizon(x) && end->wake_ns && end->cause != WP_CAUSE_TIMER) {
+    bool is_other = end->cause != WP_CAUSE_TIMER || slice->cause != WP_CAUSE_TIMER; /* timeouts of a loop stand each for itself */
+    if (last != ordinal && end->in_ns && end->in_ns <= wp_explain_horizon(x) && end->wake_ns && is_other) {
         wait.ordinal = last;
         wait.slice = end;
     }

@@ -17,8 +17,8 @@
 #include <time.h>
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
-    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_EXPECT,
-    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW, KEY_LABEL };
+    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_HOSTS,
+    KEY_EXPECT, KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW, KEY_LABEL };
 
 #define LABELS 64u
 
@@ -52,6 +52,7 @@ static const struct argp_option option_table[] = {
     {"late-sample", KEY_LATE_SAMPLE, "US", 0, "how late a sample may come and still belong to the run before (default 20)", 0},
     {"depth", KEY_DEPTH, "N", 0, "layers of waiting for somebody who waits (default 64)", 0},
     {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
+    {"host-reports", KEY_HOSTS, "N", 0, "so many hosts have reports of their own and can be told apart; what further ones do is added up (default 256)", 0},
     {"expect-hosts", KEY_EXPECT, "N", 0, "explain nothing before so many hosts have come (for replays; default 0)", 0},
     {"give-up", KEY_GIVE_UP, "MS", 0, "a host that says nothing for so long is not waited for (default 5000)", 0},
     {"resume", KEY_RESUME, "DIR", 0, "keep there what live sessions need to go on after a restart (default: STORE.resume, beside the store)", 0},
@@ -170,6 +171,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_LOOKBACK: engine->session.lookback_ns = wp_config_number(state, "--lookback", argument, 1000, 86400000) * 1000000ull; break;
     case KEY_LOOKBACK_MEMORY: engine->session.lookback_bytes = (uint64_t)wp_config_number(state, "--lookback-memory", argument, 1, 1048576) << 20; break;
     case KEY_LATE_SAMPLE: engine->session.late_sample_ns = wp_config_number(state, "--late-sample", argument, 1, 100000) * 1000ull; break;
+    case KEY_HOSTS: engine->host_parts = wp_config_number(state, "--host-reports", argument, 0, WP_HOST_PARTS_LIMIT); break;
     case KEY_DEPTH: engine->session.depth = wp_config_number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
     case KEY_WIDTH: engine->session.width = wp_config_number(state, "--width", argument, 100, 100000000); break;
     case KEY_RELEASE_RULE: add_release_rule(options, state, argument); break;

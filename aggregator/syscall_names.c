@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/names.h"
 
-/* System calls of x86-64, Linux 6.1 (arch/x86/entry/syscalls/syscall_64.tbl). */
+/* System calls of x86-64, Linux 6.18 (arch/x86/entry/syscalls/syscall_64.tbl). */
 static const char *const names[] = {
     [0] = "read",
     [1] = "write",
@@ -365,6 +365,25 @@ static const char *const names[] = {
     [448] = "process_mrelease",
     [449] = "futex_waitv",
     [450] = "set_mempolicy_home_node",
+    [451] = "cachestat",
+    [452] = "fchmodat2",
+    [453] = "map_shadow_stack",
+    [454] = "futex_wake",
+    [455] = "futex_wait",
+    [456] = "futex_requeue",
+    [457] = "statmount",
+    [458] = "listmount",
+    [459] = "lsm_get_self_attr",
+    [460] = "lsm_set_self_attr",
+    [461] = "lsm_list_modules",
+    [462] = "mseal",
+    [463] = "setxattrat",
+    [464] = "getxattrat",
+    [465] = "listxattrat",
+    [466] = "removexattrat",
+    [467] = "open_tree_attr",
+    [468] = "file_getattr",
+    [469] = "file_setattr",
 };
 
 const char *wp_syscall_name(unsigned number)

@@ -20,6 +20,7 @@
 #define NAMES_MS 5u                /* that the source may stand still for names that are nearly there */
 #define NAMES_LAST_MS 20000u       /* for all that is left at the end */
 #define TCP_CLOSE 7
+#define CLOSED_SOCKETS 256u /* closed ones that are still known: a reset closes first, then wakes who waited */
 #define RENAME_REACH 4096u  /* events between the renaming and the end of an exec */
 
 struct wp_batcher {
@@ -31,6 +32,8 @@ struct wp_batcher {
     struct wp_wait_table *waits;
     struct wp_event_queue queue;
     struct wp_intmap sockets;      /* the source's key -> id */
+    uint64_t closed[CLOSED_SOCKETS]; /* keys of the last ones that closed, a ring */
+    uint32_t closed_count;
     struct wp_intmap devices;      /* told */
     struct wp_intern *exes;
     struct wp_intmap exe_of;       /* pid -> the first file mapped since its exec; UINT32_MAX: none yet */
@@ -255,7 +258,15 @@ static bool is_end_of_thread(const struct wp_batcher *b, const struct wp_event *
     return (event->kind == WP_EVENT_SWITCH && event->c == WP_STATE_DEAD) || (event->kind == WP_EVENT_EXIT && is_between);
 }
 
-/* What a thread leaves behind when it is gone. */
+static void forget_closed(struct wp_batcher *b, uint64_t key)
+{
+    uint64_t *place = &b->closed[b->closed_count++ % CLOSED_SOCKETS];
+    if (*place)
+        wp_intmap_remove(&b->sockets, (struct wp_intkey){*place, 0});
+    *place = key;
+}
+
+/* What a thread or a socket leaves behind when it is gone. */
 static void after(struct wp_batcher *b, const struct wp_fact *fact)
 {
     const struct wp_event *event = &fact->event;
@@ -269,7 +280,7 @@ static void after(struct wp_batcher *b, const struct wp_fact *fact)
         }
     }
     if (event->kind == WP_EVENT_SOCK_STATE && event->c == TCP_CLOSE)
-        wp_intmap_remove(&b->sockets, (struct wp_intkey){fact->socket.key, 0});
+        forget_closed(b, fact->socket.key);
 }
 
 static int define_wait(struct wp_batcher *b, const struct wp_fact *fact, struct wp_error *err)

@@ -317,7 +317,7 @@ static int give_up(struct wp_sender *s, const char *why, struct wp_error *err)
 
 int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t timeout_ms, struct wp_error *err)
 {
-    uint64_t start = wp_clock_ms(), heard = start, waited_for = UINT64_MAX;
+    uint64_t start = wp_clock_ms(), heard = start, waited_for = UINT64_MAX, taken_before = UINT64_MAX;
     for (;;) {
         int rc = wp_sender_end(s, bye, err);
         if (rc)
@@ -331,11 +331,12 @@ int wp_sender_finish(struct wp_sender *s, const struct wp_bye *bye, uint64_t tim
             heard = now;
         if (now - heard > patience)
             return give_up(s, "the aggregator is gone", err);
-        uint64_t waiting = wp_outbox_waiting(s->outbox);
-        if (waiting < waited_for && !wp_outbox_is_safe(s->outbox)) { /* it is slow, but it goes on; what is left here would be lost */
+        uint64_t waiting = wp_outbox_waiting(s->outbox), taken = s->client ? wp_client_taken(s->client) : taken_before;
+        if ((waiting < waited_for || taken != taken_before) && !wp_outbox_is_safe(s->outbox)) { /* it is slow, but it goes on; what is left here would be lost */
             waited_for = waiting;
             start = now;
         }
+        taken_before = taken;
         if (now - start > timeout_ms)
             return give_up(s, "the aggregator did not acknowledge the last batches in time", err);
     }

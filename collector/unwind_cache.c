@@ -63,6 +63,16 @@ static bool name_of(int fd, char *name, size_t room)
     return is_usable;
 }
 
+bool wp_unwind_cache_id(int fd, struct wp_unwind_id *id)
+{
+    char name[2 * ID_BYTES + 8];
+    if (!name_of(fd, name, sizeof(name)))
+        return false;
+    XXH128_hash_t hash = XXH3_128bits(name, strlen(name));
+    *id = (struct wp_unwind_id){hash.low64, hash.high64};
+    return true;
+}
+
 /* A file that anybody else could have written is not believed. */
 static bool is_ours(const char *path)
 {
@@ -172,32 +182,37 @@ static void keep(const struct wp_unwind_cache *cache, const char *path, const st
     if (!wp_buffer_append(&bytes, head, sizeof(*head)) && !wp_unwind_rows_encode(rows, &bytes) && bytes.size <= FILE_BYTES &&
         make_folder(cache->folder)) {
         make_room(cache->folder, bytes.size);
-        wp_file_write_atomic(path, bytes.data, bytes.size, NULL); /* what cannot be kept is read again */
+        wp_file_write_cached(path, bytes.data, bytes.size, NULL); /* what cannot be kept, or is damaged, is read again */
     }
     wp_buffer_fini(&bytes);
+}
+
+static bool path_of(const struct wp_unwind_cache *cache, int fd, char *path, size_t room)
+{
+    char name[2 * ID_BYTES + 8];
+    return cache->folder && name_of(fd, name, sizeof(name)) && (size_t)snprintf(path, room, "%s/%s", cache->folder, name) < room;
 }
 
 int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met, struct wp_unwind_rows **rows,
     bool *is_cached, struct wp_error *err)
 {
-    char name[2 * ID_BYTES + 8], path[4096];
-    struct head head;
-    *is_cached = false;
-    if (!cache->folder || !name_of(fd, name, sizeof(name)))
+    char path[4096];
+    *is_cached = path_of(cache, fd, path, sizeof(path)) && !take(path, rows);
+    if (!*is_cached)
         return wp_unwind_rows_read(rows, fd, err);
-    snprintf(path, sizeof(path), "%s/%s", cache->folder, name);
-    if (!take(path, rows)) {
-        *is_cached = true;
-        if (met)
-            utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
-        return 0;
-    }
-    int rc = wp_unwind_rows_read(rows, fd, err);
-    if (rc || !met)
-        return rc;
-    fill_head(&head, fd, met);
-    keep(cache, path, &head, *rows);
+    if (met)
+        utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
     return 0;
+}
+
+void wp_unwind_cache_keep(const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met, const struct wp_unwind_rows *rows)
+{
+    char path[4096];
+    struct head head;
+    if (!path_of(cache, fd, path, sizeof(path)))
+        return;
+    fill_head(&head, fd, met);
+    keep(cache, path, &head, rows);
 }
 
 /* The object that a kept file is of, when it is still there; -1. */

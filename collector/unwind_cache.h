@@ -6,16 +6,21 @@
  * every library's .eh_frame anew. One file an object; what is damaged, of another version or not ours is as if it were not there. Bounded: the oldest go. Several
  * threads may use one.
  */
+#include "collector/unwind_objects.h"
 #include "collector/unwind_rows.h"
 
 struct wp_unwind_cache {
     const char *folder; /* borrowed; made when it is not there. NULL: nothing is kept */
 };
 
-/* The rows of an open object, from the cache or read and then kept; *is_cached says which. met: what the kernel calls the file,
- * that somebody runs; NULL: nobody was seen to, so nothing is written and it is no younger for it. As wp_unwind_rows_read. */
+/* What an open object is known by, wherever it is; false: it is none. */
+bool wp_unwind_cache_id(int fd, struct wp_unwind_id *id);
+/* The rows of an open object, from the cache or read; *is_cached says which. met: what the kernel calls the file, that somebody runs;
+ * NULL: nobody was seen to, so what is kept is no younger for it. As wp_unwind_rows_read. */
 int wp_unwind_cache_rows(const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met, struct wp_unwind_rows **rows,
     bool *is_cached, struct wp_error *err);
+/* Keeps the rows of an open object that somebody runs. */
+void wp_unwind_cache_keep(const struct wp_unwind_cache *cache, int fd, const struct wp_unwind_file *met, const struct wp_unwind_rows *rows);
 
 /* Calls back for objects that are kept and still where they were met, the last ones first, up to so many bytes of rows: what a
  * collector will meet again. The callee owns the descriptor. */

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/unwind_rows.h"
 
+#include "collector/cfi_check.h"
+#include "collector/frame_rules.h"
+#include "collector/frame_sections.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdbool.h>
@@ -13,19 +16,11 @@
 #include <xxhash.h>
 
 #define FILE_LIMIT ((off_t)2 << 30)
+#define FRAMES_LIMIT ((uint64_t)512 << 20) /* of what is loaded with .eh_frame */
 #define ROWS_LIMIT (8u << 20)
+#define WORK_LIMIT ((uint64_t)1 << 30) /* of rows that libdw looks up, times 64 bytes of rules of the longest function: a minute */
 #define LOADS 64u
 #define TOPS 32u
-#define DEBUG_LIMIT ((uint64_t)512 << 20) /* of debug sections, unpacked */
-
-/* DWARF's numbers of registers: System V ABI, AMD64, figure 3.36; DWARF for the Arm 64-bit architecture, 4.1. */
-struct machine {
-    uint16_t elf;
-    unsigned bp, sp, ra, link; /* link: what else may hold the caller */
-    bool is_caller_behind_bp;  /* else it is below the CFA (collector/bpf/unwind_row.h) */
-};
-
-static const struct machine machines[] = {{EM_X86_64, 6, 7, 16, 5, false}, {EM_AARCH64, 29, 31, 30, 30, true}};
 
 #if defined(__aarch64__)
 #define OWN_MACHINE EM_AARCH64
@@ -44,10 +39,11 @@ struct load {
 };
 
 struct wp_unwind_rows {
-    const struct machine *machine;
+    const struct wp_frame_machine *machine;
     struct row *rows;
     uint32_t count, room;
-    uint64_t odd_rules;
+    uint64_t odd_rules, work;
+    size_t longest;                 /* cfi_check.h */
     struct load loads[LOADS];
     unsigned load_count;
 };
@@ -83,96 +79,10 @@ static int add_row(struct wp_unwind_rows *r, uint64_t address, uint16_t cfa, int
     return 0;
 }
 
-/* A register and an offset as libdw gives them; false for anything else. */
-static bool is_register(const Dwarf_Op *op, unsigned *reg, int64_t *offset)
+static int add_rule(struct wp_unwind_rows *r, uint64_t address, const struct wp_unwind_row *rule)
 {
-    if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31) {
-        *reg = op->atom - DW_OP_breg0;
-        *offset = (int64_t)op->number;
-        return true;
-    }
-    *reg = (unsigned)op->number;
-    *offset = (int64_t)op->number2;
-    return op->atom == DW_OP_bregx;
-}
-
-/* 8 + (((pc & 15) >= 11) << 3) on sp: what linkers write for .plt. */
-static bool is_plt(const Dwarf_Op *ops, size_t count)
-{
-    static const uint8_t atoms[] = {DW_OP_breg7, DW_OP_breg16, DW_OP_lit15, DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3,
-        DW_OP_shl, DW_OP_plus};
-    if (count != sizeof(atoms))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (ops[i].atom != atoms[i])
-            return false;
-    return ops[0].number == 8 && ops[1].number == 0;
-}
-
-static int16_t bp_of(const struct machine *m, Dwarf_Frame *frame)
-{
-    Dwarf_Op *ops, memory[3];
-    size_t count;
-    unsigned reg;
-    int64_t offset;
-    if (dwarf_frame_register(frame, (int)m->bp, memory, &ops, &count) || !count)
-        return WP_BP_SAME;
-    if (ops[0].atom == DW_OP_call_frame_cfa) { /* put before every rule, also before those that do not use it */
-        if (count == 2 && is_register(&ops[1], &reg, &offset) && reg == m->bp && !offset)
-            return WP_BP_AT_BP;
-        int64_t at = count == 1 ? 0 : ops[1].atom == DW_OP_plus_uconst ? (int64_t)ops[1].number : 1;
-        return at % 8 || at / 8 < -30000 || at / 8 > 30000 ? WP_BP_SAME : (int16_t)(at / 8);
-    }
-    return WP_BP_SAME;
-}
-
-enum caller { CALLER_KEPT, CALLER_IN_LINK, CALLER_NONE, CALLER_ODD };
-
-static enum caller caller_of(const struct machine *m, Dwarf_Frame *frame)
-{
-    Dwarf_Op *ops, memory[3];
-    size_t count;
-    if (dwarf_frame_register(frame, (int)m->ra, memory, &ops, &count))
-        return CALLER_KEPT;
-    if (!count && ops == memory)
-        return CALLER_NONE; /* it is said to be undefined: the first function of a thread */
-    if (!count)
-        return m->is_caller_behind_bp ? CALLER_IN_LINK : CALLER_KEPT;
-    if (count == 1 && (ops[0].atom == DW_OP_reg0 + m->link || (ops[0].atom == DW_OP_regx && ops[0].number == m->link)))
-        return CALLER_IN_LINK;
-    if (!m->is_caller_behind_bp)
-        return CALLER_KEPT;
-    int64_t at = ops[0].atom != DW_OP_call_frame_cfa ? 1 : count == 1 ? 0 : ops[1].atom == DW_OP_plus_uconst ? (int64_t)ops[1].number : 1;
-    return at % 8 || at / 8 != bp_of(m, frame) + 1 ? CALLER_ODD : CALLER_KEPT;
-}
-
-static uint16_t cfa_of(const struct machine *m, Dwarf_Frame *frame, bool is_signal)
-{
-    Dwarf_Op *ops;
-    size_t count;
-    unsigned reg;
-    int64_t offset;
-    if (is_signal)
-        return WP_CFA_SIGNAL;
-    enum caller caller = caller_of(m, frame);
-    if (caller == CALLER_NONE)
-        return WP_CFA_END;
-    if (caller == CALLER_ODD || dwarf_frame_cfa(frame, &ops, &count) || !count)
-        return WP_CFA_NONE;
-    if (is_plt(ops, count))
-        return WP_CFA_PLT;
-    if (!is_register(&ops[0], &reg, &offset) || offset % 8 || offset < INT16_MIN || offset > INT16_MAX - 7)
-        return WP_CFA_NONE;
-    uint16_t high = (uint16_t)(int16_t)offset;
-    if (count == 1 && reg == m->sp)
-        return (uint16_t)(high | (caller == CALLER_IN_LINK ? WP_CFA_DI : WP_CFA_SP));
-    if (caller == CALLER_IN_LINK)
-        return WP_CFA_NONE;
-    if (count == 1 && reg == m->bp)
-        return (uint16_t)(high | WP_CFA_BP);
-    if (count == 2 && reg == m->bp && ops[1].atom == DW_OP_deref)
-        return (uint16_t)(high | WP_CFA_BP_AT);
-    return WP_CFA_NONE;
+    r->odd_rules += rule->cfa == WP_CFA_NONE;
+    return add_row(r, address, rule->cfa, rule->bp);
 }
 
 /* The rows of the function that begins at `start`, up to the next one. */
@@ -184,23 +94,87 @@ static int read_function(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t star
         Dwarf_Frame *frame;
         Dwarf_Addr from, to;
         bool is_signal = false;
+        r->work += 1 + r->longest / 64;
+        if (r->work > WORK_LIMIT)
+            return -E2BIG;
         if (dwarf_cfi_addrframe(cfi, at, &frame))
             break;
         if (dwarf_frame_info(frame, &from, &to, &is_signal) < 0 || to <= at) {
             free(frame);
             break;
         }
-        uint16_t cfa = cfa_of(r->machine, frame, is_signal);
-        rc = add_row(r, at, cfa, bp_of(r->machine, frame));
-        r->odd_rules += cfa == WP_CFA_NONE;
+        struct wp_unwind_row rule = wp_frame_rules_of(r->machine, frame, is_signal);
+        rc = add_rule(r, at, &rule);
         free(frame);
         at = to;
     }
     return rc || at >= next ? rc : add_row(r, at, WP_CFA_NONE, WP_BP_SAME); /* code between functions has no rule */
 }
 
-/* Where functions begin: the sorted table of .eh_frame_hdr (Linux Standard Base, 10.6.2), in the one form that is made. */
-static int read_functions(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t address, const Elf_Data *data)
+/* .eh_frame, of which .eh_frame_hdr has a table: where functions begin and their descriptions stand. */
+struct frames {
+    Elf *elf;
+    const GElf_Phdr *table;
+    const Elf_Data *header;          /* .eh_frame_hdr */
+    Dwarf_CFI *cfi;                  /* owned; only when something is read by libdw */
+    bool has_tried;
+    struct wp_frame_section section; /* for what can be read quickly */
+    struct wp_frame_function function;
+};
+
+static int32_t number_at(const void *bytes)
+{
+    int32_t number;
+    memcpy(&number, bytes, sizeof(number));
+    return number;
+}
+
+/* Whether libdw may read what the table names. read_functions() has looked at the table's head and count. */
+static bool is_modest(struct wp_unwind_rows *r, struct frames *f)
+{
+    const uint8_t *bytes = f->header->d_buf;
+    size_t size = 0;
+    int64_t distance = 4 + (int64_t)number_at(bytes + 4), begin = (int64_t)f->table->p_offset + distance; /* of .eh_frame */
+    struct wp_cfi_check check = {.ident = (const unsigned char *)elf_getident(f->elf, NULL), .is_eh_frame = true};
+    if (bytes[1] == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) && elf_rawfile(f->elf, &size) && begin >= 0 && (uint64_t)begin < size)
+        check.data = elf_getdata_rawchunk(f->elf, begin, size - (uint64_t)begin, ELF_T_BYTE);
+    bool is = check.ident && check.data && wp_cfi_check_table(&check, bytes + 12, (uint32_t)number_at(bytes + 8), distance);
+    r->longest = check.longest;
+    return is;
+}
+
+static Dwarf_CFI *cfi_of(struct wp_unwind_rows *r, struct frames *f)
+{
+    if (!f->has_tried && is_modest(r, f))
+        f->cfi = dwarf_getcfi_elf(f->elf);
+    f->has_tried = true;
+    return f->cfi;
+}
+
+static int read_quickly(struct wp_unwind_rows *r, const struct wp_frame_function *function, uint64_t next)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < function->count; i++) {
+        struct wp_unwind_row rule = wp_frame_rules_row(r->machine, &function->rows[i], function->is_signal);
+        rc = add_rule(r, function->rows[i].address, &rule);
+    }
+    return rc || function->end >= next ? rc : add_row(r, function->end, WP_CFA_NONE, WP_BP_SAME);
+}
+
+static int read_one(struct wp_unwind_rows *r, struct frames *f, uint64_t start, uint64_t description, uint64_t next)
+{
+    if (wp_frame_program_read(&f->section, description, &f->function) && f->function.begin == start && f->function.end <= next)
+        return read_quickly(r, &f->function, next);
+    return cfi_of(r, f) ? read_function(r, f->cfi, start, next) : -ENOEXEC;
+}
+
+static uint64_t entry_at(const uint8_t *entry, uint64_t base)
+{
+    return base + (uint64_t)(int64_t)number_at(entry);
+}
+
+/* The sorted table of .eh_frame_hdr (Linux Standard Base, 10.6.2), in the one form that is made. */
+static int read_functions(struct wp_unwind_rows *r, struct frames *f, uint64_t address, const Elf_Data *data)
 {
     const uint8_t *bytes = data->d_buf;
     if (data->d_size < 12 || bytes[0] != 1 || bytes[2] != DW_EH_PE_udata4 || bytes[3] != (DW_EH_PE_datarel | DW_EH_PE_sdata4))
@@ -212,56 +186,88 @@ static int read_functions(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t add
         return -ENOEXEC;
     int rc = 0;
     for (uint32_t i = 0; !rc && i < count; i++) {
-        int32_t start, next = INT32_MAX;
-        memcpy(&start, bytes + 8 + skip + 8 * (size_t)i, 4);
-        if (i + 1 < count)
-            memcpy(&next, bytes + 8 + skip + 8 * (size_t)(i + 1), 4);
-        rc = read_function(r, cfi, address + (uint64_t)(int64_t)start, next == INT32_MAX ? UINT64_MAX : address + (uint64_t)(int64_t)next);
+        const uint8_t *entry = bytes + 8 + skip + 8 * (size_t)i;
+        uint64_t next = i + 1 < count ? entry_at(entry + 8, address) : UINT64_MAX;
+        rc = read_one(r, f, entry_at(entry, address), entry_at(entry + 4, address), next);
     }
     return rc;
 }
 
-static Elf_Scn *find_debug_frame(Elf *elf)
+/* Where .eh_frame_hdr says that .eh_frame begins, up to the end of the file's part that is loaded there. */
+static void find_section(const struct wp_unwind_rows *r, struct frames *f, const GElf_Phdr *table, const Elf_Data *data)
 {
-    size_t names;
-    if (elf_getshdrstrndx(elf, &names))
-        return NULL;
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-        GElf_Shdr header;
-        const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-        if (name && header.sh_type != SHT_NOBITS && (!strcmp(name, ".debug_frame") || !strcmp(name, ".zdebug_frame")))
-            return section;
-    }
-    return NULL;
-}
-
-/* libdw unpacks all debug sections at once: what would not fit says so before. The older form says its size in its data. */
-static bool has_debug_frame(Elf *elf)
-{
-    uint64_t bytes = 0;
-    if (!find_debug_frame(elf))
-        return false;
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-        GElf_Shdr header;
-        GElf_Chdr packed;
-        Elf_Data *data;
-        uint64_t size = 0;
-        if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+    const uint8_t *bytes = data->d_buf;
+    f->section.bp = r->machine->bp;
+    f->section.ra = r->machine->ra;
+    if (data->d_size < 12 || bytes[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4))
+        return;
+    uint64_t address = entry_at(bytes + 4, table->p_vaddr + 4);
+    size_t count = 0;
+    elf_getphdrnum(f->elf, &count);
+    for (size_t i = 0; i < count && i < 4096; i++) {
+        GElf_Phdr load;
+        if (!gelf_getphdr(f->elf, (int)i, &load) || load.p_type != PT_LOAD || address < load.p_vaddr || address - load.p_vaddr >= load.p_filesz)
             continue;
-        if (header.sh_flags & SHF_COMPRESSED && gelf_getchdr(section, &packed))
-            size = packed.ch_size;
-        else if ((data = elf_rawdata(section, NULL)) && data->d_size >= 12 && !memcmp(data->d_buf, "ZLIB", 4))
-            memcpy(&size, (const uint8_t *)data->d_buf + 4, sizeof(size)), size = be64toh(size);
-        bytes += size < DEBUG_LIMIT ? size : DEBUG_LIMIT;
+        uint64_t size = load.p_filesz - (address - load.p_vaddr);
+        Elf_Data *frames = size > FRAMES_LIMIT ? NULL :
+            elf_getdata_rawchunk(f->elf, (int64_t)(load.p_offset + (address - load.p_vaddr)), size, ELF_T_BYTE);
+        if (frames) {
+            f->section.bytes = frames->d_buf;
+            f->section.size = frames->d_size;
+            f->section.address = address;
+        }
+        return;
     }
-    return bytes < DEBUG_LIMIT;
 }
 
-static Elf_Data *debug_frame_data(Elf *elf)
+/* One after the other: programs that are linked statically have no table (they bring an unwinder of their own). */
+static int read_each(struct wp_unwind_rows *r, struct frames *f)
 {
-    Elf_Scn *section = find_debug_frame(elf); /* libdw has unpacked it */
+    int rc = 0;
+    for (uint64_t at = f->section.address; !rc && at; at = wp_frame_program_next(&f->section, at)) {
+        if (!wp_frame_program_range(&f->section, at, &f->function))
+            continue;
+        uint64_t begin = f->function.begin, end = f->function.end;
+        rc = read_one(r, f, begin, at, end);
+        if (!rc)
+            rc = add_row(r, end, WP_CFA_NONE, WP_BP_SAME); /* until the next one begins */
+    }
+    return rc || r->count ? rc : -ENOEXEC;
+}
+
+static int read_section(struct wp_unwind_rows *r, Elf *elf)
+{
     GElf_Shdr header;
-    return section && gelf_getshdr(section, &header) && !(header.sh_flags & SHF_COMPRESSED) ? elf_getdata(section, NULL) : NULL;
+    Elf_Scn *section = wp_frame_section_find(elf, ".eh_frame");
+    Elf_Data *data = section && gelf_getshdr(section, &header) && header.sh_size <= FRAMES_LIMIT ? elf_rawdata(section, NULL) : NULL;
+    struct frames *f = data && data->d_buf ? calloc(1, sizeof(*f)) : NULL;
+    if (!f)
+        return data ? -ENOMEM : -ENOEXEC;
+    f->elf = elf;
+    f->section = (struct wp_frame_section){.bytes = data->d_buf, .size = data->d_size, .address = header.sh_addr, .bp = r->machine->bp,
+        .ra = r->machine->ra};
+    int rc = read_each(r, f);
+    if (f->cfi)
+        dwarf_cfi_end(f->cfi);
+    free(f);
+    return rc;
+}
+
+static int read_eh_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Phdr *table)
+{
+    Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)table->p_offset, table->p_filesz, ELF_T_BYTE);
+    struct frames *f = data ? calloc(1, sizeof(*f)) : NULL;
+    if (!f)
+        return data ? -ENOMEM : -ENOEXEC;
+    f->elf = elf;
+    f->table = table;
+    f->header = data;
+    find_section(r, f, table, data);
+    int rc = read_functions(r, f, table->p_vaddr, data);
+    if (f->cfi)
+        dwarf_cfi_end(f->cfi);
+    free(f);
+    return rc;
 }
 
 /* Go's own tracebacks end here too: these begin a stack, or leave one for another (runtime/traceback.go of Go 1.19). */
@@ -311,9 +317,11 @@ static void end_at_tops(struct wp_unwind_rows *r, Elf *elf)
 /* Where there is no .eh_frame (Go): .debug_frame, whose addresses are plain. */
 static int read_debug_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Ehdr *header)
 {
-    Dwarf *dwarf = has_debug_frame(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
-    Elf_Data *data = dwarf ? debug_frame_data(elf) : NULL;
-    Dwarf_CFI *cfi = data ? dwarf_getcfi(dwarf) : NULL;
+    Dwarf *dwarf = wp_frame_section_has_debug(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+    Elf_Data *data = dwarf ? wp_frame_section_debug(elf) : NULL;
+    struct wp_cfi_check check = {.ident = header->e_ident, .data = data};
+    Dwarf_CFI *cfi = data && wp_cfi_check_all(&check) ? dwarf_getcfi(dwarf) : NULL;
+    r->longest = check.longest;
     int rc = cfi ? 0 : -ENOEXEC;
     Dwarf_CFI_Entry entry;
     Dwarf_Off at = 0, next = 0;
@@ -336,7 +344,17 @@ static int read_debug_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Ehdr 
 static int by_offset(const void *x, const void *y)
 {
     const struct row *a = x, *b = y;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    return (a->cfa != WP_CFA_NONE) - (b->cfa != WP_CFA_NONE); /* what begins where another ends comes behind its end */
+}
+
+static bool are_sorted(const struct wp_unwind_rows *r)
+{
+    for (uint32_t i = 1; i < r->count; i++)
+        if (by_offset(&r->rows[i], &r->rows[i - 1]) < 0)
+            return false;
+    return true;
 }
 
 static int read_elf(struct wp_unwind_rows *r, Elf *elf)
@@ -354,31 +372,28 @@ static int read_elf(struct wp_unwind_rows *r, Elf *elf)
             continue;
         if (program.p_type == PT_LOAD && program.p_flags & PF_X && r->load_count < LOADS)
             r->loads[r->load_count++] = (struct load){program.p_vaddr, program.p_offset, program.p_filesz};
-        if (program.p_type == PT_GNU_EH_FRAME)
+        if (program.p_type == PT_GNU_EH_FRAME && !table.p_type) /* libdw, too, takes the first */
             table = program;
     }
-    Dwarf_CFI *cfi = table.p_filesz && table.p_filesz < FILE_LIMIT ? dwarf_getcfi_elf(elf) : NULL;
-    Elf_Data *data = cfi ? elf_getdata_rawchunk(elf, (int64_t)table.p_offset, table.p_filesz, ELF_T_BYTE) : NULL;
-    if (data)
-        rc = read_functions(r, cfi, table.p_vaddr, data);
-    if (cfi)
-        dwarf_cfi_end(cfi);
+    if (table.p_filesz && table.p_filesz < FILE_LIMIT)
+        rc = read_eh_frame(r, elf, &table);
+    else
+        rc = read_section(r, elf);
     return rc == -ENOEXEC ? read_debug_frame(r, elf, &header) : rc;
 }
 
 static int read_rows(struct wp_unwind_rows **rows, Elf *elf, unsigned machine, struct wp_error *err)
 {
     struct wp_unwind_rows *r = calloc(1, sizeof(*r));
-    for (size_t i = 0; r && i < sizeof(machines) / sizeof(machines[0]); i++)
-        if (machines[i].elf == machine)
-            r->machine = &machines[i];
+    if (r)
+        r->machine = wp_frame_machine_of(machine);
     int rc = !r ? -ENOMEM : r->machine ? read_elf(r, elf) : -ENOEXEC;
     elf_end(elf);
     if (rc) {
         wp_unwind_rows_destroy(r);
         return wp_error_set(err, rc, rc == -ENOEXEC ? "no .eh_frame or .debug_frame of this machine" : "more rows than fit");
     }
-    if (r->count)
+    if (!are_sorted(r)) /* as linkers leave them */
         qsort(r->rows, r->count, sizeof(*r->rows), by_offset);
     *rows = r;
     return 0;
@@ -516,7 +531,7 @@ struct kept_head {
     uint32_t count, row_bytes;
 };
 
-static const char kept_magic[8] = "WPROWS2";
+static const char kept_magic[8] = "WPROWS3";
 
 static uint64_t checksum(const uint8_t *bytes, size_t size)
 {

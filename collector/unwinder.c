@@ -4,11 +4,14 @@
 #include "collector/linked_files.h"
 #include "collector/sandbox.h"
 #include "collector/unwind_cache.h"
+#include "collector/unwind_objects.h"
 #include "common/buffer.h"
+#include "common/clock.h"
 #include "common/intmap.h"
 #include "common/path.h"
 
 #include <bpf/bpf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -26,6 +29,7 @@
 #define SMALL ((uint64_t)2 << 20) /* bytes of a file */
 #define MAPS_BYTES ((size_t)16 << 20)
 #define KEPT_BYTES ((uint64_t)32 << 20) /* of rows that are taken from the cache at the start: less than half of the kernel's pages */
+#define ROOM_PAUSE_S 60u
 #define VDSO_BYTES ((size_t)8 << 10)
 
 struct job {
@@ -45,21 +49,37 @@ struct worker {
 struct wp_unwinder {
     struct wp_unwinder_options options;
     struct wp_unwind_cache cache;
+    struct wp_unwind_objects *objects; /* owned */
     struct worker workers[WORKERS];
     pthread_mutex_t lock;          /* of what follows, down to the blank line */
     pthread_cond_t more, idle;
     struct job queue[QUEUE];       /* in no order */
     uint32_t count, busy;          /* jobs that wait; workers that work */
-    uint32_t next_object;
+    struct wp_intmap asked;        /* (inode, device) -> 1 */
     bool is_over;
-
-    struct wp_intmap asked;        /* (inode, device) -> 1; the caller's thread only */
 };
 
 struct sink {
     struct wp_unwinder *unwinder;
     uint32_t object;
 };
+
+static bool is_asked(struct wp_unwinder *u, uint64_t inode, uint32_t device)
+{
+    uint32_t one;
+    pthread_mutex_lock(&u->lock);
+    bool is = wp_intmap_get(&u->asked, (struct wp_intkey){inode, device}, &one);
+    pthread_mutex_unlock(&u->lock);
+    return is;
+}
+
+static void forget(void *context, const struct wp_unwind_file *file)
+{
+    struct wp_unwinder *u = context;
+    pthread_mutex_lock(&u->lock);
+    wp_intmap_remove(&u->asked, (struct wp_intkey){file->inode, file->device});
+    pthread_mutex_unlock(&u->lock);
+}
 
 static int put_page(void *context, uint32_t number, const struct wp_unwind_page *page)
 {
@@ -68,31 +88,61 @@ static int put_page(void *context, uint32_t number, const struct wp_unwind_page 
     return bpf_map_update_elem(sink->unwinder->options.pages_fd, &place, page, BPF_ANY);
 }
 
-static void tell(struct wp_unwinder *u, const struct wp_unwind_rows *rows, const char *path, uint32_t object, const char *from)
+/* The number of pages that were put. */
+static uint32_t tell(struct wp_unwinder *u, const struct wp_unwind_rows *rows, const char *path, uint32_t object, const char *from)
 {
     struct sink sink = {u, object};
     struct wp_unwind_stats stats;
+    uint64_t start = wp_clock_ns();
     int rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats);
-    wp_log(u->options.logger, rc ? WP_LOG_WARN : WP_LOG_DEBUG, "unwind rows %s file=%s from=%s rows=%llu pages=%llu crowded=%llu odd=%llu",
-        rc ? "do not all fit" : "are known", path, from, (unsigned long long)stats.rows, (unsigned long long)stats.pages,
-        (unsigned long long)stats.crowded_pages, (unsigned long long)stats.odd_rules);
+    if (rc == -E2BIG) {
+        if (wp_unwind_objects_make_room(u->objects, forget, u))
+            wp_log(u->options.logger, WP_LOG_INFO, "unwind rows of what came first were given up for others file=%s", path);
+        rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats); /* the other worker may just have made room */
+    }
+    wp_log(u->options.logger, rc ? WP_LOG_WARN : WP_LOG_DEBUG,
+        "unwind rows %s file=%s from=%s rows=%llu pages=%llu crowded=%llu odd=%llu us=%llu", rc ? "do not all fit" : "are known", path, from,
+        (unsigned long long)stats.rows, (unsigned long long)stats.pages, (unsigned long long)stats.crowded_pages,
+        (unsigned long long)stats.odd_rules, (unsigned long long)((wp_clock_ns() - start) / 1000));
+    return (uint32_t)stats.pages;
 }
 
-static void do_job(struct wp_unwinder *u, struct job *job, uint32_t number)
+/* 0: without rows, by frame pointer. What is kept on disk for the next time is written when the kernel has it. */
+static uint32_t read_object(struct wp_unwinder *u, struct job *job, const struct wp_unwind_id *id)
 {
     struct wp_unwind_rows *rows = NULL;
     struct wp_error err = {0};
-    uint32_t object = 0; /* without rows: by frame pointer */
+    uint32_t number = 0;
     bool is_cached;
-    if (!wp_unwind_cache_rows(&u->cache, job->fd, job->is_kept ? NULL : &job->file, &rows, &is_cached, &err)) {
-        object = number;
-        tell(u, rows, job->path, object, is_cached ? "cache" : "file");
-    } else {
+    uint64_t start = wp_clock_ns();
+    if (wp_unwind_cache_rows(&u->cache, job->fd, job->is_kept ? NULL : &job->file, &rows, &is_cached, &err)) {
         wp_log(u->options.logger, WP_LOG_DEBUG, "no unwind rows file=%s reason=\"%s\"", job->path, err.text);
+    } else {
+        wp_log(u->options.logger, WP_LOG_DEBUG, "unwind rows are read file=%s us=%llu", job->path,
+            (unsigned long long)((wp_clock_ns() - start) / 1000));
+        number = wp_unwind_objects_number(u->objects);
+        uint32_t pages = tell(u, rows, job->path, number, is_cached ? "cache" : "file");
+        if (id)
+            wp_unwind_objects_add(u->objects, *id, number, pages);
     }
+    wp_unwind_objects_file(u->objects, &job->file, number);
+    if (rows && !is_cached && !job->is_kept)
+        wp_unwind_cache_keep(&u->cache, job->fd, &job->file, rows);
     wp_unwind_rows_destroy(rows);
-    bpf_map_update_elem(u->options.files_fd, &job->file, &object, BPF_ANY);
-    __atomic_fetch_add(u->options.generation, 1, __ATOMIC_RELEASE);
+    return number;
+}
+
+static void do_job(struct wp_unwinder *u, struct job *job)
+{
+    struct wp_unwind_id id;
+    uint32_t number;
+    bool has_id = wp_unwind_cache_id(job->fd, &id);
+    if (!has_id || !wp_unwind_objects_find(u->objects, id, &number)) {
+        read_object(u, job, has_id ? &id : NULL);
+        return;
+    }
+    wp_log(u->options.logger, WP_LOG_DEBUG, "unwind rows are known under another name file=%s", job->path);
+    wp_unwind_objects_file(u->objects, &job->file, number);
 }
 
 static void tell_vdso(struct wp_unwinder *u)
@@ -138,9 +188,8 @@ static void *run(void *context)
             continue;
         }
         u->busy++;
-        uint32_t number = u->next_object++;
         pthread_mutex_unlock(&u->lock);
-        do_job(u, &job, number);
+        do_job(u, &job);
         close(job.fd);
         pthread_mutex_lock(&u->lock);
         u->busy--;
@@ -218,19 +267,17 @@ static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int 
             .is_kept = is_kept};
         snprintf(job->path, sizeof(job->path), "%.255s", path);
         pthread_cond_broadcast(&u->more);
+        wp_intmap_put(&u->asked, key, 1);
     }
     pthread_mutex_unlock(&u->lock);
-    if (has_room)
-        wp_intmap_put(&u->asked, key, 1);
-    else
+    if (!has_room)
         close(fd);
 }
 
 void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uint32_t pid, uint64_t address)
 {
-    uint32_t one;
     char path[4096];
-    if (wp_intmap_get(&u->asked, (struct wp_intkey){inode, device}, &one))
+    if (is_asked(u, inode, device))
         return;
     int fd = open_file(inode, device, pid, address, path, sizeof(path));
     if (fd >= 0)
@@ -241,18 +288,17 @@ static void learn_file(void *context, const char *path)
 {
     struct wp_unwinder *u = context;
     struct stat status;
-    uint32_t one;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, &status)) {
         if (fd >= 0)
             close(fd);
         return;
     }
-    struct wp_intkey key = {status.st_ino, major(status.st_dev) << 20 | minor(status.st_dev)};
-    if (wp_intmap_get(&u->asked, key, &one))
+    uint32_t device = (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev));
+    if (is_asked(u, status.st_ino, device))
         close(fd);
     else
-        add_job(u, key.a, (uint32_t)key.b, fd, path, false);
+        add_job(u, status.st_ino, device, fd, path, false);
 }
 
 void wp_unwinder_learn(struct wp_unwinder *u, const char *program)
@@ -295,8 +341,7 @@ static void add_own_files(struct wp_unwinder *u)
 static void add_kept(void *context, const struct wp_unwind_file *file, int fd, const char *path)
 {
     struct wp_unwinder *u = context;
-    uint32_t one;
-    if (wp_intmap_get(&u->asked, (struct wp_intkey){file->inode, file->device}, &one))
+    if (is_asked(u, file->inode, file->device))
         close(fd); /* one of our own */
     else
         add_job(u, file->inode, file->device, fd, path, true);
@@ -310,6 +355,7 @@ static void release(struct wp_unwinder *u)
     pthread_cond_destroy(&u->idle);
     pthread_mutex_destroy(&u->lock);
     wp_intmap_fini(&u->asked);
+    wp_unwind_objects_destroy(u->objects);
     free(u);
 }
 
@@ -319,11 +365,16 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
     if (!u)
         return NULL;
     u->options = *options;
-    u->next_object = WP_UNWIND_VDSO + 1;
     pthread_mutex_init(&u->lock, NULL);
     pthread_cond_init(&u->more, NULL);
     pthread_cond_init(&u->idle, NULL);
     u->cache.folder = options->cache;
+    u->objects = wp_unwind_objects_create(&(struct wp_unwind_objects_options){.files_fd = options->files_fd, .pages_fd = options->pages_fd,
+        .generation = options->generation, .pause_s = ROOM_PAUSE_S});
+    if (!u->objects) {
+        release(u);
+        return NULL;
+    }
     u->busy = WORKERS; /* until they have begun */
     add_own_files(u);
     wp_unwind_cache_each(&u->cache, KEPT_BYTES, add_kept, u);

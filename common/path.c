@@ -104,7 +104,7 @@ static int write_all(int fd, const char *bytes, size_t size)
     return 0;
 }
 
-int wp_file_write_atomic(const char *path, const void *bytes, size_t size, struct wp_error *err)
+static int write_file(const char *path, const void *bytes, size_t size, bool is_durable, struct wp_error *err)
 {
     char temporary[PATH_MAX];
     if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp.%d", path, (int)getpid()) >= sizeof(temporary))
@@ -113,7 +113,7 @@ int wp_file_write_atomic(const char *path, const void *bytes, size_t size, struc
     if (fd < 0)
         return wp_error_errno(err, -errno, "cannot write '%s'", path);
     int rc = write_all(fd, bytes, size);
-    if (!rc && fsync(fd))
+    if (!rc && is_durable && fsync(fd))
         rc = -errno;
     if (close(fd) && !rc)
         rc = -errno;
@@ -124,6 +124,16 @@ int wp_file_write_atomic(const char *path, const void *bytes, size_t size, struc
         return wp_error_errno(err, rc, "cannot write '%s'", path);
     }
     return 0;
+}
+
+int wp_file_write_atomic(const char *path, const void *bytes, size_t size, struct wp_error *err)
+{
+    return write_file(path, bytes, size, true, err);
+}
+
+int wp_file_write_cached(const char *path, const void *bytes, size_t size, struct wp_error *err)
+{
+    return write_file(path, bytes, size, false, err);
 }
 
 int wp_folder_sync(const char *path, struct wp_error *err)

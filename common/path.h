@@ -18,6 +18,8 @@ int wp_path_make(const char *path, struct wp_error *err);
 int wp_file_read(const char *path, size_t limit, struct wp_buffer *out, struct wp_error *err);
 /* Writes to "PATH.tmp.PID", fsyncs and renames: the file is whole or as it was. Which of the two is known when its folder is synced. */
 int wp_file_write_atomic(const char *path, const void *bytes, size_t size, struct wp_error *err);
+/* The same without waiting for the disk: after a crash of the machine it may be the old one, empty or in part. Its reader must notice. */
+int wp_file_write_cached(const char *path, const void *bytes, size_t size, struct wp_error *err);
 /* Waits until the names in the folder are on the disk: a file that was made or renamed there can be found after a crash of the machine. */
 int wp_folder_sync(const char *path, struct wp_error *err);
 /* rm -r; a missing path is no error. */

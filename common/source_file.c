@@ -94,7 +94,7 @@ int wp_source_read_public(const char *path, size_t limit, struct wp_buffer *out,
     char real[PATH_MAX];
     struct stat st;
     if (*path != '/')
-        return wp_error_set(err, -EPERM, "its path is not a whole one");
+        return wp_error_set(err, -EPERM, "its path is relative");
     if (!realpath(path, real))
         return errno == ENOENT ? wp_error_set(err, -ENOENT, "it is not there") : wp_error_errno(err, -errno, "cannot open it");
     if (!wp_source_is_named_so(path) || !wp_source_is_named_so(real))

@@ -103,6 +103,8 @@ enum wp_task_state {
 #define WP_SOCK_DATAGRAM 1u
 #define WP_SOCK_SYN 2u           /* SEND/ARRIVE: the connection request or its answer, counted as one byte at the ISN */
 #define WP_SOCK_FIN 4u
+/* WAKING by a message, in `a` beside the stream position: it brought nothing to read, only word that the peer had taken something. */
+#define WP_POSITION_ACKNOWLEDGES ((uint64_t)1 << 32)
 
 struct wp_event {
     uint64_t time_ns;

@@ -48,6 +48,7 @@ uint64_t wp_client_welcomes(const struct wp_client *client);
 /* When it shall record, as the aggregator said last; unsaid: as it likes. */
 const struct wp_window *wp_client_window(const struct wp_client *client);
 uint64_t wp_client_acked(const struct wp_client *client); /* the highest batch that is durable there */
+uint64_t wp_client_taken(const struct wp_client *client); /* the highest batch that it has taken in since its last Welcome */
 /* True when credit allows one more batch. */
 bool wp_client_may_send(const struct wp_client *client, uint64_t seq);
 /* `frame` is a whole BATCH frame from wp_frame_write. -EAGAIN when the socket takes no more now. */

@@ -223,7 +223,9 @@ static int take_refused(struct wp_client *c, const struct wp_frame *frame, struc
     else
         set_trouble(c, m->reason);
     wakepath__wire__refused__free_unpacked(m, NULL);
-    if (rc || !c->is_welcome) /* the Hello itself: again in a while */
+    if (!c->is_welcome && !c->again_ns) /* the Hello itself: again in a while; it may be the connection that is spoilt */
+        c->again_ns = wp_clock_ns() + AGAIN_NS;
+    if (rc || !c->is_welcome)
         return rc;
     c->is_welcome = false; /* a frame was lost on the way: Welcome says where to go on */
     return send_hello(c, err);
@@ -258,8 +260,9 @@ static void take_ack(struct wp_client *c, const struct wp_frame *frame)
     struct wp_window window = {m->window_ns, m->window_every_ns};
     if (m->seq > c->acked)
         c->acked = m->seq;
-    if (m->taken > c->taken)
-        c->taken = m->taken;
+    uint64_t taken = m->taken ? m->taken : m->seq;
+    if (taken > c->taken)
+        c->taken = taken;
     if (!wp_window_check(&window))
         c->window = window;
     wakepath__wire__ack__free_unpacked(m, NULL);
@@ -277,7 +280,9 @@ static int take_frame(struct wp_client *c, const struct wp_frame *frame, struct 
             return wp_error_set(err, -ECONNREFUSED, "the aggregator speaks wire version %u.%u, this collector %u.%u",
                 c->welcome.wire_major, c->welcome.wire_minor, WP_WIRE_MAJOR, WP_WIRE_MINOR);
         c->is_welcome = true;
+        c->again_ns = 0;
         c->window = c->welcome.window;
+        c->taken = c->welcome.resume_seq ? c->welcome.resume_seq - 1 : 0; /* one that restarted has taken less than it had */
         c->trouble[0] = 0;
         c->welcomes++;
     } else if (frame->type == WP_FRAME_ACK) {
@@ -450,11 +455,14 @@ uint64_t wp_client_acked(const struct wp_client *c)
     return c->acked;
 }
 
+uint64_t wp_client_taken(const struct wp_client *c)
+{
+    return c->taken;
+}
+
 bool wp_client_may_send(const struct wp_client *c, uint64_t seq)
 {
-    uint64_t done = c->taken > c->acked ? c->taken : c->acked;
-    uint64_t base = done + 1 > c->welcome.resume_seq ? done + 1 : c->welcome.resume_seq;
-    return c->is_welcome && seq < base + c->welcome.credit;
+    return c->is_welcome && seq < c->taken + 1 + c->welcome.credit;
 }
 
 int wp_client_send_batch(struct wp_client *c, uint64_t seq, const uint8_t *frame, size_t size, struct wp_error *err)

@@ -4,12 +4,15 @@
 #include "reporter/format_check.h"
 #include "reporter/format_text.h"
 #include "reporter/kept_checks.h"
+#include "reporter/mixed.h"
 #include "reporter/page.h"
 #include "reporter/single_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+
+#define MIXED 8u /* other releases at the same time that are looked at */
 
 /* Which release NEW is, and which one it stands on. */
 static int find_sides(const struct wp_stores *stores, const struct wp_check_options *options, struct wp_side_spec side[2],
@@ -47,6 +50,20 @@ static int canary_sides(struct wp_side_spec side[2], const char *canary, struct 
     snprintf(side[WP_AFTER].host, sizeof(side[WP_AFTER].host), "%.254s", canary);
     snprintf(side[WP_BEFORE].host, sizeof(side[WP_BEFORE].host), "!%.254s", canary);
     return 0;
+}
+
+/* Other releases that ran while a side was measured: what differs may be theirs. */
+static int read_mixed(struct wp_facts facts[2], const struct wp_stores *stores, struct wp_error *err)
+{
+    struct wp_release_order order;
+    int rc = wp_release_order_read(&order, stores, &(struct wp_order_options){0}, err);
+    for (int i = 0; i < 2 && !rc; i++) {
+        size_t row = wp_release_order_find(&order, facts[i].release), others[MIXED];
+        size_t count = row == SIZE_MAX ? 0 : wp_mixed_candidates(&order, row, others, MIXED);
+        rc = wp_mixed_read(&facts[i], stores, &order, others, count, err);
+    }
+    wp_release_order_fini(&order);
+    return rc;
 }
 
 static int format_text(struct wp_buffer *out, const struct wp_compare *compare, struct wp_error *err)
@@ -87,6 +104,8 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
     side[WP_BEFORE].same_time = side[WP_AFTER].same_time = options->same_time || *options->canary;
     if (!rc)
         rc = wp_sides_read(facts, &stores, side, options->aggregate, err);
+    if (!rc)
+        rc = read_mixed(facts, &stores, err);
     if (!rc)
         rc = wp_compare_build(&compare, &facts[WP_BEFORE], &facts[WP_AFTER], &options->common.compare, err);
     if (!rc) {

@@ -82,6 +82,18 @@ static void describe_side(struct wp_compare_build *build, int which, const struc
         side->units = 1;
 }
 
+bool wp_compare_is_of_hosts(const struct wp_compare *compare)
+{
+    const struct wp_side *a = &compare->side[WP_BEFORE], *b = &compare->side[WP_AFTER];
+    return a->group && b->group && strcmp(a->group, b->group) && !strcmp(a->release, b->release) && !strcmp(a->aggregate, b->aggregate);
+}
+
+/* "web-1", "all but web-*". */
+static const char *name_group(struct wp_compare *compare, const char *group)
+{
+    return *group == '!' ? wp_pool_printf(&compare->pool, "all but %s", group + 1) : group;
+}
+
 /* "v2", or what else tells the two apart. */
 static void label_sides(struct wp_compare *compare)
 {
@@ -92,8 +104,10 @@ static void label_sides(struct wp_compare *compare)
         side->label = !same_release && !same_aggregate 
                 ? wp_pool_printf(&compare->pool, "%s:%s", side->release, side->aggregate)
             : !same_aggregate ? side->aggregate : !same_release ? side->release
-            : side->group ? (*side->group == '!' ? wp_pool_printf(&compare->pool, "all but %s", side->group + 1) : side->group)
+            : side->group ? name_group(compare, side->group)
             : i == WP_BEFORE ? "before" : "after";
+        if (side->group && !(same_release && same_aggregate))
+            side->label = wp_pool_printf(&compare->pool, "%s on %s", side->label, name_group(compare, side->group));
     }
 }
 

@@ -96,6 +96,9 @@ void wp_compare_count(const struct wp_compare *compare, uint64_t *worse, uint64_
 /* Whether rows of the family make a verdict of the whole. */
 bool wp_compare_is_judged(const struct wp_compare *compare, enum wp_change_family family);
 
+/* Whether hosts stand beside each other, rather than an older and a newer state. */
+bool wp_compare_is_of_hosts(const struct wp_compare *compare);
+
 /* "wall", "activity", "recording"; -1 for another word. */
 const char *wp_per_key(enum wp_per per);
 int wp_per_find(const char *key);

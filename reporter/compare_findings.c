@@ -94,6 +94,11 @@ const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *c
         : is_new(change) || is_gone(change) ? "takes part" : "takes";
     const char *before = wp_rate_text(pool, change->rate[WP_BEFORE].value);
     const char *after = wp_rate_text(pool, change->rate[WP_AFTER].value), *p = certainty(pool, compare, change);
+    const struct wp_side *one = &compare->side[WP_BEFORE], *other = &compare->side[WP_AFTER];
+    if (wp_compare_is_of_hosts(compare) && is_new(change))
+        return wp_pool_printf(pool, "Only on %s: %s %s, %s in %s (%s).", other->label, who, does, after, unit, p);
+    if (wp_compare_is_of_hosts(compare) && is_gone(change))
+        return wp_pool_printf(pool, "Not on %s: %s %s, %s in %s on %s (%s).", other->label, who, does, before, unit, one->label, p);
     if (is_new(change))
         return wp_pool_printf(pool, "%s now %s: %s in %s, where it was nothing before (%s).", who, does, after, unit, p);
     if (is_gone(change))
@@ -125,7 +130,9 @@ const char *wp_compare_summary(struct wp_pool *pool, const struct wp_compare *co
     const struct wp_change *first = NULL;
     const char *before = compare->side[WP_BEFORE].label, *after = compare->side[WP_AFTER].label;
     if (wp_compare_first(compare, &first, 1))
-        return wp_pool_printf(pool, "Since %s: %s", before, wp_compare_sentence(pool, compare, first));
+        return wp_compare_is_of_hosts(compare)
+            ? wp_pool_printf(pool, "%s against %s: %s", after, before, wp_compare_sentence(pool, compare, first))
+            : wp_pool_printf(pool, "Since %s: %s", before, wp_compare_sentence(pool, compare, first));
     if (!compare->judged && compare->options.method == WP_METHOD_T_TEST)
         return wp_pool_printf(pool, "%s and %s cannot be tested against each other: too little was recorded.", after, before);
     return wp_pool_printf(pool, compare->options.method == WP_METHOD_T_TEST

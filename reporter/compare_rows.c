@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare_rows.h"
 
+#include "reporter/stack_ends.h"
 #include "reporter/stack_text.h"
 
 #include <errno.h>
@@ -24,8 +25,30 @@ static const char *comparable(char room[FRAME_BYTES], const char *name, uint32_t
     return size >= 0 && (size_t)size < FRAME_BYTES ? room : name;
 }
 
-/* The nodes of a side in the common tree. */
-static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_side *side)
+/* The object files of a side, by their paths. */
+static struct wp_intern *objects_of(const struct wp_report *report)
+{
+    uint32_t count;
+    const struct wp_frame_info *frames = wp_report_frames(report, &count);
+    struct wp_intern *objects = wp_intern_create();
+    for (uint32_t i = 1; i < count && objects; i++)
+        if (wp_intern_str(objects, wp_report_text(report, frames[i].object)) == UINT32_MAX) {
+            wp_intern_destroy(objects);
+            objects = NULL;
+        }
+    return objects;
+}
+
+/* A release that lies in a folder of its own ("/opt/shop-1.8/bin/api") has the same files under other paths: what the other side has not
+ * under this path goes by its name alone. */
+static const char *comparable_object(const char *path, const struct wp_intern *others)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] && wp_intern_find(others, path, strlen(path)) == UINT32_MAX ? slash + 1 : path;
+}
+
+/* The nodes of a side in the common tree; `others` has the objects of the other side. */
+static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_side *side, const struct wp_intern *others)
 {
     uint32_t frame_count, count;
     const struct wp_frame_info *frames = wp_report_frames(side->report, &frame_count);
@@ -40,7 +63,7 @@ static int place_nodes(struct wp_compare_tree *tree, struct wp_compare_side *sid
         char room[FRAME_BYTES];
         const char *name = comparable(room, wp_report_text(side->report, frames[i].name), frames[i].style);
         frame[i] = wp_report_frame(tree->tree, (enum wp_frame_style)frames[i].style, name,
-            wp_report_text(side->report, frames[i].object));
+            comparable_object(wp_report_text(side->report, frames[i].object), others));
     }
     for (uint32_t i = 1; i < count; i++)
         side->node[i] = wp_report_child(tree->tree, side->node[nodes[i].parent], frame[nodes[i].frame]);
@@ -114,6 +137,7 @@ static int describe_nodes(struct wp_compare_tree *tree)
     for (uint32_t i = 1; i < tree->count; i++) {
         uint32_t parent = nodes[i].parent, frame = nodes[i].frame, style = frames[frame].style;
         bool is_process = style == WP_STYLE_PROCESS, is_function = style == WP_STYLE_USER || style == WP_STYLE_KERNEL;
+        is_function &= !tree->function[parent] || !wp_stack_is_scheduler(style, wp_report_text(tree->tree, frames[frame].name));
         tree->hop[i] = is_process ? chain(tree, tree->hop[parent], wp_report_text(tree->tree, frames[frame].name))
                                   : tree->hop[parent];
         if (tree->hop[i] == UINT32_MAX)
@@ -147,10 +171,12 @@ int wp_compare_tree_init(struct wp_compare_tree *tree, const struct wp_facts *be
     tree->names = wp_intern_create();
     int rc = tree->tree && tree->names ? 0 : -ENOMEM;
     for (int i = 0; i < 2 && !rc; i++) {
+        struct wp_intern *others = objects_of(i == WP_BEFORE ? after->report : before->report);
         tree->side[i].report = i == WP_BEFORE ? before->report : after->report;
-        rc = place_nodes(tree, &tree->side[i]);
+        rc = others ? place_nodes(tree, &tree->side[i], others) : -ENOMEM;
         if (!rc)
             rc = take_samples(&tree->side[i]);
+        wp_intern_destroy(others);
     }
     if (!rc)
         rc = describe_nodes(tree);

@@ -259,6 +259,7 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     rc = wp_facts_build(facts, snapshot->release, aggregate, report, trace_rc ? NULL : trace, err);
     facts->damage = damage;
     facts->damage_count = damage_count;
+    facts->group = selection && selection->hosts ? wp_pool_text(&facts->pool, selection->hosts) : NULL;
     if (!rc)
         rc = read_metadata(facts, snapshot, err);
     if (!rc)

@@ -29,6 +29,8 @@ struct wp_function_fact {
     uint64_t running_ns;    /* innermost function of a run */
     uint64_t waiting_ns;    /* innermost function of a wait */
     uint64_t count;         /* pieces in which it was innermost */
+    uint64_t blocked_ns;    /* innermost function of a wait, but for the scheduler's own, which every wait ends in */
+    uint64_t own_count;     /* pieces of running_ns and blocked_ns */
 };
 
 struct wp_unexplained_fact {

@@ -25,6 +25,10 @@ static struct json_object *side_of(struct wp_json_writer *writer, const struct w
     wp_writer_number(writer, object, "sample_ns", side->bucket_ns);
     wp_writer_number(writer, object, "sampled_ns", side->sampled_ns);
     wp_writer_double(writer, object, "units", side->units);
+    if (side->group)
+        wp_writer_text(writer, object, "hosts", side->group);
+    if (side->mixed)
+        wp_writer_text(writer, object, "mixed", side->mixed);
     return object;
 }
 
@@ -141,6 +145,23 @@ static void put_case(struct wp_buffer *out, struct wp_pool *pool, const struct w
     }
 }
 
+/* What CI shows beside the cases: releases that ran at the same time as a side. */
+static void put_mixed(struct wp_buffer *out, struct wp_pool *pool, const struct wp_compare *compare)
+{
+    if (!compare->side[WP_BEFORE].mixed && !compare->side[WP_AFTER].mixed)
+        return;
+    wp_buffer_puts(out, "    <properties>\n");
+    for (int i = 0; i < 2; i++) {
+        if (!compare->side[i].mixed)
+            continue;
+        wp_buffer_puts(out, "      <property");
+        put_attribute(out, "name", i == WP_BEFORE ? "mixed.old" : "mixed.new");
+        put_attribute(out, "value", wp_pool_printf(pool, "%s: %s", compare->side[i].label, compare->side[i].mixed));
+        wp_buffer_puts(out, "/>\n");
+    }
+    wp_buffer_puts(out, "    </properties>\n");
+}
+
 int wp_format_check_junit(struct wp_buffer *out, const struct wp_compare *compare, struct wp_error *err)
 {
     struct wp_pool pool = {0};
@@ -156,6 +177,7 @@ int wp_format_check_junit(struct wp_buffer *out, const struct wp_compare *compar
     put_attribute(out, "name", wp_pool_printf(&pool, "%s %s against %s", compare->side[WP_AFTER].aggregate,
         compare->side[WP_AFTER].label, compare->side[WP_BEFORE].label));
     wp_buffer_printf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n", tests, failures, skipped);
+    put_mixed(out, &pool, compare);
     for (int family = 0; family < WP_CHANGE_FAMILIES; family++)
         for (size_t i = 0; i < compare->changes[family].count && wp_compare_is_judged(compare, (enum wp_change_family)family); i++)
             put_case(out, &pool, compare, &compare->changes[family].rows[i], (enum wp_change_family)family);

@@ -5,19 +5,35 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define WP_FOLDED_FILE 255 /* of a file's name, at most */
+
+/* A frame without a symbol is named after its file, "[libc.so.6]"; brackets alone say what is a process, here: "libc.so.6+?". */
+static void put_frame(struct wp_buffer *out, const struct wp_facts *facts, uint32_t frame)
+{
+    const char *name = wp_facts_frame_name(facts, frame);
+    size_t size = strlen(name);
+    char plain[WP_FOLDED_FILE + 3];
+    if (wp_facts_frame_style(facts, frame) != WP_STYLE_PROCESS && size > 2 && name[0] == '[' && name[size - 1] == ']') {
+        snprintf(plain, sizeof(plain), "%.*s+?", (int)(size - 2 < WP_FOLDED_FILE ? size - 2 : WP_FOLDED_FILE), name + 1);
+        name = plain;
+    }
+    wp_escape_folded(out, *name ? name : "?");
+}
 
 /* Readers split at the first frame's bracket: a stack that does not start with a process gets one that says so. */
 static void put_stack(struct wp_buffer *out, const struct wp_facts *facts, const uint32_t *stack, uint32_t depth)
 {
     uint32_t first = depth ? facts->flame.nodes[stack[0]].frame : 0;
-    if (!depth || wp_facts_frame_name(facts, first)[0] != '[')
+    if (!depth || wp_facts_frame_name(facts, first)[0] != '[' || wp_facts_frame_style(facts, first) != WP_STYLE_PROCESS)
         wp_buffer_puts(out, depth ? "[unknown];" : "[unknown]");
     for (uint32_t i = 0; i < depth; i++) {
         if (i)
             wp_buffer_putc(out, ';');
-        const char *name = wp_facts_frame_name(facts, facts->flame.nodes[stack[i]].frame);
-        wp_escape_folded(out, *name ? name : "?");
+        put_frame(out, facts, facts->flame.nodes[stack[i]].frame);
     }
 }
 

@@ -108,7 +108,7 @@ static void put_top(struct writer *writer)
 static void put_scripts(struct writer *writer)
 {
     static const char *const common[] = {"units.js", "table.js", NULL};
-    static const char *const views[] = {"view.js", "palette.js", "tip.js", "surface.js", NULL};
+    static const char *const views[] = {"column.js", "view.js", "palette.js", "tip.js", "surface.js", NULL};
     static const char *const flame[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js", "flame.js",
         NULL};
     static const char *const behind[] = {"flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/functions.h"
 
+#include "reporter/stack_ends.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,31 +18,41 @@ static bool is_function(uint32_t style)
     return style == WP_STYLE_USER || style == WP_STYLE_KERNEL;
 }
 
-/* The function that a node's own time belongs to: itself, or the nearest below it in the same layer; 0 none. */
-static uint32_t innermost(const struct wp_facts *facts, uint32_t node)
+/* The function that a node's own time belongs to: itself, or the nearest below it in the same layer; 0 none. With `past_scheduler`
+ * the nearest one that is not the scheduler's, where there is one. */
+static uint32_t innermost(const struct wp_facts *facts, uint32_t node, bool past_scheduler)
 {
+    uint32_t first = 0;
     for (; node; node = facts->flame.nodes[node].parent) {
-        uint32_t style = wp_facts_frame_style(facts, facts->flame.nodes[node].frame);
-        if (is_function(style))
-            return facts->flame.nodes[node].frame;
+        uint32_t frame = facts->flame.nodes[node].frame, style = wp_facts_frame_style(facts, frame);
         if (style == WP_STYLE_PROCESS)
             break;
+        if (!is_function(style))
+            continue;
+        if (!past_scheduler || !wp_stack_is_scheduler(style, wp_facts_frame_name(facts, frame)))
+            return frame;
+        first = first ? first : frame;
     }
-    return 0;
+    return first;
 }
 
 static void add_own(struct sums *sums, const struct wp_facts *facts, uint32_t node)
 {
     const struct wp_flame_node *at = &facts->flame.nodes[node];
-    uint32_t frame = at->cell_count ? innermost(facts, node) : 0;
+    uint32_t frame = at->cell_count ? innermost(facts, node, false) : 0;
     if (!frame)
         return;
+    uint32_t blocked = innermost(facts, node, true);
     for (uint32_t i = at->cell; i < at->cell + at->cell_count; i++) {
         const struct wp_cell *cell = &facts->flame.cells[i];
-        if (cell->category == WP_UNDERSTOOD_FUNCTIONS)
+        if (cell->category == WP_UNDERSTOOD_FUNCTIONS) {
             sums->rows[frame].running_ns += cell->ns;
-        else
+            sums->rows[frame].own_count += cell->count;
+        } else {
             sums->rows[frame].waiting_ns += cell->ns;
+            sums->rows[blocked].blocked_ns += cell->ns;
+            sums->rows[blocked].own_count += cell->count;
+        }
         sums->rows[frame].count += cell->count;
     }
 }

@@ -21,6 +21,7 @@ struct building {
     uint32_t *row;             /* by flame node: the row whose time stands there, NONE none */
     uint32_t *begins;          /* by flame node: the row that begins there */
     uint32_t *open;            /* by row: how often it stands on the current stack */
+    uint64_t *pieces;          /* by flame node: those of all nodes before it */
     uint32_t count, room;
     bool failed;
 };
@@ -78,6 +79,17 @@ static void assign(struct building *building)
     }
 }
 
+static void add_up_pieces(struct building *building)
+{
+    const struct wp_flame *flame = &building->facts->flame;
+    for (uint32_t i = 0; i < flame->count; i++) {
+        const struct wp_flame_node *node = &flame->nodes[i];
+        building->pieces[i + 1] = building->pieces[i];
+        for (uint32_t cell = node->cell; cell < node->cell + node->cell_count; cell++)
+            building->pieces[i + 1] += flame->cells[cell].count;
+    }
+}
+
 /* Preorder with closing: a row's time counts once a stack. */
 static void sum(struct building *building)
 {
@@ -92,6 +104,7 @@ static void sum(struct building *building)
             continue;
         struct wp_io_row *row = &building->rows[building->begins[i]];
         row->total_ns += nodes[i].total_ns;
+        row->pieces += building->pieces[nodes[i].end] - building->pieces[i];
         if (row->node_count++ < WP_IO_NODES)
             row->nodes = wp_pool_printf(building->pool, "%s%s%08" PRIx32, row->nodes ? row->nodes : "", row->nodes ? "." : "", nodes[i].permalink);
         if (nodes[i].total_ns > row->largest_ns) {
@@ -156,10 +169,13 @@ void wp_io_facts_build(struct wp_io_facts *io, struct wp_pool *pool, const struc
     building.row = calloc(room, sizeof(*building.row));
     building.begins = calloc(room, sizeof(*building.begins));
     building.open = calloc(room, sizeof(*building.open));
-    building.failed = !building.names || !building.rows || !building.is_disk || !building.row || !building.begins || !building.open;
+    building.pieces = calloc(room + 1, sizeof(*building.pieces));
+    building.failed = !building.names || !building.rows || !building.is_disk || !building.row || !building.begins || !building.open ||
+        !building.pieces;
     if (!building.failed)
         assign(&building);
     if (!building.failed) {
+        add_up_pieces(&building);
         sum(&building);
         take_cells(&building);
         hand_over(&building, io);
@@ -171,4 +187,5 @@ void wp_io_facts_build(struct wp_io_facts *io, struct wp_pool *pool, const struc
     free(building.row);
     free(building.begins);
     free(building.open);
+    free(building.pieces);
 }

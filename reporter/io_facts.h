@@ -16,6 +16,7 @@ struct wp_io_row {
     uint64_t device_ns;      /* at the device; of connections: on its way */
     uint64_t queue_ns;       /* queued before it; of connections: at a peer that nobody records */
     uint64_t count;          /* requests, messages: pieces at the device, on the way, at the peer */
+    uint64_t pieces;         /* of the total, with what the other end did meanwhile */
     uint32_t permalink;      /* of the flame's node that holds most of it */
     uint64_t largest_ns;
     const char *nodes;       /* permalinks of all its nodes, "0123abcd.4567cdef", of at most WP_IO_NODES */

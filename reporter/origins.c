@@ -48,7 +48,6 @@ static void describe(struct wp_pool *pool, struct wp_origin *origin, const struc
     uint32_t count;
     const uint32_t *hosts = wp_report_hosts(report, &count);
     origin->host_count = count;
-    origin->total_ns = wp_report_total(report);
     origin->hosts = "";
     if (count == 1) {
         origin->name = wp_pool_clip(pool, wp_report_text(report, hosts[0]), NAME_BYTES);
@@ -58,45 +57,69 @@ static void describe(struct wp_pool *pool, struct wp_origin *origin, const struc
     origin->hosts = name_hosts(pool, report);
 }
 
-/* Takes the report: into the origin of the same host, or as a new one. */
-static int take(struct reading *reading, struct wp_report *report, const char *shard, struct wp_error *err)
+static struct wp_origin *find(struct wp_origins *origins, const struct wp_origin *wanted)
 {
-    struct wp_origins *origins = &reading->facts->origins;
-    struct wp_origin made = {.report = report};
-    describe(&reading->facts->pool, &made, report, shard);
-    for (size_t i = 0; i < origins->count && made.host_count == 1; i++)
-        if (origins->rows[i].host_count == 1 && !strcmp(origins->rows[i].name, made.name)) {
-            int rc = wp_report_merge(origins->rows[i].report, report, err);
-            origins->rows[i].total_ns = wp_report_total(origins->rows[i].report);
-            wp_report_destroy(report);
-            return rc;
-        }
-    if (origins->count >= reading->room) {
-        wp_report_destroy(report);
-        return wp_error_set(err, -ENOMEM, "out of memory for the shards");
-    }
-    origins->rows[origins->count++] = made;
-    return 0;
+    for (size_t i = 0; i < origins->count; i++)
+        if ((origins->rows[i].host_count == 1) == (wanted->host_count == 1) && !strcmp(origins->rows[i].name, wanted->name))
+            return &origins->rows[i];
+    return NULL;
 }
 
-static int read_shards(struct reading *reading, const struct wp_snapshot *snapshot, const struct wp_selection *selection,
-    char *const *shards, size_t count, struct wp_error *err)
+static struct wp_origin *add(struct reading *reading, const struct wp_origin *made)
 {
-    struct wp_selection one = *selection;
+    struct wp_origins *origins = &reading->facts->origins;
+    if (origins->count == reading->room) {
+        size_t room = reading->room ? reading->room * 2 : 16;
+        struct wp_origin *grown = wp_pool_alloc(&reading->facts->pool, room * sizeof(*grown));
+        if (!grown)
+            return NULL;
+        if (origins->count)
+            memcpy(grown, origins->rows, origins->count * sizeof(*grown));
+        origins->rows = grown;
+        reading->room = room;
+    }
+    origins->rows[origins->count] = *made;
+    return &origins->rows[origins->count++];
+}
+
+/* Into the origin of the same host or shard, or as a new one. */
+static int take(void *context, const struct wp_share *share, struct wp_error *err)
+{
+    struct reading *reading = context;
+    struct wp_origin made = {.report = share->report};
+    describe(&reading->facts->pool, &made, share->report, share->shard);
+    struct wp_origin *there = find(&reading->facts->origins, &made);
     int rc = 0;
-    for (size_t i = 0; i < count && !rc; i++) {
-        struct wp_report *report = NULL;
-        struct wp_damage *damage = NULL; /* said already */
-        size_t damaged = 0;
-        one.shard = shards[i];
-        rc = wp_snapshot_report(snapshot, reading->facts->aggregate, &one, &report, &damage, &damaged, err);
-        wp_damage_free(damage, damaged);
-        if (!rc)
-            rc = wp_report_total(report) ? take(reading, report, shards[i], err) : (wp_report_destroy(report), 0);
-        else if (rc == -ENOENT)
-            rc = 0;
+    if (there) {
+        rc = wp_report_merge(there->report, share->report, err);
+        wp_report_destroy(share->report);
+    } else if (!add(reading, &made)) {
+        wp_report_destroy(share->report);
+        rc = wp_error_set(err, -ENOMEM, "out of memory for the shares of hosts");
     }
     return rc;
+}
+
+/* What is known when all of it has been read; those without any time are left out. */
+static void finish(struct wp_facts *facts)
+{
+    struct wp_origins *origins = &facts->origins;
+    size_t kept = 0;
+    for (size_t i = 0; i < origins->count; i++) {
+        struct wp_origin *origin = &origins->rows[i];
+        origin->total_ns = wp_report_total(origin->report);
+        if (origin->host_count != 1) {
+            uint32_t count;
+            wp_report_hosts(origin->report, &count);
+            origin->host_count = count;
+            origin->hosts = name_hosts(&facts->pool, origin->report);
+        }
+        if (origin->total_ns)
+            origins->rows[kept++] = *origin;
+        else
+            wp_report_destroy(origin->report);
+    }
+    origins->count = kept;
 }
 
 /* Those beyond the limit become one. */
@@ -119,36 +142,32 @@ static int join_rest(struct wp_facts *facts, struct wp_error *err)
     return rc;
 }
 
-static void take_whole(struct wp_facts *facts)
+static int take_whole(struct wp_facts *facts)
 {
-    describe(&facts->pool, &facts->origins.rows[0], facts->report, NULL);
-    facts->origins.count = 1;
+    struct wp_origins *origins = &facts->origins;
+    wp_origins_fini(origins);
+    origins->rows = wp_pool_alloc(&facts->pool, sizeof(*origins->rows));
+    if (!origins->rows)
+        return -ENOMEM;
+    describe(&facts->pool, &origins->rows[0], facts->report, NULL);
+    origins->rows[0].total_ns = facts->total_ns;
+    origins->count = 1;
+    return 0;
 }
 
 int wp_origins_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_selection *selection,
     struct wp_error *err)
 {
-    static const struct wp_selection everything;
     struct reading reading = {.facts = facts};
     struct wp_origins *origins = &facts->origins;
-    char **shards = NULL;
-    size_t count = 0;
-    if (!selection)
-        selection = &everything;
-    int rc = facts->host_count > 1 && !selection->shard ? wp_snapshot_shards(snapshot, &shards, &count, err) : 0;
-    reading.room = count + 1;
-    origins->rows = wp_pool_alloc(&facts->pool, (reading.room + 1) * sizeof(*origins->rows));
-    if (!rc && !origins->rows)
-        rc = wp_error_set(err, -ENOMEM, "out of memory for the shards");
-    if (!rc && count > 1)
-        rc = read_shards(&reading, snapshot, selection, shards, count, err);
-    wp_strings_free(shards, count);
+    int rc = facts->host_count > 1 ? wp_snapshot_shares(snapshot, facts->aggregate, selection, take, &reading, err) : 0;
+    if (!rc)
+        finish(facts);
     if (!rc && origins->count > 1) {
         qsort(origins->rows, origins->count, sizeof(*origins->rows), by_time);
         rc = join_rest(facts, err);
-    } else if (!rc) { /* nothing is told apart */
-        wp_origins_fini(origins);
-        take_whole(facts);
+    } else if (!rc && take_whole(facts)) { /* nothing is told apart */
+        rc = wp_error_set(err, -ENOMEM, "out of memory for the shares of hosts");
     }
     uint64_t sum = 0;
     for (size_t i = 0; i < origins->count; i++)

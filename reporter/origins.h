@@ -2,8 +2,9 @@
 #ifndef WP_REPORTER_ORIGINS_H
 #define WP_REPORTER_ORIGINS_H
 /*
- * Whose time an aggregate's is: the hosts of the process of interest, as far as the store can tell them apart. A report is the sum of
- * its shard, so the shares are those of shards; a shard of one host is that host. What stands on another host's frame says so itself.
+ * Whose time an aggregate's is: the hosts of the process of interest, as far as the store can tell them apart. Each host has reports
+ * of its own there; those of old stores are the sum of their shard, and a shard of one host is that host. What stands on another host's
+ * frame says so itself.
  */
 #include "storage/report.h"
 
@@ -26,10 +27,10 @@ struct wp_origin {
 struct wp_origins {
     struct wp_origin *rows;   /* in the facts' pool; the largest first */
     size_t count;
-    uint64_t missing_ns;      /* of the aggregate, in no origin: a shard that could not be read again */
+    uint64_t missing_ns;      /* of the aggregate, in no origin: what could not be read again */
 };
 
-/* Of facts that are built; texts go into their pool. Reads each shard of the aggregate once more when there are several. -ENOMEM. */
+/* Of facts that are built; texts go into their pool. Reads the aggregate once more, host by host, when there are several. -ENOMEM. */
 int wp_origins_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_selection *selection,
     struct wp_error *err);
 void wp_origins_fini(struct wp_origins *origins);

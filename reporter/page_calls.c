@@ -180,7 +180,10 @@ static void add_sites(struct wp_display *display, const struct wp_facts *facts, 
     const struct wp_source_lines *source = &facts->source;
     uint32_t callee = function->style == WP_STYLE_USER ? wp_source_function(source, function->name) : UINT32_MAX, count = 0;
     const uint32_t *callers = callee == UINT32_MAX ? NULL : wp_source_callers(source, callee, &count);
-    if (!count)
+    bool is_known = false;
+    for (uint32_t i = 0; i < count; i++)
+        is_known |= source->sites[source->calls[callers[i]].site].file != UINT32_MAX;
+    if (!is_known)
         return;
     struct wp_table *table = wp_display_table(display, wp_pool_printf(&display->pool, "sites-%zu", place), columns, 3,
         count < SITE_ROWS ? count : SITE_ROWS);

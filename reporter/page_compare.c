@@ -12,6 +12,7 @@
 #define OTHER_ROWS 25u
 #define DIGEST_ROWS 15u
 #define FINDINGS 3u
+#define HEAD_BYTES 32u
 
 static bool is_digest(const struct wp_display *display)
 {
@@ -114,6 +115,12 @@ static void put_change(struct wp_display *display, const struct wp_compare *comp
     row[2].text = change->is_ignored ? "not judged" : wp_severity_key(change->assessment.severity);
 }
 
+/* Hosts, aggregates or times of one release: neither is before the other. */
+static bool is_of_one_release(const struct wp_compare *compare)
+{
+    return !strcmp(compare->side[WP_BEFORE].release, compare->side[WP_AFTER].release);
+}
+
 #define NUMBERS 6u
 #define DIFFERENCE 2u
 
@@ -129,6 +136,7 @@ static struct wp_table *add_table(struct wp_display *display, const struct wp_co
         {"p", "Chance of as much by itself, adjusted for all rows tested; – too few to test", WP_COLUMN_VALUE},
         {"Severity", "severe: by a quarter or more; maybe: sure by itself and not among all rows", WP_COLUMN_TEXT},
     };
+    bool is_beside = is_of_one_release(compare);
     size_t count = name_count;
     struct wp_column *columns = wp_pool_alloc(&display->pool, (count + NUMBERS) * sizeof(*columns));
     if (!columns)
@@ -137,6 +145,9 @@ static struct wp_table *add_table(struct wp_display *display, const struct wp_co
     for (size_t i = 0; i < NUMBERS; i++)
         if (i != DIFFERENCE || !is_digest(display))
             columns[count++] = numbers[i];
+    for (size_t i = 0; i < 2 && is_beside; i++)
+        columns[name_count + i] = (struct wp_column){wp_pool_clip(&display->pool, compare->side[i].label, HEAD_BYTES), "Time a unit there",
+            WP_COLUMN_VALUE};
     if (compare->options.method != WP_METHOD_T_TEST)
         columns[count - 2] = (struct wp_column){"Confidence", "As the method tells it; – it knows none", WP_COLUMN_VALUE};
     return wp_display_table(display, id, columns, count, rows);
@@ -242,7 +253,7 @@ int wp_page_compare(struct wp_display *display, const struct wp_compare *compare
     add_findings(display, compare);
     add_notices(display, compare);
     add_facts(display, compare);
-    wp_display_heading(display, "What changed");
+    wp_display_heading(display, is_of_one_release(compare) ? "What differs" : "What changed");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         wp_pool_printf(pool, "Time in %s. Red takes longer than in %s, blue takes less; what is not coloured has not surely "
             "changed.", wp_per_unit(compare->options.per), before->label));
@@ -250,7 +261,7 @@ int wp_page_compare(struct wp_display *display, const struct wp_compare *compare
     wp_display_heading(display, "Where in the stacks");
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         wp_pool_printf(pool, "Width is the time in %s. A frame is red where all that stands on it takes longer than in %s, "
-            "and blue where it takes less. Below it stands the flame of %s, in which what is gone is there still; the search is for both.",
+            "and blue where it takes less. Below it stands the flame of %s, with what only that has; the search is for both.",
             after->label, before->label, before->label));
     display->view = "difference";
     wp_display_add(display, WP_ITEM_VIEW, "difference");
@@ -268,7 +279,7 @@ int wp_page_compare_digest(struct wp_display *display, const struct wp_compare *
     add_findings(display, compare);
     add_notices(display, compare);
     add_facts(display, compare);
-    wp_display_heading(display, wp_pool_printf(pool, "What changed, in %s", wp_per_unit(compare->options.per)));
+    wp_display_heading(display, wp_pool_printf(pool, "What %s, in %s", is_of_one_release(compare) ? "differs" : "changed", wp_per_unit(compare->options.per)));
     add_hops(display, compare, DIGEST_ROWS);
     add_family(display, compare, WP_CHANGE_PROCESSES, "Processes", DIGEST_ROWS);
     add_family(display, compare, WP_CHANGE_CATEGORIES, "Categories", WP_CATEGORIES);

@@ -4,10 +4,15 @@
 
 #include <errno.h>
 
+static size_t worse(const struct wp_aggregate_summary *row)
+{
+    return row->worse > row->kept_worse ? row->worse : row->kept_worse;
+}
+
 /* What the comparison on these pages found, or a check that was kept in the store and found more. */
 static void mark(struct wp_item *item, const struct wp_aggregate_summary *row)
 {
-    item->worse += row->worse > row->kept_worse ? row->worse : row->kept_worse;
+    item->worse += worse(row);
     item->better += row->better > row->kept_better ? row->better : row->kept_better;
 }
 
@@ -45,6 +50,22 @@ static struct wp_point trend_point(struct wp_pool *pool, const struct wp_release
                                             : wp_human_share(pool, row->categories[figure], row->total_ns);
     return (struct wp_point){figure == TREND_WALL ? (double)row->wall_ns : share, wp_pool_printf(pool, "%s: %s", release->id, text),
         release->is_dirty};
+}
+
+/* The card speaks of one aggregate; its marks are of all. Where only another one got worse that has the word. */
+static void mark_others(struct wp_pool *pool, struct wp_item *card, const struct wp_release_summary *release,
+    const struct wp_aggregate_summary *row)
+{
+    const struct wp_aggregate_summary *worst = row;
+    for (const struct wp_aggregate_summary *other = release->first; other; other = other->next) {
+        if (other == row)
+            continue;
+        mark(card, other);
+        if (worse(other) > worse(worst) && !worse(row) && other->change)
+            worst = other;
+    }
+    if (worst != row)
+        card->note = wp_pool_printf(pool, "%s: %s", worst->name, worst->change);
 }
 
 /* One line over the newest releases for a figure of the aggregate that speaks for each. */
@@ -179,9 +200,8 @@ int wp_page_index(struct wp_display *display, const struct wp_site_summary *site
                           release->aggregate_count, row->name),
                     release->aggregate_count == 1 ? wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL)
                                                   : wp_link_to(WP_PAGE_RELEASE, release->id, NULL, NULL));
-            for (const struct wp_aggregate_summary *other = release->first; card && other; other = other->next)
-                if (other != row)
-                    mark(card, other);
+            if (card)
+                mark_others(pool, card, release, row);
         }
         if (!site->aggregate_count)
             wp_display_add(display, WP_ITEM_PARAGRAPH, "The store has no reports yet.");

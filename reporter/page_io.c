@@ -24,13 +24,13 @@ static struct wp_link behind_link(struct wp_display *display, const struct wp_fa
 static void add_disks(struct wp_display *display, const struct wp_facts *facts, const struct wp_io_facts *io)
 {
     static const struct wp_column columns[] = {
-        {"Disk", NULL, WP_COLUMN_NAME}, {"Operation", NULL, WP_COLUMN_TEXT},
+        {"Disk", NULL, WP_COLUMN_NAME},
         {"File", "What it was for, where the kernel could tell; N and H stand for numbers and hashes", WP_COLUMN_NAME}, {"Waited by", "The process, and its function",
         WP_COLUMN_NAME}, {"Time", "At the device and in its queue", WP_COLUMN_DURATION}, {"Share", "Of the total", WP_COLUMN_SHARE},
         {"At the device", NULL, WP_COLUMN_DURATION}, {"Queued", "Before it was given to the device", WP_COLUMN_DURATION},
         {"Waits", NULL, WP_COLUMN_COUNT}, {"A wait", "At the device, on average", WP_COLUMN_DURATION},
     };
-    struct wp_table *table = wp_display_table(display, "disks", columns, 10, io->disk_count < TABLE_ROWS ? io->disk_count : TABLE_ROWS);
+    struct wp_table *table = wp_display_table(display, "disks", columns, 9, io->disk_count < TABLE_ROWS ? io->disk_count : TABLE_ROWS);
     table->whole_ns = facts->total_ns;
     table->searchable = io->disk_count > 10;
     table->empty = "Nothing waited for a disk.";
@@ -41,16 +41,16 @@ static void add_disks(struct wp_display *display, const struct wp_facts *facts, 
             continue;
         row[0].text = wp_pool_clip(&display->pool, disk->what, NAME_BYTES);
         row[0].link = node_link(display, facts, disk);
-        row[1].text = disk->kind;
-        row[2].text = disk->file;
-        row[3].text = disk->process;
-        row[3].note = disk->function;
-        row[4].number = row[5].number = disk->total_ns;
-        row[4].link = behind_link(display, facts, disk);
-        row[6].number = disk->device_ns;
-        row[7].number = disk->queue_ns;
-        row[8].number = disk->count;
-        row[9].number = disk->count ? disk->device_ns / disk->count : 0;
+        row[0].note = *disk->kind ? disk->kind : NULL;
+        row[1].text = disk->file;
+        row[2].text = disk->process;
+        row[2].note = disk->function;
+        row[3].number = row[4].number = disk->total_ns;
+        row[3].link = behind_link(display, facts, disk);
+        row[5].number = disk->device_ns;
+        row[6].number = disk->queue_ns;
+        row[7].number = disk->count;
+        row[8].number = disk->count ? disk->device_ns / disk->count : 0;
     }
 }
 
@@ -62,7 +62,7 @@ static void add_connections(struct wp_display *display, const struct wp_facts *f
         {"On the way", "Sent and not yet there", WP_COLUMN_DURATION},
         {"Not recorded", "At an end that nobody records", WP_COLUMN_DURATION},
         {"At the other end", "In a process that is recorded", WP_COLUMN_DURATION},
-        {"Waits", "Pieces on the way or at an end that nobody records", WP_COLUMN_COUNT},
+        {"Pieces", "Of that time, on the way and at either end", WP_COLUMN_COUNT},
     };
     struct wp_table *table = wp_display_table(display, "connections", columns, 8,
         io->connection_count < TABLE_ROWS ? io->connection_count : TABLE_ROWS);
@@ -84,7 +84,7 @@ static void add_connections(struct wp_display *display, const struct wp_facts *f
         row[4].number = connection->device_ns;
         row[5].number = connection->queue_ns;
         row[6].number = connection->total_ns > here ? connection->total_ns - here : 0;
-        row[7].number = connection->count;
+        row[7].number = connection->pieces;
     }
 }
 
@@ -94,8 +94,8 @@ void wp_page_io(struct wp_display *display, const struct wp_facts *facts)
     wp_io_facts_build(&io, &display->pool, facts);
     if (display->pool.failed)
         return;
-    wp_display_add(display, WP_ITEM_PARAGRAPH, "What control paths waited for outside of processes. Which file a request was for "
-        "is not recorded; the function that waits says what it was about.");
+    wp_display_add(display, WP_ITEM_PARAGRAPH, "What control paths waited for outside of processes. The file is named "
+        "where the kernel could tell which it was; else the function that waits says what it was about.");
     wp_display_heading(display, "Disks");
     add_disks(display, facts, &io);
     wp_display_heading(display, "Connections");

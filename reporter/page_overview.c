@@ -101,7 +101,8 @@ static void add_requests(struct wp_display *display, const struct wp_facts *fact
 void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
 {
     struct wp_query flame = {WP_PAGE_FLAME, facts->release, facts->aggregate};
-    display->subtitle = wp_pool_printf(&display->pool, "Release %s", facts->release);
+    display->subtitle = facts->group ? wp_pool_printf(&display->pool, "Release %s, only hosts %s", facts->release, facts->group)
+                                     : wp_pool_printf(&display->pool, "Release %s", facts->release);
     add_findings(display, facts);
     add_facts(display, facts);
     add_quality(display, facts);
@@ -125,7 +126,8 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
 
 int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err)
 {
-    display->title = wp_pool_printf(&display->pool, "%s in release %s", facts->aggregate, facts->release);
+    display->title = wp_pool_printf(&display->pool, "%s in release %s%s%s", facts->aggregate, facts->release,
+        facts->group ? ", only hosts " : "", facts->group ? facts->group : "");
     wp_page_damage(display, facts);
     add_findings(display, facts);
     add_facts(display, facts);

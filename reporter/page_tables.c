@@ -114,7 +114,7 @@ void wp_page_function_table(struct wp_display *display, const struct wp_facts *f
 
 static uint64_t own_time(const struct wp_function_fact *fact)
 {
-    return fact->running_ns + fact->waiting_ns;
+    return fact->running_ns + fact->blocked_ns;
 }
 
 static int compare_own(const void *left, const void *right)
@@ -132,8 +132,8 @@ void wp_page_busiest_table(struct wp_display *display, const struct wp_facts *fa
         {"Inclusive", "On any stack, with all that it waited for", WP_COLUMN_DURATION},
         {"Own share", "Running and waiting in it, of the total", WP_COLUMN_SHARE},
         {"Running", "Innermost function of a run", WP_COLUMN_DURATION},
-        {"Waiting", "Innermost function of a wait", WP_COLUMN_DURATION},
-        {"Pieces", "Runs and waits in which it was the innermost function", WP_COLUMN_COUNT},
+        {"Waiting", "Innermost function of a wait, but for the scheduler's own", WP_COLUMN_DURATION},
+        {"Pieces", "Such runs and waits", WP_COLUMN_COUNT},
     };
     size_t room = facts->function_count < rows ? facts->function_count : rows;
     struct wp_table *table = wp_display_table(display, "functions", columns, 6, room);
@@ -150,6 +150,8 @@ void wp_page_busiest_table(struct wp_display *display, const struct wp_facts *fa
             continue;
         put_function(display, facts, row, sorted[i]);
         row[2].number = own_time(sorted[i]);
+        row[4].number = sorted[i]->blocked_ns;
+        row[5].number = sorted[i]->own_count;
     }
     if (!sorted)
         display->pool.failed = true;

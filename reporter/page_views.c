@@ -189,12 +189,25 @@ static void add_threads(struct wp_display *display, const struct wp_facts *facts
     sum_threads(table, trace);
 }
 
+/* How much of an exemplar's control path is kept. */
+static uint64_t drawn_of(const struct wp_trace *trace)
+{
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < trace->piece_count; i++)
+        ns += trace->pieces[i].path ? 0 : trace->pieces[i].length_ns;
+    return ns < trace->length_ns ? ns : trace->length_ns;
+}
+
 void wp_page_window(struct wp_display *display, const struct wp_facts *facts, const struct wp_trace *trace, bool is_stacks)
 {
-    if (trace->omitted)
+    if (trace->omitted && trace == facts->trace)
         wp_display_add(display, WP_ITEM_NOTICE,
             wp_pool_printf(&display->pool, "%s pieces of this window did not fit and are not drawn.",
                 wp_human_count(&display->pool, trace->omitted)));
+    else if (trace->omitted)
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(&display->pool, "%s pieces of this window did not fit and are not drawn: those that are make up %s of it.",
+                wp_human_count(&display->pool, trace->omitted), wp_human_share(&display->pool, drawn_of(trace), trace->length_ns)));
     add_view(display, is_stacks ? "chronology" : "running");
     wp_display_add(display, WP_ITEM_DETAILS, is_stacks ? "The control paths as a table" : "The threads as a table");
     if (is_stacks)

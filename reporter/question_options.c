@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL };
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_HOSTS };
 
 #define TOP_DEFAULT 20u
 #define TOP_LIMIT 1000000u
@@ -22,6 +22,8 @@ static const struct argp_option option_table[] = {
     {"process", 'p', "PATTERN", 0, "Stacks with a process of this name, * and ? as in a shell", 1},
     {"function", 'F', "PATTERN", 0, "Stacks with this function, in that process if one is given too", 1},
     {"host", 'H', "PATTERN", 0, "Stacks with a process on this host", 1},
+    {"hosts", KEY_HOSTS, "HOSTS", 0, "Only what these hosts spent, wherever it passed (patterns parted by commas; '!' before them: all "
+        "but those)", 1},
     {"category", 'c', "CATEGORY", 0, "Time of this category, as blocking_io; may be repeated", 1},
     {"since", KEY_SINCE, "TIME", 0, "Timeboxes from this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 1},
     {"until", KEY_UNTIL, "TIME", 0, "Timeboxes up to this time", 1},
@@ -88,6 +90,10 @@ static error_t parse_filter(int key, char *arg, struct argp_state *state, struct
         if ((found = wp_category_find(arg)) < 0)
             argp_error(state, "'%s' is not a category, as blocking_io or remote_not_traced", arg);
         question->filter.categories |= 1u << found;
+        break;
+    case KEY_HOSTS:
+        if (wp_hosts_parse(arg, &question->selection.hosts))
+            argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
         break;
     case KEY_SINCE:
         parse_time(state, arg, &question->selection.since_s);

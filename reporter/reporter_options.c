@@ -16,7 +16,7 @@
 #define JOBS_LIMIT 256u
 
 enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK,
-    KEY_EXEMPLAR, KEY_CANARY };
+    KEY_EXEMPLAR, KEY_CANARY, KEY_HOSTS };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
@@ -30,6 +30,7 @@ static const struct argp_option option_table[] = {
     {"single-file", KEY_SINGLE, NULL, 0, "All pages of one aggregate as one file of HTML, for a mail", 0},
     {"since", KEY_SINCE, "TIME", 0, "From this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 0},
     {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
+    {"hosts", KEY_HOSTS, "HOSTS", 0, "Only what these hosts spent (shell patterns parted by commas; '!' before them: all but those)", 0},
     {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail when another reporter is writing the same site; else wait for it", 0},
     {"wait", KEY_WAIT, "SECONDS", 0, "Wait so long for another reporter that is writing the same site, then fail", 0},
     {"canary", KEY_CANARY, "HOSTS", 0, "Give each aggregate a page of these hosts (shell patterns parted by commas) against all its others", 0},
@@ -128,6 +129,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_UNTIL:
         parse_time(state, arg, &options->selection.until_s);
+        break;
+    case KEY_HOSTS:
+        if (wp_hosts_parse(arg, &options->selection.hosts))
+            argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
         break;
     case KEY_NO_WAIT:
         options->wait_s = 0;

@@ -35,6 +35,14 @@ int wp_time_parse(const char *text, uint64_t *seconds)
     return -EINVAL;
 }
 
+int wp_hosts_parse(const char *text, const char **hosts)
+{
+    if (!text[*text == '!'] || strlen(text) > 250)
+        return -EINVAL;
+    *hosts = text;
+    return 0;
+}
+
 static int parse_times(struct wp_side_spec *spec, const char *text, struct wp_error *err)
 {
     char since[64] = "", until[64] = "";

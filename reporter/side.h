@@ -3,8 +3,8 @@
 #define WP_REPORTER_SIDE_H
 /*
  * One side of a comparison as it is asked for: RELEASE[~N][:AGGREGATE][@TIMEBOX|@SINCE..UNTIL][/HOST]. Each sign is in no id. The times
- * are those of --since and --until, and select whole timeboxes; either may be left out. A host can be told from the others
- * only where an aggregator's shard holds nothing but that host.
+ * are those of --since and --until, and select whole timeboxes; either may be left out. A host cannot be told from the others
+ * in stores from before hosts had reports of their own, unless an aggregator's shard holds nothing but that host.
  */
 #include "reporter/facts.h"
 
@@ -30,6 +30,8 @@ int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, cons
 /* The aggregate that is meant: `asked`, else main, else the one of the largest total. -ENOENT. */
 int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, const struct wp_selection *selection,
     char chosen[129], struct wp_error *err);
+/* Hosts as --hosts takes them, borrowed. -EINVAL: none are named. */
+int wp_hosts_parse(const char *text, const char **hosts);
 /* Seconds since the epoch from text as --since takes it. -EINVAL. */
 int wp_time_parse(const char *text, uint64_t *seconds);
 

@@ -2,85 +2,11 @@
 #include "reporter/side_parts.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PARTS_LIMIT 200000u
-
-bool wp_hosts_match(const char *pattern, const char *host)
-{
-    bool is_not = *pattern == '!', matches = false;
-    for (const char *at = pattern + is_not; *at && !matches;) {
-        char one[256];
-        size_t size = strcspn(at, ",");
-        if (size < sizeof(one)) {
-            memcpy(one, at, size);
-            one[size] = 0;
-            matches = !strcmp(one, host) || !fnmatch(one, host, 0);
-        }
-        at += size + (at[size] == ',');
-    }
-    return matches != is_not;
-}
-
-/* --- which timeboxes there are --- */
-
-struct boxes {
-    const char *bucket;
-    uint64_t *rows;
-    size_t count, room;
-};
-
-static int compare_boxes(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-    return a < b ? -1 : a > b;
-}
-
-/* "<aggregate>/report.<timebox>.<shard>...": of any bucket of the aggregate; a box without this one's reports reads as none. */
-static int add_box(void *context, const char *key, size_t size)
-{
-    struct boxes *boxes = context;
-    const char *digits = strstr(key, "/report.");
-    (void)size;
-    if (!digits)
-        return 0;
-    uint64_t box = strtoull(digits + strlen("/report."), NULL, 10);
-    if (boxes->count && boxes->rows[boxes->count - 1] == box)
-        return 0;
-    if (boxes->count == boxes->room) {
-        size_t room = boxes->room ? boxes->room * 2 : 64;
-        uint64_t *grown = room > PARTS_LIMIT * 2 ? NULL : reallocarray(boxes->rows, room, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        boxes->rows = grown;
-        boxes->room = room;
-    }
-    boxes->rows[boxes->count++] = box;
-    return 0;
-}
-
-static int list_boxes(struct boxes *boxes, const struct wp_snapshot *snapshot, const char *aggregate, struct wp_error *err)
-{
-    char prefix[160];
-    size_t kept = 0;
-    int rc = 0;
-    snprintf(prefix, sizeof(prefix), "%.*s/report.", (int)strcspn(aggregate, "~"), aggregate);
-    for (size_t i = 0; i < snapshot->stores->count && !rc; i++)
-        if (snapshot->txns[i])
-            rc = wp_txn_visit(snapshot->txns[i], prefix, add_box, boxes, err);
-    if (boxes->count)
-        qsort(boxes->rows, boxes->count, sizeof(*boxes->rows), compare_boxes);
-    for (size_t i = 0; i < boxes->count; i++)
-        if (!kept || boxes->rows[kept - 1] != boxes->rows[i])
-            boxes->rows[kept++] = boxes->rows[i];
-    boxes->count = kept;
-    return rc == -ENOMEM ? wp_error_set(err, rc, "too many timeboxes in release %s", snapshot->release) : rc;
-}
-
-/* --- their reports --- */
 
 static int add_part(struct wp_side_parts *parts, uint64_t timebox_s, struct wp_report *report)
 {
@@ -96,65 +22,28 @@ static int add_part(struct wp_side_parts *parts, uint64_t timebox_s, struct wp_r
     return 0;
 }
 
-/* How many of the report's hosts are meant; all of them where none was named. */
-static uint32_t count_hosts(const struct wp_report *report, const char *pattern, uint32_t *count)
+static int compare_parts(const void *left, const void *right)
 {
-    const uint32_t *hosts = wp_report_hosts(report, count);
-    uint32_t meant = 0;
-    for (uint32_t i = 0; i < *count; i++)
-        meant += !*pattern || wp_hosts_match(pattern, wp_report_text(report, hosts[i]));
-    return meant;
+    const struct wp_side_part *a = left, *b = right;
+    return a->timebox_s != b->timebox_s ? (a->timebox_s < b->timebox_s ? -1 : 1) : 0;
 }
 
-/* Of one store: a shard of the same name in another one is another machine's. */
-static int read_part(struct wp_side_parts *parts, struct wp_txn *txn, const char *release, const char *bucket, const char *pattern,
-    const struct wp_selection *selection, struct wp_error *err)
+static int take_share(void *context, const struct wp_share *share, struct wp_error *err)
 {
-    struct wp_report *report = NULL;
-    struct wp_damage *damage = NULL;
-    size_t damaged = 0;
-    uint32_t count;
-    int rc = wp_txn_read_report(txn, bucket, selection, &report, &damage, &damaged, err);
-    wp_damage_free(damage, damaged);
-    if (rc)
-        return rc == -ENOENT ? 0 : rc;
-    uint32_t meant = count_hosts(report, pattern, &count);
-    bool is_meant = meant == count && (count || !*pattern);
-    if (meant && meant < count)
-        rc = wp_error_set(err, -EINVAL, "release %s: shard %s holds %u %s of '%.100s' and %u more in one sum, not to be told apart",
-            release, selection->shard, meant, meant == 1 ? "host" : "hosts", pattern, count - meant);
-    else if (is_meant && add_part(parts, selection->since_s, report))
-        rc = wp_error_set(err, -ENOMEM, "out of memory for a side");
-    if (rc || !is_meant)
-        wp_report_destroy(report);
-    return rc;
+    if (!add_part(context, share->timebox_s, share->report))
+        return 0;
+    wp_report_destroy(share->report);
+    return wp_error_set(err, -ENOMEM, "out of memory for a side");
 }
 
 int wp_side_parts_read(struct wp_side_parts *parts, const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_side_spec *spec, struct wp_error *err)
 {
-    struct boxes boxes = {0};
-    char **shards = NULL;
-    size_t count = 0;
-    char bucket[129];
+    struct wp_selection selection = {.since_s = spec->since_s, .until_s = spec->until_s, .hosts = *spec->host ? spec->host : NULL};
     memset(parts, 0, sizeof(*parts));
-    int rc = wp_snapshot_shards(snapshot, &shards, &count, err);
-    if (!rc)
-        rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
-    if (!rc)
-        rc = list_boxes(&boxes, snapshot, aggregate, err);
-    for (size_t box = 0; box < boxes.count && !rc; box++) {
-        struct wp_selection selection = {.since_s = boxes.rows[box], .until_s = boxes.rows[box] + 1};
-        if (selection.since_s < spec->since_s || (spec->until_s && selection.since_s >= spec->until_s))
-            continue;
-        for (size_t i = 0; i < count * snapshot->stores->count && !rc; i++) {
-            struct wp_txn *txn = snapshot->txns[i / count];
-            selection.shard = shards[i % count];
-            rc = txn ? read_part(parts, txn, snapshot->release, bucket, spec->host, &selection, err) : 0;
-        }
-    }
-    free(boxes.rows);
-    wp_strings_free(shards, count);
+    int rc = wp_snapshot_shares(snapshot, aggregate, &selection, take_share, parts, err);
+    if (parts->count)
+        qsort(parts->rows, parts->count, sizeof(*parts->rows), compare_parts);
     if (rc)
         wp_side_parts_fini(parts);
     return rc;

@@ -2,8 +2,8 @@
 #ifndef WP_REPORTER_SIDE_PARTS_H
 #define WP_REPORTER_SIDE_PARTS_H
 /*
- * A side of a comparison in its smallest parts, a timebox of a shard each: to take those of some hosts, and those of timeboxes that
- * the other side has, too. Hosts are told from each other where a shard holds only such as are meant, or only others.
+ * A side of a comparison in its smallest parts, a timebox of a host each (of a shard whose hosts have no reports of their own): to
+ * take those of some hosts, and those of timeboxes that the other side has, too.
  */
 #include "reporter/side.h"
 
@@ -17,8 +17,6 @@ struct wp_side_parts {
     size_t count, room;
 };
 
-/* Whether a pattern has the host: shell patterns parted by commas; a '!' before them means all but those. */
-bool wp_hosts_match(const char *pattern, const char *host);
 /* Of an aggregate, as the spec has hosts and times. -EINVAL: a shard holds hosts that match and others. */
 int wp_side_parts_read(struct wp_side_parts *parts, const struct wp_snapshot *snapshot, const char *aggregate,
     const struct wp_side_spec *spec, struct wp_error *err);

@@ -266,7 +266,7 @@ static int put_origins(struct writer *writer, struct wp_error *err)
 
 static int put_scripts(struct writer *writer, struct wp_error *err)
 {
-    static const char *const names[] = {"units.js", "table.js", "view.js", "palette.js", "tip.js", "surface.js",
+    static const char *const names[] = {"units.js", "table.js", "column.js", "view.js", "palette.js", "tip.js", "surface.js",
         "flame_model.js", "flame_times.js", "flame_hosts.js", "flame_exemplar.js", "flame_folds.js", "flame.js", "flame_sums.js", "figure.js", "rows.js",
         "behind.js", "time_axis.js", "time_view.js", "trace_model.js", "chronology.js", "running.js"};
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

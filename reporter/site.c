@@ -234,7 +234,7 @@ static int compare_aggregate(struct site *site, struct wp_facts *facts, size_t b
     }
     wp_facts_fini(&before);
     wp_snapshot_end(&snapshot);
-    return rc == -ENOENT ? 0 : rc; /* the older one did not have this aggregate */
+    return rc == -ENOENT || rc == -EINVAL ? 0 : rc; /* the older one did not have this aggregate, or cannot tell the hosts apart */
 }
 
 static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot, struct wp_release_summary *release,

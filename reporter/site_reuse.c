@@ -41,6 +41,7 @@ uint64_t wp_site_reuse_key(const struct wp_site_options *options)
         hash = mix_text(hash, options->source.maps[i]);
     hash = mix(hash, &options->source.no_disk, sizeof(options->source.no_disk));
     hash = mix_text(hash, options->selection.shard);
+    hash = mix_text(hash, options->selection.hosts);
     hash = mix(hash, &options->selection.since_s, sizeof(options->selection.since_s));
     hash = mix(hash, &options->selection.until_s, sizeof(options->selection.until_s));
     hash = mix(hash, compare, sizeof(*compare)); /* plain numbers; padding may only cost a run */

@@ -19,6 +19,19 @@ static bool is_beginning(const char *name)
     return false;
 }
 
+bool wp_stack_is_scheduler(uint32_t style, const char *name)
+{
+    static const char *const names[] = {"__schedule", "schedule", "schedule_idle", "schedule_preempt_disabled", "schedule_timeout",
+        "schedule_timeout_interruptible", "schedule_timeout_killable", "schedule_timeout_uninterruptible", "schedule_hrtimeout",
+        "schedule_hrtimeout_range", "schedule_hrtimeout_range_clock", "poll_schedule_timeout", "io_schedule", "io_schedule_timeout",
+        "preempt_schedule", "preempt_schedule_common", "preempt_schedule_irq", "preempt_schedule_notrace", "__cond_resched"};
+    size_t size = strcspn(name, "."); /* "poll_schedule_timeout.constprop.0" */
+    for (size_t i = 0; style == WP_STYLE_KERNEL && i < sizeof(names) / sizeof(names[0]); i++)
+        if (strlen(names[i]) == size && !strncmp(name, names[i], size))
+            return true;
+    return false;
+}
+
 int wp_stack_ends_measure(const struct wp_report *report, struct wp_stack_ends *ends)
 {
     uint32_t nodes_count, cell_count, frame_count;

@@ -15,4 +15,8 @@ struct wp_stack_ends {
 /* -ENOMEM. */
 int wp_stack_ends_measure(const struct wp_report *report, struct wp_stack_ends *ends);
 
+/* Whether it is one of those by which the kernel gives a CPU away (kernel/sched/core.c, kernel/time/sleep_timeout.c): every wait ends in
+ * them, and who called them says why. */
+bool wp_stack_is_scheduler(uint32_t style, const char *name);
+
 #endif

@@ -325,6 +325,17 @@ int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate
     return rc;
 }
 
+int wp_snapshot_shares(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
+    int (*each)(void *context, const struct wp_share *share, struct wp_error *err), void *context, struct wp_error *err)
+{
+    char bucket[129];
+    int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
+    for (size_t i = 0; i < snapshot->stores->count && !rc; i++)
+        if (snapshot->txns[i] && (rc = wp_txn_read_shares(snapshot->txns[i], bucket, selection, each, context, err)))
+            rc = rc == -ENOENT ? 0 : wp_error_wrap(err, rc, "release %s", snapshot->release);
+    return rc;
+}
+
 int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err)
 {

@@ -43,6 +43,9 @@ int wp_snapshot_bucket(const struct wp_snapshot *snapshot, const char *asked, ch
 /* As wp_txn_read_report and wp_txn_read_trace. */
 int wp_snapshot_report(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err);
+/* As wp_txn_read_shares, store by store: a shard of the same name in another one is another machine's. */
+int wp_snapshot_shares(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
+    int (*each)(void *context, const struct wp_share *share, struct wp_error *err), void *context, struct wp_error *err);
 int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err);
 /* Joined, as wp_txn_read_exemplars. */

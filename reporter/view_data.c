@@ -4,6 +4,7 @@
 #include "common/intmap.h"
 #include "reporter/compare.h"
 #include "reporter/escape.h"
+#include "reporter/number_column.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -39,16 +40,6 @@ static void put_categories(struct wp_buffer *out)
         wp_escape_js(out, wp_category_title((enum wp_category)i));
         wp_buffer_putc(out, ']');
     }
-    wp_buffer_puts(out, "],\n");
-}
-
-/* One column: a name and `count` numbers, each made by `value`. */
-static void put_column(struct wp_buffer *out, const char *name, uint32_t count,
-    uint64_t (*value)(const void *context, uint32_t row), const void *context)
-{
-    wp_buffer_printf(out, "\"%s\":[", name);
-    for (uint32_t i = 0; i < count; i++)
-        wp_buffer_printf(out, i ? ",%" PRIu64 : "%" PRIu64, value(context, i));
     wp_buffer_puts(out, "],\n");
 }
 
@@ -95,11 +86,9 @@ static uint64_t node_permalink(const void *context, uint32_t row)
     return ((const struct frame_ids *)context)->facts->flame.nodes[row + 1].permalink;
 }
 
-/* Cells are in the order of their nodes, so the step from one to the next is small. */
 static uint64_t cell_node(const void *context, uint32_t row)
 {
-    const struct wp_cell *cells = ((const struct frame_ids *)context)->facts->flame.cells;
-    return row ? cells[row].node - cells[row - 1].node : cells[0].node;
+    return ((const struct frame_ids *)context)->facts->flame.cells[row].node;
 }
 
 static uint64_t cell_category(const void *context, uint32_t row)
@@ -152,7 +141,6 @@ static int put_inlined(struct wp_buffer *out, const struct wp_facts *facts)
     return rc;
 }
 
-
 static uint64_t node_was(const void *context, uint32_t row)
 {
     return ((const struct wp_compare_flame *)context)->other_ns[row];
@@ -181,17 +169,17 @@ static int put_flame(struct wp_buffer *out, const char *name, const struct wp_fa
                 wp_report_text(facts->report, frames[frame].object));
         }
         wp_buffer_puts(out, "],\n");
-        put_column(out, "depth", flame->count - 1, node_depth, &ids);
-        put_column(out, "frame", flame->count - 1, node_frame, &ids);
-        put_column(out, "link", flame->count - 1, node_permalink, &ids);
-        put_column(out, "cell_node", flame->cell_count, cell_node, &ids);
-        put_column(out, "cell_category", flame->cell_count, cell_category, &ids);
-        put_column(out, "cell_ns", flame->cell_count, cell_ns, &ids);
-        put_column(out, "cell_pieces", flame->cell_count, cell_pieces, &ids);
+        wp_number_column_put(out, "depth", flame->count - 1, node_depth, &ids);
+        wp_number_column_put(out, "frame", flame->count - 1, node_frame, &ids);
+        wp_number_column_put(out, "link", flame->count - 1, node_permalink, &ids);
+        wp_number_column_put(out, "cell_node", flame->cell_count, cell_node, &ids);
+        wp_number_column_put(out, "cell_category", flame->cell_count, cell_category, &ids);
+        wp_number_column_put(out, "cell_ns", flame->cell_count, cell_ns, &ids);
+        wp_number_column_put(out, "cell_pieces", flame->cell_count, cell_pieces, &ids);
         rc = put_inlined(out, facts);
         if (compare) {
-            put_column(out, "was", compare->flames[side].count, node_was, &compare->flames[side]);
-            put_column(out, "mark", compare->flames[side].count, node_mark, &compare->flames[side]);
+            wp_number_column_put(out, "was", compare->flames[side].count, node_was, &compare->flames[side]);
+            wp_number_column_put(out, "mark", compare->flames[side].count, node_mark, &compare->flames[side]);
             wp_buffer_puts(out, "\"own\":");
             put_name(out, compare->side[side].label);
             wp_buffer_puts(out, ",\n\"before\":");
@@ -261,7 +249,7 @@ static void put_columns(struct wp_buffer *out, const struct wp_trace *trace, con
     uint32_t count)
 {
     for (; columns->name; columns++)
-        put_column(out, columns->name, count, columns->value, trace);
+        wp_number_column_put(out, columns->name, count, columns->value, trace);
 }
 
 static void put_names(struct wp_buffer *out, const struct wp_trace *trace)

@@ -7,14 +7,27 @@
 #include <stdio.h>
 #include <string.h>
 
-static int read_into(struct wp_txn *txn, const char *key, struct wp_exemplars *set, struct wp_error *err)
+/* Those of the hosts that are meant. */
+static int join_meant(struct wp_exemplars *set, const struct wp_exemplars *stored, const struct wp_selection *selection)
+{
+    int rc = 0;
+    if (!selection || !selection->hosts)
+        return wp_exemplars_join(set, stored);
+    for (uint32_t i = 0; i < stored->count && !rc; i++)
+        if (wp_hosts_match(selection->hosts, stored->rows[i].host))
+            rc = wp_exemplars_add(set, &stored->rows[i]);
+    return rc;
+}
+
+static int read_into(struct wp_txn *txn, const char *key, const struct wp_selection *selection, struct wp_exemplars *set,
+    struct wp_error *err)
 {
     struct wp_buffer body = {0};
     struct wp_exemplars stored = {0};
     int rc = wp_txn_get(txn, key, WP_VALUE_EXEMPLARS, &body, err);
     if (!rc && (rc = wp_exemplars_decode(&stored, body.data, body.size, err)))
         wp_error_wrap(err, rc, "%s", key);
-    if (!rc && wp_exemplars_join(set, &stored))
+    if (!rc && join_meant(set, &stored, selection))
         rc = wp_error_set(err, -ENOMEM, "out of memory for exemplars");
     wp_exemplars_fini(&stored);
     wp_buffer_fini(&body);
@@ -32,7 +45,7 @@ int wp_txn_join_exemplars(struct wp_txn *txn, const char *aggregate, uint64_t ti
     snprintf(key.shard, sizeof(key.shard), "%s", shard);
     int rc = wp_key_format(&key, text, err);
     if (!rc)
-        rc = read_into(txn, text, &sum, err);
+        rc = read_into(txn, text, NULL, &sum, err);
     if (rc == -ENOENT || wp_is_damage(rc)) /* a ruined one is replaced: it says nothing to anybody */
         rc = 0;
     for (uint32_t i = 0; !rc && i < set->count; i++)
@@ -57,7 +70,7 @@ int wp_txn_read_exemplars(struct wp_txn *txn, const char *aggregate, const struc
     for (size_t i = 0; !rc && i < count; i++) {
         if (wp_key_parse(&key, keys[i], NULL) || !wp_selection_has(selection, &key))
             continue;
-        rc = read_into(txn, keys[i], set, err);
+        rc = read_into(txn, keys[i], selection, set, err);
         if (wp_is_damage(rc)) {
             damage = rc;
             rc = 0;

@@ -75,6 +75,11 @@ int wp_key_format(const struct wp_key *key, char text[WP_KEY_ROOM], struct wp_er
         return rc;
     size_t used = strlen(text);
     snprintf(text + used, WP_KEY_ROOM - used, "%s%s", key->shard, is_in_aggregate(key) ? key->aggregate + wp_bucket_base(key->aggregate) : "");
+    if (*key->host && (key->kind != WP_VALUE_REPORT || !wp_host_part_valid(key->host)))
+        return wp_error_set(err, -EINVAL, "'%s' is no host's part of a %s", key->host, wp_value_kind_name(key->kind));
+    used = strlen(text);
+    if (*key->host)
+        snprintf(text + used, WP_KEY_ROOM - used, "@%s", key->host);
     used = strlen(text);
     if (key->has_delta)
         snprintf(text + used, WP_KEY_ROOM - used, ".~%010llu", (unsigned long long)key->delta);
@@ -116,11 +121,25 @@ static bool take_bucket(struct wp_key *key, const char *text, size_t size)
     return wp_bucket_base(key->aggregate) == used;
 }
 
-/* "<shard>" or "<shard>.~<delta>", of a bucket "<shard>~<digest>" and "<shard>~<digest>.~<delta>". */
+/* "@<host>" behind them: whose report it is. */
+static bool take_host(struct wp_key *key, const char *text, size_t size)
+{
+    if (key->kind != WP_VALUE_REPORT || size >= sizeof(key->host))
+        return false;
+    memcpy(key->host, text, size);
+    key->host[size] = 0;
+    return wp_host_part_valid(key->host);
+}
+
+/* "<shard>" or "<shard>.~<delta>", of a bucket "<shard>~<digest>" and "<shard>~<digest>.~<delta>"; of a host "@<host>" before the delta. */
 static bool take_shard(struct wp_key *key, const char *text)
 {
     const char *mark = strstr(text, ".~");
     size_t whole = mark ? (size_t)(mark - text) : strlen(text);
+    const char *host = memchr(text, '@', whole);
+    if (host && !take_host(key, host + 1, whole - (size_t)(host + 1 - text)))
+        return false;
+    whole = host ? (size_t)(host - text) : whole;
     const char *bucket = memchr(text, '~', whole);
     size_t size = bucket ? (size_t)(bucket - text) : whole;
     if (size >= sizeof(key->shard))

@@ -4,9 +4,11 @@
 /*
  * The keys of a store, formatted and parsed. Deltas end in ".~" and ten digits: '~' is in no id, so that a shard whose
  * id ends in a number (an address) is never taken for a delta, and deltas sort by number. Of a bucket NAME~DIGEST (bucket.h) the
- * folder is NAME, and "~DIGEST" stands behind the shard: what has one name stands in one folder.
+ * folder is NAME, and "~DIGEST" stands behind the shard: what has one name stands in one folder. Of one host of the shard
+ * (host_part.h) "@HOST" follows.
  */
 #include "common/error.h"
+#include "storage/host_part.h"
 #include "storage/store.h"
 
 #include <stdbool.h>
@@ -20,6 +22,7 @@ struct wp_key {
     enum wp_value_kind kind;
     char aggregate[WP_ID_ROOM]; /* "" under __state__ and __source__ */
     char shard[WP_ID_ROOM];     /* "" for a blob */
+    char host[WP_HOST_PART_ROOM]; /* reports: of that host, "": of the whole shard, or of nobody in particular */
     uint64_t timebox_s;         /* reports, traces, metadata of a timebox */
     bool has_timebox;           /* metadata: of a timebox */
     bool has_delta;             /* reports, genealogy, sourcemap, source */

@@ -194,7 +194,7 @@ static int merge_values(const struct pair *pair, struct wp_error *err)
 /* --- reports --- */
 
 struct side {
-    struct wp_report_part *parts;
+    struct wp_report_part *parts; /* of one host of the shard, or of none */
     size_t count, from, to;    /* [from, to): in the timebox that is looked at */
 };
 
@@ -291,21 +291,45 @@ static void take_box(struct side *side, uint64_t start_s, uint64_t length_s)
         side->to++;
 }
 
-static int merge_reports(const struct pair *pair, const char *aggregate, struct wp_error *err)
+static int merge_host(const struct pair *pair, struct side sides[2], struct wp_error *err)
 {
-    struct side sides[2] = {0};
-    int rc = wp_txn_report_parts(pair->from, aggregate, pair->shard, &sides[1].parts, &sides[1].count, err);
-    if (!rc)
-        rc = wp_txn_report_parts(pair->to, aggregate, pair->as, &sides[0].parts, &sides[0].count, err);
-    rc = rc == -ENOENT ? 0 : rc; /* an aggregate that is new here */
+    int rc = 0;
     for (size_t i = 0; !rc && i < sides[1].count; i = sides[1].to) {
         uint64_t length_s, start_s = container(sides, sides[1].parts[i].key.timebox_s, &length_s);
         take_box(&sides[0], start_s, length_s);
         take_box(&sides[1], start_s, length_s);
         rc = merge_box(pair, sides, start_s, length_s, err);
     }
-    wp_report_parts_free(sides[0].parts, sides[0].count);
-    wp_report_parts_free(sides[1].parts, sides[1].count);
+    return rc;
+}
+
+/* Those of a host among all of a shard, which are sorted by host. */
+static struct side side_of_host(const struct side *all, size_t from, const char *host)
+{
+    struct side side = {.parts = all->parts};
+    while (from < all->count && strcmp(all->parts[from].key.host, host) < 0)
+        from++;
+    side.parts += from;
+    while (from + side.count < all->count && !strcmp(side.parts[side.count].key.host, host))
+        side.count++;
+    return side;
+}
+
+static int merge_reports(const struct pair *pair, const char *aggregate, struct wp_error *err)
+{
+    struct side all[2] = {0};
+    int rc = wp_txn_report_parts(pair->from, aggregate, pair->shard, &all[1].parts, &all[1].count, err);
+    if (!rc)
+        rc = wp_txn_report_parts(pair->to, aggregate, pair->as, &all[0].parts, &all[0].count, err);
+    rc = rc == -ENOENT ? 0 : rc; /* an aggregate that is new here */
+    for (size_t i = 0; !rc && i < all[1].count;) {
+        const char *host = all[1].parts[i].key.host;
+        struct side sides[2] = {side_of_host(&all[0], 0, host), side_of_host(&all[1], i, host)};
+        i += sides[1].count;
+        rc = merge_host(pair, sides, err);
+    }
+    wp_report_parts_free(all[0].parts, all[0].count);
+    wp_report_parts_free(all[1].parts, all[1].count);
     return rc;
 }
 

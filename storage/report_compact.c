@@ -10,6 +10,8 @@ static int compare_parts(const void *left, const void *right)
 {
     const struct wp_report_part *a = left, *b = right;
     int rc = strcmp(a->key.shard, b->key.shard);
+    if (!rc)
+        rc = strcmp(a->key.host, b->key.host);
     if (rc)
         return rc;
     if (a->key.timebox_s != b->key.timebox_s)
@@ -17,12 +19,10 @@ static int compare_parts(const void *left, const void *right)
     return strcmp(a->text, b->text);
 }
 
-int wp_txn_report_parts(struct wp_txn *txn, const char *aggregate, const char *shard, struct wp_report_part **parts,
-    size_t *part_count, struct wp_error *err)
+/* Takes the keys. */
+static int read_parts(struct wp_txn *txn, int rc, char **keys, size_t count, const char *aggregate, const char *shard,
+    struct wp_report_part **parts, size_t *part_count, struct wp_error *err)
 {
-    char **keys = NULL;
-    size_t count = 0;
-    int rc = wp_txn_list(txn, aggregate, "report", &keys, &count, err);
     *parts = rc ? NULL : calloc(count + 1, sizeof(**parts));
     if (!rc && !*parts)
         rc = wp_error_set(err, -ENOMEM, "out of memory for the reports of '%s'", aggregate);
@@ -42,6 +42,15 @@ int wp_txn_report_parts(struct wp_txn *txn, const char *aggregate, const char *s
     if (!rc)
         qsort(*parts, *part_count, sizeof(**parts), compare_parts);
     return rc;
+}
+
+int wp_txn_report_parts(struct wp_txn *txn, const char *aggregate, const char *shard, struct wp_report_part **parts,
+    size_t *part_count, struct wp_error *err)
+{
+    char **keys = NULL;
+    size_t count = 0;
+    int rc = wp_txn_list(txn, aggregate, "report", &keys, &count, err);
+    return read_parts(txn, rc, keys, count, aggregate, shard, parts, part_count, err);
 }
 
 void wp_report_parts_free(struct wp_report_part *parts, size_t count)
@@ -80,7 +89,7 @@ int wp_txn_sum_parts(struct wp_txn *txn, const struct wp_report_part *parts, siz
 
 static bool same_report(const struct wp_key *a, const struct wp_key *b)
 {
-    return a->timebox_s == b->timebox_s && !strcmp(a->shard, b->shard);
+    return a->timebox_s == b->timebox_s && !strcmp(a->shard, b->shard) && !strcmp(a->host, b->host);
 }
 
 static int compact_aggregate(struct wp_txn *txn, const char *aggregate, const char *shard, struct wp_error *err)
@@ -105,13 +114,19 @@ static int compact_aggregate(struct wp_txn *txn, const char *aggregate, const ch
 int wp_txn_compact_report(struct wp_txn *txn, const struct wp_key *key, struct wp_error *err)
 {
     struct wp_report_part *parts = NULL;
-    size_t count = 0, from = 0, to;
+    struct wp_key base = *key;
+    char text[WP_KEY_ROOM], **keys = NULL;
+    size_t key_count = 0, count = 0, from = 0, to;
     uint64_t length_s = 0;
     bool is_done;
-    int rc = wp_txn_report_parts(txn, key->aggregate, key->shard, &parts, &count, err);
-    while (!rc && from < count && parts[from].key.timebox_s != key->timebox_s)
+    base.has_delta = false;
+    int rc = wp_key_format(&base, text, err);
+    if (!rc) /* hundreds of hosts may have one each */
+        rc = wp_txn_keys(txn, text, &keys, &key_count, err);
+    rc = read_parts(txn, rc, keys, key_count, key->aggregate, key->shard, &parts, &count, err);
+    while (!rc && from < count && !(same_report(&parts[from].key, key) && !strcmp(parts[from].key.aggregate, key->aggregate)))
         from++;
-    for (to = from; !rc && to < count && parts[to].key.timebox_s == key->timebox_s; to++)
+    for (to = from; !rc && to < count && same_report(&parts[to].key, key) && !strcmp(parts[to].key.aggregate, key->aggregate); to++)
         length_s = parts[to].length_s > length_s ? parts[to].length_s : length_s;
     if (!rc && to > from)
         rc = wp_txn_sum_parts(txn, parts + from, to - from, key->timebox_s, length_s, &is_done, err);

@@ -5,6 +5,7 @@
 #include "storage/report_store.h"
 #include "storage/txn.h"
 
+#include "common/intern.h"
 #include "common/path.h"
 #include "storage/bucket.h"
 
@@ -14,10 +15,12 @@
 #include <string.h>
 
 static int fill_key(struct wp_key *key, enum wp_value_kind kind, const char *aggregate, uint64_t timebox_s,
-    const char *shard, struct wp_error *err)
+    const char *shard, const char *host, struct wp_error *err)
 {
     char text[WP_KEY_ROOM];
     *key = (struct wp_key){.kind = kind, .timebox_s = timebox_s};
+    if (host)
+        wp_host_part(key->host, host);
     if ((size_t)snprintf(key->aggregate, sizeof(key->aggregate), "%s", aggregate) >= sizeof(key->aggregate) ||
             (size_t)snprintf(key->shard, sizeof(key->shard), "%s", shard) >= sizeof(key->shard))
         return wp_error_set(err, -EINVAL, "the aggregate's or shard's id is over 128 bytes long");
@@ -35,12 +38,12 @@ static int pack(const struct wp_report *report, uint64_t timebox_length_s, struc
     return rc ? rc : wp_head_encode(&head, head_bytes, err);
 }
 
-int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
+int wp_txn_add_host_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard, const char *host,
     const struct wp_report *report, struct wp_error *err)
 {
     struct wp_buffer body = {0}, head_bytes = {0};
     struct wp_key key;
-    int rc = fill_key(&key, WP_VALUE_REPORT, aggregate, timebox_s, shard, err);
+    int rc = fill_key(&key, WP_VALUE_REPORT, aggregate, timebox_s, shard, host, err);
     if (!rc)
         rc = pack(report, 0, &body, &head_bytes, err);
     if (!rc)
@@ -48,6 +51,12 @@ int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebo
     wp_buffer_fini(&body);
     wp_buffer_fini(&head_bytes);
     return !rc && key.delta % WP_DELTAS == 0 ? wp_txn_compact_report(txn, &key, err) : rc;
+}
+
+int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
+    const struct wp_report *report, struct wp_error *err)
+{
+    return wp_txn_add_host_report(txn, aggregate, timebox_s, shard, NULL, report, err);
 }
 
 int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
@@ -58,7 +67,7 @@ int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox
     struct wp_head head;
     struct wp_key key;
     wp_head_of_trace(&head, trace);
-    int rc = fill_key(&key, WP_VALUE_TRACE, aggregate, timebox_s, shard, err);
+    int rc = fill_key(&key, WP_VALUE_TRACE, aggregate, timebox_s, shard, NULL, err);
     if (!rc)
         rc = wp_key_format(&key, text, err);
     if (!rc)
@@ -77,7 +86,24 @@ bool wp_selection_has(const struct wp_selection *selection, const struct wp_key 
     if (!selection)
         return true;
     return key->timebox_s >= selection->since_s && (!selection->until_s || key->timebox_s < selection->until_s) &&
-           (!selection->shard || !strcmp(selection->shard, key->shard));
+           (!selection->shard || !strcmp(selection->shard, key->shard)) &&
+           (!selection->hosts || !wp_host_part_is_name(key->host) || wp_hosts_match(selection->hosts, key->host));
+}
+
+int wp_selection_has_hosts(const struct wp_selection *selection, const struct wp_key *key, const struct wp_report *report, bool *is_meant,
+    struct wp_error *err)
+{
+    uint32_t count, meant = 0;
+    const uint32_t *hosts = wp_report_hosts(report, &count);
+    *is_meant = true;
+    if (!selection || !selection->hosts || wp_host_part_is_name(key->host))
+        return 0;
+    for (uint32_t i = 0; i < count; i++)
+        meant += wp_hosts_match(selection->hosts, wp_report_text(report, hosts[i]));
+    *is_meant = meant && meant == count;
+    return !meant || meant == count ? 0
+        : wp_error_set(err, -EINVAL, "shard '%s' holds %u %s of '%.100s' and %u more in one sum, not to be told apart", key->shard, meant,
+              meant == 1 ? "host" : "hosts", selection->hosts, count - meant);
 }
 
 static int keys_of(struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count, struct wp_error *err)
@@ -189,6 +215,23 @@ int wp_report_make_canonical(struct wp_report **report, struct wp_error *err)
     return rc;
 }
 
+static int merge_meant(struct wp_txn *txn, const struct wp_selection *selection, const struct wp_key *key, const char *text,
+    struct wp_report **sum, struct wp_error *err)
+{
+    struct wp_report *report = NULL;
+    bool is_meant = false;
+    int rc = wp_txn_decode_report(txn, text, &report, err);
+    if (!rc)
+        rc = wp_selection_has_hosts(selection, key, report, &is_meant, err);
+    if (!rc && is_meant && *sum)
+        rc = wp_report_merge(*sum, report, err);
+    if (!rc && is_meant && !*sum)
+        *sum = report;
+    else
+        wp_report_destroy(report);
+    return rc;
+}
+
 int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err)
 {
@@ -204,7 +247,7 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
         struct wp_error reason = {0};
         if (wp_key_parse(&key, keys[i], NULL) || !wp_selection_has(selection, &key))
             continue;
-        rc = wp_txn_merge_report(txn, keys[i], &sum, &reason);
+        rc = merge_meant(txn, selection, &key, keys[i], &sum, &reason);
         if (wp_is_damage(rc))
             rc = add_damage(damage, damage_count, keys[i], reason.text);
         if (rc)
@@ -229,33 +272,64 @@ int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct w
     return 0;
 }
 
+/* `count`: none is left. */
+static size_t newest_of(char **keys, size_t count, const struct wp_selection *selection)
+{
+    size_t newest = count;
+    uint64_t newest_s = 0;
+    struct wp_key key;
+    for (size_t i = 0; i < count; i++) {
+        if (!keys[i] || wp_key_parse(&key, keys[i], NULL) || !wp_selection_has(selection, &key) ||
+                (newest < count && key.timebox_s < newest_s))
+            continue;
+        newest = i;
+        newest_s = key.timebox_s;
+    }
+    return newest;
+}
+
+static int decode_trace(struct wp_txn *txn, const char *key, struct wp_trace **trace, struct wp_error *err)
+{
+    struct wp_buffer body = {0};
+    int rc = wp_txn_get(txn, key, WP_VALUE_TRACE, &body, err);
+    if (!rc && (rc = wp_trace_decode(trace, body.data, body.size, err)))
+        wp_error_wrap(err, rc, "%s", key);
+    wp_buffer_fini(&body);
+    return rc;
+}
+
+/* A window of the hosts that are meant: its paths of interest are theirs. */
+static bool is_trace_meant(const struct wp_trace *trace, const struct wp_selection *selection)
+{
+    bool is_meant = true;
+    for (uint32_t i = 0; selection && selection->hosts && i < trace->path_count; i++) {
+        uint32_t host = trace->threads[trace->paths[i].thread].host;
+        is_meant &= !trace->paths[i].is_base || wp_hosts_match(selection->hosts, wp_intern_text(trace->strings, host));
+    }
+    return is_meant;
+}
+
 int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err)
 {
-    char **keys = NULL, *newest = NULL;
+    char **keys = NULL;
     size_t count = 0;
-    uint64_t newest_s = 0;
-    struct wp_key key;
-    struct wp_buffer body = {0};
     *trace = NULL;
     int rc = wp_txn_list(txn, aggregate, "trace", &keys, &count, err);
-    for (size_t i = 0; !rc && i < count; i++) {
-        if (wp_key_parse(&key, keys[i], NULL) || !wp_selection_has(selection, &key) || (newest && key.timebox_s < newest_s))
-            continue;
-        newest = keys[i];
-        newest_s = key.timebox_s;
+    while (!rc && !*trace) {
+        size_t newest = newest_of(keys, count, selection);
+        if (newest == count) {
+            rc = wp_error_set(err, -ENOENT, "aggregate '%s' of release '%s' has no trace in that time", aggregate, txn->env->release);
+            break;
+        }
+        rc = decode_trace(txn, keys[newest], trace, err);
+        if (!rc && !is_trace_meant(*trace, selection)) {
+            wp_trace_destroy(*trace);
+            *trace = NULL;
+        }
+        free(keys[newest]);
+        keys[newest] = NULL; /* has been looked at */
     }
-    if (!rc && !newest)
-        rc = wp_error_set(err, -ENOENT, "aggregate '%s' of release '%s' has no trace in that time", aggregate,
-            txn->env->release);
-    if (!rc)
-        rc = wp_txn_get(txn, newest, WP_VALUE_TRACE, &body, err);
-    if (!rc) {
-        rc = wp_trace_decode(trace, body.data, body.size, err);
-        if (rc)
-            wp_error_wrap(err, rc, "%s", newest);
-    }
-    wp_buffer_fini(&body);
     wp_strings_free(keys, count);
     return rc;
 }

@@ -5,6 +5,9 @@
 #include "storage/txn.h"
 
 bool wp_selection_has(const struct wp_selection *selection, const struct wp_key *key);
+/* Whether all hosts of a report are meant (*is_meant), or none is. -EINVAL: some are, and its parts cannot be told. */
+int wp_selection_has_hosts(const struct wp_selection *selection, const struct wp_key *key, const struct wp_report *report, bool *is_meant,
+    struct wp_error *err);
 /* Lists "<aggregate>/<what>."; -ENOENT when the aggregate has no key at all. */
 int wp_txn_list(struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count,
     struct wp_error *err);
@@ -29,7 +32,7 @@ struct wp_report_part {
     uint64_t length_s; /* as wp_txn_timebox_length */
 };
 
-/* Those of the shard (NULL: all) by shard, timebox, text. In the store itself another shard's keys may stand between a
+/* Those of the shard (NULL: all) by shard, host, timebox, text. In the store itself another shard's keys may stand between a
  * report and its deltas. Free with wp_report_parts_free. */
 int wp_txn_report_parts(struct wp_txn *txn, const char *aggregate, const char *shard, struct wp_report_part **parts,
     size_t *count, struct wp_error *err);

@@ -85,7 +85,7 @@ struct roll {
     void *context;
 };
 
-/* Parts of one shard that begin in the same day or month. One that is the sum already is left alone. */
+/* Parts of one shard and host that begin in the same day or month. One that is the sum already is left alone. */
 static int roll_group(struct roll *roll, const struct wp_report_part *parts, size_t count, uint64_t start_s, uint64_t end_s,
     struct wp_error *err)
 {
@@ -117,7 +117,7 @@ static int roll_aggregate(struct roll *roll, const char *aggregate, const struct
         bool is_longer = false;
         level->around(parts[from].key.timebox_s, &start_s, &end_s);
         for (to = from; to < count && parts[to].key.timebox_s < end_s &&
-                 !strcmp(parts[to].key.shard, parts[from].key.shard); to++)
+                 !strcmp(parts[to].key.shard, parts[from].key.shard) && !strcmp(parts[to].key.host, parts[from].key.host); to++)
             is_longer |= parts[to].length_s > end_s - start_s;
         if (!is_longer && is_ripe(roll->rule, level->age_s, start_s, end_s)) /* in a month there are no days to be made */
             rc = roll_group(roll, parts + from, to - from, start_s, end_s, err);

@@ -75,6 +75,9 @@ int wp_txn_visit(struct wp_txn *txn, const char *prefix, int (*visit)(void *cont
 /* "<aggregate>/report.<timebox>.<shard>.~<delta>", delta = the next free number of that report, ten digits. */
 int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
     const struct wp_report *report, struct wp_error *err);
+/* The same of one host, by its name: "<aggregate>/report.<timebox>.<shard>@<host>.~<delta>" (storage/host_part.h). NULL: of none. */
+int wp_txn_add_host_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard, const char *host,
+    const struct wp_report *report, struct wp_error *err);
 /* "<aggregate>/trace.<timebox>.<shard>", replaced. */
 int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
     const struct wp_trace *trace, struct wp_error *err);
@@ -177,13 +180,24 @@ struct wp_damage {             /* a value that could not be read; left out, and 
 struct wp_selection {          /* zeroed: everything */
     uint64_t since_s, until_s; /* timeboxes; until 0: no end */
     const char *shard;
+    const char *hosts;         /* of these hosts (wp_hosts_match); NULL: of all */
+};
+/* What one host, or a shard whose hosts have no reports of their own, has in a timebox. */
+struct wp_share {
+    uint64_t timebox_s;
+    const char *shard, *host;  /* host: as the key has it (storage/host_part.h), "" none */
+    struct wp_report *report;  /* whose hosts are its names; the taker's from now on */
 };
 /* Names of the aggregates of a release, sorted; free each and the array. */
 int wp_txn_aggregates(struct wp_txn *txn, char ***aggregates, size_t *count, struct wp_error *err);
 /* All matching reports merged; damaged ones go to *damage (free with wp_damage_free) and are left out. -ENOENT: none
- * matches. On failure *report and *damage are NULL. */
+ * matches. -EINVAL: hosts that are meant and others share one report. On failure *report and *damage are NULL. */
 int wp_txn_read_report(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_report **report, struct wp_damage **damage, size_t *damage_count, struct wp_error *err);
+/* Calls `take` with the sum of each share of the selection, by shard, host and timebox; damaged values are left out. Together they
+ * are what wp_txn_read_report reads. -ENOENT: no such aggregate. */
+int wp_txn_read_shares(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
+    int (*take)(void *context, const struct wp_share *share, struct wp_error *err), void *context, struct wp_error *err);
 /* The newest trace of the aggregate in the selection; -ENOENT. */
 int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err);

@@ -27,7 +27,21 @@ static int check_head(const struct wp_value *value, const struct wp_head *wanted
     return same ? 0 : wp_error_set(err, -EBADMSG, "its head does not say what its body holds");
 }
 
-static int check_report(const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err)
+/* A host's own report names it, and no other. */
+static int check_host(const struct wp_key *key, const struct wp_report *report, struct wp_error *err)
+{
+    char part[WP_HOST_PART_ROOM] = "";
+    uint32_t count;
+    const uint32_t *hosts = wp_report_hosts(report, &count);
+    if (!*key->host)
+        return 0;
+    if (count == 1)
+        wp_host_part(part, wp_report_text(report, hosts[0]));
+    return strcmp(part, key->host) ? wp_error_set(err, -EBADMSG, "it is host '%s's by its key, and of %s by its content", key->host,
+        count == 1 ? wp_report_text(report, hosts[0]) : count ? "several" : "none") : 0;
+}
+
+static int check_report(const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err)
 {
     struct wp_report *report = NULL;
     struct wp_buffer again = {0};
@@ -41,6 +55,8 @@ static int check_report(const struct wp_value *value, const struct wp_buffer *ra
         wp_head_of_report(&head, report);
         rc = check_head(value, &head, err);
     }
+    if (!rc)
+        rc = check_host(key, report, err);
     wp_report_destroy(report);
     wp_buffer_fini(&again);
     return rc;
@@ -96,7 +112,7 @@ int wp_value_check(const struct wp_key *key, const struct wp_value *value, const
     case WP_VALUE_CLOCK:
         return wp_clock_check(raw->data, raw->size, err);
     case WP_VALUE_REPORT:
-        return check_report(value, raw, err);
+        return check_report(key, value, raw, err);
     case WP_VALUE_TRACE:
         return check_trace(value, raw, err);
     case WP_VALUE_EXEMPLARS:

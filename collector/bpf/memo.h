@@ -12,11 +12,6 @@
 #define KERNEL_WINDOW 256u /* words of a stack that are looked at in one piece */
 #define KERNEL_WORDS 32u
 
-const volatile bool wp_casts = false; /* the kernel lets any address be read as a type of its own, without a helper (6.2) */
-#ifndef WP_PLAIN
-extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
-#endif
-
 struct memo {
     __u64 ip, sp, bp, exec_vm, epoch, key;
     __u64 place;                 /* of number_of */
@@ -75,7 +70,7 @@ static __always_inline __u64 word_at(__u64 address)
     __u64 word = 0;
 #ifndef WP_PLAIN
     if (wp_casts)
-        return ((struct load_weight *)bpf_rdonly_cast((void *)address, bpf_core_type_id_kernel(struct load_weight)))->weight;
+        return CAST(struct load_weight, address)->weight;
 #endif
     bpf_probe_read_kernel(&word, sizeof(word), (void *)address);
     return word;

@@ -51,6 +51,7 @@ struct wait_record {
 #if defined(__TARGET_ARCH_x86)
 
 #define CALL_FUTEX 202
+#define CALL_FUTEX_WAIT 455
 #define CALL_POLL 7
 #define CALL_PPOLL 271
 #define CALL_SELECT 23
@@ -62,9 +63,10 @@ struct wait_record {
     BIT(0, word) | BIT(1, word) | BIT(16, word) | BIT(17, word) | BIT(18, word) | BIT(19, word) | BIT(20, word) | /* read to writev */ \
     BIT(40, word) | BIT(42, word) | BIT(43, word) | BIT(44, word) | BIT(45, word) | BIT(46, word) | BIT(47, word) | /* sockets */ \
     BIT(72, word) | BIT(73, word) | BIT(74, word) | BIT(75, word) | BIT(77, word) | BIT(78, word) | /* fcntl to getdents */ \
-    BIT(217, word) | BIT(232, word) | BIT(275, word) | BIT(276, word) | BIT(277, word) | BIT(278, word) | BIT(281, word) | \
-    BIT(285, word) | BIT(288, word) | BIT(295, word) | BIT(296, word) | BIT(299, word) | BIT(306, word) | BIT(307, word) | \
-    BIT(326, word) | BIT(327, word) | BIT(328, word) | BIT(426, word) | BIT(441, word))
+    BIT(187, word) | BIT(217, word) | BIT(221, word) | BIT(232, word) | BIT(242, word) | BIT(243, word) | /* readahead to queues */ \
+    BIT(275, word) | BIT(276, word) | BIT(277, word) | BIT(278, word) | BIT(281, word) | BIT(285, word) | BIT(288, word) | \
+    BIT(295, word) | BIT(296, word) | BIT(299, word) | BIT(306, word) | BIT(307, word) | BIT(326, word) | BIT(327, word) | \
+    BIT(328, word) | BIT(426, word) | BIT(441, word))
 
 static const volatile __u64 fd_calls[8] = {FD_CALLS(0), FD_CALLS(1), FD_CALLS(2), FD_CALLS(3), FD_CALLS(4), FD_CALLS(5),
     FD_CALLS(6), FD_CALLS(7)};
@@ -74,6 +76,11 @@ static __always_inline bool is_fd_call(__u32 number)
     __u32 word = number >> 6;
     barrier_var(word); /* the bound that the compiler knows of it is lost on the verifier */
     return number < 512 && fd_calls[word & 7] >> (number & 63) & 1;
+}
+
+static __always_inline bool is_futex(__u32 number)
+{
+    return number == CALL_FUTEX || number == CALL_FUTEX_WAIT;
 }
 
 static __always_inline bool is_epoll(__u32 number)
@@ -136,7 +143,7 @@ static __always_inline void describe_inet(struct wp_record_wait *wait, struct so
     if (wait->socket.family == FAMILY_INET)
         BPF_CORE_READ_INTO(&wait->socket.remote, sk, __sk_common.skc_daddr);
     else
-        BPF_CORE_READ_INTO(&wait->socket.remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
+        BPF_CORE_READ_INTO(&wait->socket.remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr32);
 }
 
 /* Its own name, else that of the other end. */
@@ -305,14 +312,14 @@ static __noinline __u64 lock_key(struct waits *w, struct task_struct *task, __u6
 static __always_inline __u64 wait_of(struct task_struct *task, struct pt_regs *regs, __u32 number)
 {
     bool is_poll = number == CALL_POLL || number == CALL_PPOLL;
-    if (!regs || !(number == CALL_FUTEX || is_poll || is_many(number, regs) || is_fd_call(number)))
+    if (!regs || !(is_futex(number) || is_poll || is_many(number, regs) || is_fd_call(number)))
         return 0;
     __u64 first = regs->di;
     __u32 fd = (__u32)first;
     struct waits *w = bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
     if (!w || is_many(number, regs) || (is_poll && bpf_probe_read_user(&fd, sizeof(fd), (void *)first)))
         return 0; /* of several any may be the one */
-    if (number == CALL_FUTEX)
+    if (is_futex(number))
         return wp_unwinds ? lock_key(w, task, first) : 0;
     struct file *file = file_at(task, fd);
     if (!file)

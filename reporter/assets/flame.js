@@ -499,7 +499,7 @@
     var older = wakepath.payloads.older;
     wakepath.flame = new Flame(place, data);
     if (!older) return;
-    place.appendChild(view.element('h3', '', 'By ' + older.own + ', what is gone with it'));
+    place.appendChild(view.element('h3', '', 'The same by ' + older.own + ', with what only that has'));
     var below = view.element('div', 'older');
     place.appendChild(below);
     wakepath.flame.other = new Flame(below, older, wakepath.flame);

@@ -44,26 +44,22 @@
 
   function decode(data) {
     var count = data.depth.length + 1, model = allocate(count, data.cell_ns.length);
-    var open = [0], i, node = 0, cell = 0;
+    var open = [0], i, cell = 0;
     model.frames = data.frames;
     model.inlined = new Set(); // links: they stay where frames are gathered
+    model.depth.set(data.depth, 1);
+    model.frame.set(data.frame, 1);
+    model.link.set(data.link, 1);
+    model.cellCategory.set(data.cell_category);
+    model.cellNs.set(data.cell_ns);
+    model.cellPieces.set(data.cell_pieces);
     for (i = 1; i < count; i++) {
-      var depth = data.depth[i - 1];
-      model.depth[i] = depth;
-      model.frame[i] = data.frame[i - 1];
-      model.link[i] = data.link[i - 1];
-      model.parent[i] = open[depth - 1] || 0;
-      open[depth] = i;
+      model.parent[i] = open[model.depth[i] - 1] || 0;
+      open[model.depth[i]] = i;
     }
     for (i = 0; i < count; i++) {
       model.firstCell[i] = cell;
-      while (cell < data.cell_ns.length && node + data.cell_node[cell] === i) {
-        node += data.cell_node[cell];
-        model.cellCategory[cell] = data.cell_category[cell];
-        model.cellNs[cell] = data.cell_ns[cell];
-        model.cellPieces[cell] = data.cell_pieces[cell];
-        cell++;
-      }
+      while (cell < data.cell_node.length && data.cell_node[cell] === i) cell++;
     }
     model.firstCell[count] = cell;
     (data.inlined || []).reduce(function (before, step) {

@@ -168,9 +168,12 @@
     if (table.dataset.words || table.dataset.top) show(table);
   }
 
+  var FOLDED = 'details:not([open])';
+
   // A table wider than the screen can be scrolled with keys as well; one that is not is no stop on a reader's way.
   function makeReachable() {
     Array.from(document.querySelectorAll('.scroll')).forEach(function (place) {
+      if (place.closest(FOLDED)) return; // to ask how wide it is would lay it out
       if (place.scrollWidth > place.clientWidth) {
         place.tabIndex = 0;
         place.setAttribute('role', 'group');
@@ -183,13 +186,26 @@
     });
   }
 
+  function prepare(table) {
+    makeSortable(table);
+    if (table.hasAttribute('data-search')) makeSearchable(table);
+    restore(table);
+  }
+
+  // What is folded is made ready when it is unfolded: a table of a thousand rows takes longer than the drawing above it.
   window.wakepath.tables = function () {
     makeReachable();
     window.addEventListener('resize', makeReachable);
     Array.from(document.querySelectorAll('table.sortable')).forEach(function (table) {
-      makeSortable(table);
-      if (table.hasAttribute('data-search')) makeSearchable(table);
-      restore(table);
+      var folded = table.closest(FOLDED);
+      if (!folded) {
+        prepare(table);
+        return;
+      }
+      folded.addEventListener('toggle', function () {
+        prepare(table);
+        makeReachable();
+      }, {once: true});
     });
   };
 })();

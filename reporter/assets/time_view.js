@@ -17,20 +17,34 @@
     });
   }
 
-  // Stretches at the ends of a window of which nothing that the view draws was kept, since it did not fit.
+  // Stretches of a window of which nothing that the view draws was kept, since it did not fit.
   function blanks(data, kinds) {
-    var first = data.length, last = 0, found = [];
-    function look(starts, lengths) {
-      for (var i = 0; i < starts.length; i++) {
-        if (starts[i] < first) first = starts[i];
-        if (starts[i] + lengths[i] > last) last = starts[i] + lengths[i];
-      }
-    }
+    var rows = [], found = [], last = 0;
     if (!data.omitted) return found;
-    kinds.forEach(function (kind) { look(data[kind + '_start'], data[kind + '_length']); });
-    if (first > 0) found.push([0, first]);
-    if (last > 0 && last < data.length) found.push([last, data.length]);
-    return found;
+    kinds.forEach(function (kind) {
+      data[kind + '_start'].forEach(function (start, i) {
+        rows.push([start, start + data[kind + '_length'][i]]);
+      });
+    });
+    rows.sort(function (a, b) {
+      return a[0] - b[0];
+    });
+    rows.push([data.length, data.length]);
+    rows.forEach(function (row) {
+      if (row[0] > last) found.push([last, row[0]]);
+      if (row[1] > last) last = row[1];
+    });
+    return rows.length > 1 ? found : [];
+  }
+
+  // "hatched is ...": what of the window is blank.
+  function tellBlanks(data, blanks) {
+    var ns = 0;
+    blanks.forEach(function (blank) {
+      ns += blank[1] - blank[0];
+    });
+    return 'Of this window ' + units.count(data.omitted) + ' pieces did not fit; hatched is the time of which nothing was kept: ' +
+      units.duration(ns) + ', ' + units.share(ns, data.length) + '.';
   }
 
   // Tools (extra(bar) adds the view's own), the drawing, a line to speak, the legend; then what the address says.
@@ -42,7 +56,7 @@
     view.legend(place, this.blanks.length ? legend.concat([['f-blank', 'not kept: it did not fit']]) : legend);
     this.tip = new wakepath.Tip();
     this.surface.setHeight(this.total);
-    if (this.blanks.length) this.say('Of this window ' + units.count(this.data.omitted) + ' pieces did not fit; hatched is the time of which nothing was kept.');
+    if (this.blanks.length) this.say(tellBlanks(this.data, this.blanks));
     window.addEventListener('hashchange', function () {
       if (self.surface.stage.offsetParent) self.fromHash(); // in a single file another view may be in sight
     });

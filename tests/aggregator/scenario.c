@@ -208,7 +208,7 @@ static int parse_switch(struct parser *p, char **w, int n, struct wp_event *e)
     return rc ? rc : thread_word(p, w[4], &e->other);
 }
 
-/* waking CPU CURRENT TARGET [timer | irq N | softirq N | message SOCKET POSITION | block DEVICE KEY | unknown] [on=...] */
+/* waking CPU CURRENT TARGET [timer | irq N | softirq N | message SOCKET POSITION [empty] | block DEVICE KEY | unknown] [on=...] */
 static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
 {
     if (n < 4)
@@ -234,6 +234,8 @@ static int parse_waking(struct parser *p, char **w, int n, struct wp_event *e)
     } else if (!strcmp(w[4], "message") && n > 6) {
         e->c = WP_CAUSE_MESSAGE;
         e->a = strtoull(w[6], NULL, 0);
+        if (n > 7 && !strcmp(w[7], "empty"))
+            e->a |= WP_POSITION_ACKNOWLEDGES;
         rc = socket_word(p, w[5], &e->d);
     } else if (!strcmp(w[4], "block") && n > 6) {
         e->c = WP_CAUSE_BLOCK;
@@ -310,6 +312,8 @@ static int parse_block(struct parser *p, char **w, int n, struct wp_event *e, ui
     e->c = (uint32_t)atoi(w[4]);
     if (n > 5 && !strcmp(w[5], "write"))
         e->flags |= WP_BLOCK_WRITE;
+    if (n > 5 && !strcmp(w[5], "flush"))
+        e->flags |= WP_BLOCK_FLUSH;
     return thread_word(p, w[1], &e->thread);
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What calls wait for, by name: live_waits_test.py BIN_DIR WAITS_FIXTURE."""
+"""What calls wait for, by name: live_waits_test.py BIN_DIR WAITS_FIXTURE CALLS_FIXTURE [TEST...]."""
 import os, re, shutil, subprocess, sys, tempfile, unittest
 
-BIN, FIXTURE = (os.path.abspath(path) for path in sys.argv[1:3])
+BIN, FIXTURE, CALLS = (os.path.abspath(path) for path in sys.argv[1:4])
 
 
 class Waits(unittest.TestCase):
@@ -52,6 +52,14 @@ class Waits(unittest.TestCase):
         self.assertLess(bare, 0.1 * sum(sleeps.values()), f"calls on files that have no name: {sleeps}")
         self.assertGreater(sleeps.get("futex", 0), 5e6, "a lock on the heap has no name")
 
+    def test_every_call_that_sleeps(self):
+        """The fixture says what each of its sleeps must be called; none has a number or a bare name instead."""
+        said, sleeps = self.record(CALLS, self.place)
+        wanted = {re.sub("[0-9]{4,}", "N", line) if self.place in line else line for line in said.splitlines()}
+        self.assertGreater(len(wanted), 40, said)
+        self.assertEqual(wanted - set(sleeps), set(), sorted(sleeps))
+        self.assertFalse([name for name in sleeps if name.startswith("syscall ")], sleeps)
+
     def test_a_lock_of_a_library(self):
         """A variable of a shared object that is mapped anywhere; and of one that has no symbols any more."""
         with open(f"{self.folder}/shelf.c", "w", encoding="utf-8") as file:
@@ -73,4 +81,4 @@ class Waits(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:], verbosity=2)

@@ -113,6 +113,8 @@ static bool from_cache(const struct wp_unwind_cache *cache, struct wp_unwind_row
     int fd = open(LIBC, O_RDONLY);
     assert_true(fd >= 0);
     assert_int_equal(wp_unwind_cache_rows(cache, fd, &(struct wp_unwind_file){.inode = 5, .device = 6}, rows, &is_cached, NULL), 0);
+    if (!is_cached)
+        wp_unwind_cache_keep(cache, fd, &(struct wp_unwind_file){.inode = 5, .device = 6}, *rows);
     close(fd);
     return is_cached;
 }

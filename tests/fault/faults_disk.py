@@ -2,7 +2,7 @@
 """Faults of the disks under store and spool: full, failing, read-only."""
 import os, subprocess, time
 
-from twin import Difference, wait_for
+from twin import Difference
 
 STRIKES = 4  # at most, in one session
 
@@ -43,7 +43,7 @@ def full_store(rig, chance):
         rig.moment(chance)
         before = rig.log(rig.daemon).count("disk is full")
         rig.fill(rig.store + "/filler")
-        wait_for("the complaint", lambda: rig.log(rig.daemon).count("disk is full") > before or collector.poll() is not None)
+        rig.waits("the complaint", lambda: rig.log(rig.daemon).count("disk is full") > before or collector.poll() is not None)
         done += collector.poll() is None
         time.sleep(chance.uniform(0, 0.3))
         os.unlink(rig.store + "/filler")
@@ -75,11 +75,11 @@ def full_spool(rig, chance):
     """The spool's disk is full; what does not fit waits in memory."""
     rig.tmpfs(rig.spool, "2M")
     child = rig.collector("--spool-limit", "1G", spool=rig.spool)
-    wait_for("the spool", lambda: rig.spooled() > 0)
+    rig.waits("the spool", lambda: rig.spooled() > 0)
     rig.fill(rig.spool + "/filler")
     rig.moment(chance, 0.3, 3)  # what is in memory alone is given up 20 s after the end
     rig.aggregator()
-    rig.ends(child)
+    rig.delivers(child)
     says(rig, child, "wait in memory")
     return 1
 
@@ -94,7 +94,7 @@ def failing_store(what, words):
             rig.moment(chance)
             if collector.poll() is None:
                 shim.order(what + " once")
-            wait_for("the fault", lambda: shim.has_struck() or collector.poll() is not None)
+            rig.waits("the fault", lambda: shim.has_struck() or collector.poll() is not None)
             if collector.poll() is not None:
                 break
             rig.ends(rig.daemon, 1)
@@ -117,7 +117,7 @@ def failing_resume(what):
             rig.moment(chance)
             before = rig.log(rig.daemon).count("cannot be kept")
             shim.order(what)
-            wait_for("the complaint", lambda: rig.log(rig.daemon).count("cannot be kept") > before or collector.poll() is not None)
+            rig.waits("the complaint", lambda: rig.log(rig.daemon).count("cannot be kept") > before or collector.poll() is not None)
             was_going_on = collector.poll() is None
             if was_going_on and chance.random() < 0.5:
                 rig.kill(rig.daemon)
@@ -135,17 +135,15 @@ def failing_spool(what):
     def fault(rig, chance):
         shim = Shim(rig, rig.spool + "/")
         child = rig.collector(spool=rig.spool, environment=shim.environment)
-        wait_for("the spool", lambda: rig.spooled() > 0)
+        rig.waits("the spool", lambda: rig.spooled() > 0)
         rig.moment(chance, 0.02)
         shim.order(what)
-        wait_for("the complaint", lambda: any(words in rig.log(child) for words in ("wait in memory", "goes on in memory"))
+        rig.waits("the complaint", lambda: any(words in rig.log(child) for words in ("wait in memory", "goes on in memory"))
                  or "no aggregator answers" in rig.log(child))
         rig.aggregator()
         rig.moment(chance, 0.3)
         shim.relieve()
-        if "stay in the spool" in rig.ends(child):  # it had written all before
-            rig.ends(rig.collector(spool=rig.spool))
-            return 0
+        rig.delivers(child)
         return int(any(words in rig.log(child) for words in ("wait in memory", "goes on in memory")))
     return fault
 
@@ -176,15 +174,15 @@ def remount(rig, chance):
         rig.kill(rig.daemon)
     subprocess.run(["umount", mount], check=True)
     rig.mounted.remove(mount)
-    wait_for("the loop device to go", lambda: not subprocess.run(["losetup", "-j", image], check=True, capture_output=True).stdout)
+    rig.waits("the loop device to go", lambda: not subprocess.run(["losetup", "-j", image], check=True, capture_output=True).stdout)
     subprocess.run(["e2fsck", "-fy", image], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     subprocess.run(["mount", "-o", "loop", image, mount], check=True)
     rig.mounted.append(mount)
     if os.statvfs(mount).f_flag & os.ST_RDONLY:
         raise OSError("the file system came back read-only")
     rig.aggregator()
-    if was_going_on and "stay in the spool" in rig.ends(collector):  # that took long: the next one delivers
-        rig.ends(rig.collector(spool=rig.spool))
+    if was_going_on:
+        rig.delivers(collector)
     return int(was_going_on)
 
 

@@ -32,7 +32,7 @@ def collector(rig, chance):
             rig.kill(child)
             child = rig.collector(spool=rig.spool)
             done += 1
-    rig.ends(child)
+    rig.delivers(child)
     return done
 
 
@@ -52,7 +52,7 @@ def both(rig, chance):
         if rig.daemon.poll() is not None:
             rig.aggregator()
         done += 2
-    rig.ends(child)
+    rig.delivers(child)
     return done
 
 

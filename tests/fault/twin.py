@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A session of the real programs that faults are put into, and its undisturbed twin: both replay the same captures, and what the
 merged reports say in the end must be the same, byte for byte."""
-import concurrent.futures, glob, json, os, shutil, subprocess, tempfile, time
+import concurrent.futures, glob, json, os, shutil, subprocess, sys, tempfile, time
 
 PLAN = """hosts 1 cpus=4
 service web hosts=1 threads=6 base pause=2000
@@ -14,27 +14,38 @@ service db hosts=1 threads=6
 """
 AGGREGATES = ("web", "db")
 LEAST_S = 2.5     # a session takes so long on any machine, or there are no checkpoints in the midst of it
-PATIENCE_S = 150  # a part that takes longer hangs
+PATIENCE_S = 150  # a part that takes longer than this, and as long again with the processor to itself, hangs
+NEXT = 8          # collectors that may go on with what one left in the spool
 
 
 class Difference(Exception):
     """What came out is not what the twin says."""
 
 
-def wait_for(what, is_so, limit_s=PATIENCE_S):
-    end = time.monotonic() + limit_s
-    while not is_so():
-        if time.monotonic() > end:
-            raise Difference("waited %d s in vain for %s" % (limit_s, what))
-        time.sleep(0.005)
+class OutOfTime(Exception):
+    """A program gave up because the machine was too slow, and said so: the session shows nothing, for or against."""
+
+
+def read_text(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def seconds_used(pid):
+    """Of the processor, by all its threads."""
+    words = read_text("/proc/%d/stat" % pid).rsplit(")", 1)[-1].split()
+    return sum(map(int, words[11:13])) / os.sysconf("SC_CLK_TCK") if words else 0
 
 
 class Captures:
     """One capture of a generated host and the twin's report, made once for all trials."""
 
-    def __init__(self, binaries, jobs=1, seconds=16):
+    def __init__(self, binaries, jobs=1, folder="/var/tmp", seconds=16):
         self.binaries, self.seconds, self.took_s = os.path.abspath(binaries), seconds, 1
-        self.folder = tempfile.mkdtemp(prefix="wakepath-fault-", dir="/var/tmp")
+        self.folder = tempfile.mkdtemp(prefix="wakepath-fault-", dir=folder)
         self.measure()
         while self.took_s < LEAST_S and self.seconds < 8 * seconds:
             self.seconds *= 2
@@ -152,16 +163,56 @@ class Rig:
         child.kill()
         child.wait()
 
-    def ends(self, child, code=0):
-        """It ends by itself, with that status."""
-        try:
-            got = child.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            raise Difference("it hangs:\n" + self.log(child)) from None
-        if got != code:
-            raise Difference("it ended with %d, not %d:\n%s" % (got, code, self.log(child)))
-        return self.log(child)
+    def what_they_do(self):
+        """The programs that have not ended: what each thread waits for, and how much of the processor they had."""
+        lines = []
+        for child in self.children:
+            if child.poll() is None:
+                threads = ["%s %s in %s" % (name, read_text(task + "/stat").rsplit(")", 1)[-1][1:2], read_text(task + "/wchan"))
+                           for task in glob.glob("/proc/%d/task/*" % child.pid) for name in [read_text(task + "/comm")]]
+                lines.append("%s: %.1f s of the processor; %s" % (os.path.basename(child.args[0]), seconds_used(child.pid), "; ".join(threads)))
+        return "\n".join(lines)
 
+    def hurry(self):
+        for task in [int(os.path.basename(path)) for child in self.children for path in glob.glob("/proc/%d/task/*" % child.pid)]:
+            try:
+                os.sched_setscheduler(task, os.SCHED_OTHER, os.sched_param(0))
+                os.setpriority(os.PRIO_PROCESS, task, -15)
+            except OSError:
+                pass  # it has ended
+
+    def waits(self, what, is_so):
+        """What takes long on a busy machine is not taken for a hang: at the limit the programs come before all others, and get as long again."""
+        for is_first in (True, False):
+            end = time.monotonic() + PATIENCE_S
+            while time.monotonic() < end:
+                if is_so():
+                    return
+                time.sleep(0.005)
+            now = "after %d s it waits for %s\n%s" % (PATIENCE_S, what, self.what_they_do())
+            if is_first:
+                print(now, file=sys.stderr, flush=True)
+                self.hurry()
+        raise Difference("it hangs: " + now)
+
+    def ends(self, child, code=0):
+        """It ends by itself, with that status. Its log."""
+        self.waits("the end of " + os.path.basename(child.args[0]), lambda: child.poll() is not None)
+        log = self.log(child)
+        if child.returncode == 1 and code != 1 and "batches are lost" in log:
+            raise OutOfTime(log)
+        if child.returncode != code:
+            raise Difference("it ended with %d, not %d:\n%s" % (child.returncode, code, log))
+        return log
+
+    def delivers(self, child):
+        """It ends, and what it left in the spool the next ones deliver: on a busy machine each may give up after its minute. Its log."""
+        first = log = self.ends(child)
+        for _ in range(NEXT):
+            if "stay in the spool" not in log:
+                return first
+            log = self.ends(self.start(*child.args))
+        raise OutOfTime("%d collectors, one after the other, did not deliver it:\n%s" % (NEXT, log))
 
     def report(self):
         """The merged reports as text."""

@@ -139,6 +139,30 @@ static void whole_talk(void **state)
     wp_client_close(client);
 }
 
+/* What one had taken in that restarts is not taken in by it: the credit counts from where it says. */
+static void credit_after_a_restart(void **state)
+{
+    struct fixture *f = *state;
+    struct wp_error err = {0};
+    struct wp_client *client = open_client(f, 8);
+    await_welcome(f, client, 1, 3);
+    send_text(f, client, 1, "one");
+    uint32_t peer = await(f, WP_SERVER_BATCH, client).peer;
+    assert_int_equal(wp_server_acknowledge(f->server, peer, 1, 40), 0);
+    for (int i = 0; i < ROUNDS && wp_client_taken(client) != 40; i++)
+        assert_true(wp_client_poll(client, 10, &err) >= 0);
+    assert_true(wp_client_may_send(client, 43));
+    assert_false(wp_client_may_send(client, 44));
+    wp_server_close(f->server);
+    if (wp_server_open(&f->server, f->endpoint, &err))
+        fail_msg("%s", err.text);
+    await_welcome(f, client, 20, 3);
+    assert_int_equal(wp_client_taken(client), 19);
+    assert_true(wp_client_may_send(client, 22));
+    assert_false(wp_client_may_send(client, 23));
+    wp_client_close(client);
+}
+
 static void two_peers_are_two(void **state)
 {
     struct fixture *f = *state;
@@ -286,6 +310,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(whole_talk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(two_peers_are_two, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_new_server_hears_hello, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(credit_after_a_restart, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damage_leads_to_hello, set_up, tear_down),
         cmocka_unit_test_setup_teardown(refused_is_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(strangers, set_up, tear_down),

@@ -72,10 +72,20 @@ class RealExports(RecordTest):
         drawn = sum(ns for _, rows in profiles[1:] for stack, ns in rows if stack)
         self.assertEqual(drawn, sum(piece["length_ns"] for piece in trace["pieces"]))
 
+    def check_folded(self, total):
+        """What begins with a bracket is a process and nothing else: the programs here have been stripped of their symbols."""
+        stacks = exports.read_folded(self.export("folded"))
+        self.assertEqual(sum(ns for _, ns in stacks), total)
+        framed = {frame for stack, _ in stacks for frame in stack if frame.startswith("[")}
+        self.assertLessEqual({"[sh]", "[sleep]"}, framed)
+        self.assertLessEqual(framed, {f"[{process['comm']}]" for process in self.summary()["processes"]})
+        self.assertTrue(any(frame.endswith("+?") for stack, _ in stacks for frame in stack), stacks[:5])
+
     def test_a_real_recording(self):
         self.record(["sh", "-c", COMMAND])
         total, trace = self.summary()["total_ns"], self.trace()
         self.check_stacks(total)
+        self.check_folded(total)
         self.check_perfetto(trace)
         self.check_speedscope(trace, total)
         with open(os.path.join(glob.glob(self.out + "/*/main")[0], "exemplars.html"), encoding="utf-8") as page:

@@ -109,6 +109,23 @@ class Pages(unittest.TestCase):
         self.assertTrue(browser.wait("document.querySelector('.found').textContent.indexOf('603 ms') === 0"))
         self.assertEqual(browser.faults(), [])
 
+    def test_columns_of_numbers_are_read_as_they_were_written(self):
+        self.open("plain", "v1/main/flame.html")
+        columns = {"ACDegBgrC": [0, 1, 0, 15, 31, 1231], "+/////////PA//////////P": [2 ** 53 - 1, 2 ** 53 - 1, 0], "": []}
+        for text, numbers in columns.items():  # number_column_test.c writes these
+            self.assertEqual(self.browser.evaluate(f"Array.from(wakepath.column({len(numbers)}, '{text}'))"), numbers)
+
+    def test_a_folded_table_sorts_once_it_is_unfolded(self):
+        self.open("plain", "v1/main/flame.html")
+        browser = self.browser
+        self.assertEqual(browser.evaluate("document.querySelectorAll('details th button').length"), 0)
+        browser.evaluate("document.querySelector('details summary').click()")
+        self.assertTrue(browser.wait("document.querySelector('details th.k-duration button') && 1"))
+        browser.evaluate("(function (b) { b.click(); b.click(); })(document.querySelector('details th.k-duration button'))")
+        times = browser.evaluate("Array.from(document.querySelectorAll('details td.k-duration')).map(c => +c.dataset.v)")
+        self.assertEqual(times, sorted(times))
+        self.assertGreater(len(times), 5)
+
     def test_flame_click_zooms_and_keys_move(self):
         self.open("plain", "v1/main/flame.html")
         browser = self.browser
@@ -294,7 +311,7 @@ class Pages(unittest.TestCase):
                                        "return [['piece'], ['run', 'sleep']].map(function (kinds) {"
                                        "return new window.wakepath.TimeView(d, 0, kinds).blanks; }); })"
                                        "(Object.assign({}, window.wakepath.payloads.trace))")
-        self.assertEqual(blanks, [[[0, 5000], [5001, 9000]], [[11, 9000]]]) # each view of what it draws itself
+        self.assertEqual(blanks, [[[0, 5000], [5001, 9000]], [[1, 10], [11, 9000]]]) # each view of what it draws itself
 
     def test_a_frame_shows_one_of_its_stretches(self):
         self.open("plain", "v1/main/flame.html")
@@ -384,19 +401,15 @@ class Pages(unittest.TestCase):
             browser = self.browser
             browser.mouse("mouseWheel", 600, 420, deltaX=0, deltaY=-400)
             self.assertTrue(browser.wait(f"window.wakepath.{page}.axis.to < window.wakepath.{page}.axis.length"), page)
-            self.assertIn("from=", browser.evaluate("location.hash"))
+            self.assertTrue(browser.wait("location.hash.indexOf('from=') >= 0"))
             self.assertEqual(browser.faults(), [])
 
-    def test_large_flame_is_smooth(self):
+    def test_a_large_flame_draws_what_can_be_seen(self):
+        """How long that takes is for tests/bench/site.py to say: a frame of 100,000 nodes touches a few thousand."""
         self.open("large", "v1/main/flame.html")
-        nodes = self.browser.evaluate("window.wakepath.flame.model.count")
-        self.assertGreater(nodes, 99000)
-        times = []
-        for _ in range(5):
-            times.append(self.browser.evaluate("(function () { var f = window.wakepath.flame, s = f.surface; f.draw("
-                                               "s.canvas.getContext('2d'), s.width, s.height, 0); return f.drawMs; })()"))
-        print(f"flame of {nodes} nodes: {min(times):.1f} ms a frame")
-        self.assertLess(min(times), 100)
+        self.assertGreater(self.browser.evaluate("window.wakepath.flame.model.count"), 99000)
+        self.assertGreater(self.browser.evaluate("window.wakepath.flame.drawn"), 100)
+        self.assertLess(self.browser.evaluate("window.wakepath.flame.drawn"), 5000)
 
     def test_difference_flame_is_coloured_by_change(self):
         store, out = self.folder.name + "/store-compared", self.folder.name + "/site-compared"
@@ -509,8 +522,7 @@ class Pages(unittest.TestCase):
     def test_the_policy_stops_another_host(self):
         self.open("plain", "index.html")
         self.browser.evaluate("document.body.appendChild(document.createElement('img')).src = 'http://127.0.0.1:9/x'")
-        self.assertTrue(self.browser.wait("1") and any("Content Security Policy" in fault for fault in self.browser.faults()),
-                        self.browser.faults())
+        self.assertTrue(self.browser.wait_for_fault("Content Security Policy"), self.browser.faults())
 
 
 if __name__ == "__main__":

@@ -501,6 +501,46 @@ static void hostile_names_stay_text(void **state)
     end(&made, facts);
 }
 
+static struct wp_report *installed_in(const char *folder, uint64_t ns)
+{
+    char stack[200];
+    struct wp_report *report = wp_report_create();
+    assert_non_null(report);
+    for (unsigned i = 0; i < 20; i++) {
+        snprintf(stack, sizeof(stack), "[api];main@%s/api;handle@%s/api", folder, folder);
+        wp_report_add_at(report, sample_node(report, stack), WP_UNDERSTOOD_FUNCTIONS, 1790000000000000000u + i * 1000000000u,
+            1790000000000000000u + i * 1000000000u + ns);
+        snprintf(stack, sizeof(stack), "[api];main@%s/api;read@/usr/lib/libc.so.6;k:pipe_read;k:schedule;k:__schedule;sleep:read", folder);
+        wp_report_add_at(report, sample_node(report, stack), WP_TIMEOUT, 1790000000000000000u + i * 1000000000u + ns,
+            1790000000000000000u + i * 1000000000u + 3 * ns);
+    }
+    return report;
+}
+
+/* "/opt/api-1.8/api" and "/opt/api-1.9/api" are one file to who compares them; what lies where it lay keeps its path. */
+static void files_are_found_again_in_another_folder(void **state)
+{
+    (void)state;
+    struct wp_facts facts[2];
+    struct wp_compare made;
+    build(&facts[0], "v1", installed_in("/opt/api-1.8", 10000000));
+    build(&facts[1], "v2", installed_in("/opt/api-1.9", 10000000));
+    compare(&made, facts, &WP_COMPARE_DEFAULTS);
+    const struct wp_changes *functions = &made.changes[WP_CHANGE_FUNCTIONS];
+    assert_int_equal(functions->count, 2);
+    bool is_waiting = false, is_running = false;
+    for (size_t i = 0; i < functions->count; i++) {
+        const struct wp_change *row = &functions->rows[i];
+        assert_true(row->ns[WP_BEFORE] == row->ns[WP_AFTER] && row->ns[WP_AFTER]);
+        is_running |= !strcmp(row->name, "handle") && !strcmp(row->note, "api");
+        is_waiting |= !strcmp(row->name, "pipe_read"); /* not the scheduler that it calls */
+    }
+    assert_true(is_running && is_waiting);
+    for (uint32_t i = 0; i < made.flames[WP_AFTER].count; i++)
+        assert_int_equal(made.flames[WP_AFTER].other_ns[i], facts[1].flame.nodes[i].total_ns);
+    end(&made, facts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(student_matches_tables), cmocka_unit_test(welch_takes_both_errors),
@@ -510,6 +550,6 @@ int main(void)
         cmocka_unit_test(one_recording_borrows_from_many), cmocka_unit_test(methods_make_verdicts),
         cmocka_unit_test(formats_match_golden_files), cmocka_unit_test(all_views_agree),
         cmocka_unit_test(ignored_categories_are_not_judged), cmocka_unit_test(units_scale_and_verdicts_do_not_follow_length),
-        cmocka_unit_test(what_cannot_be_tested_is_not_judged), cmocka_unit_test(hostile_names_stay_text)};
+        cmocka_unit_test(what_cannot_be_tested_is_not_judged), cmocka_unit_test(files_are_found_again_in_another_folder), cmocka_unit_test(hostile_names_stay_text)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

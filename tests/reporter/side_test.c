@@ -10,6 +10,7 @@
 #include "reporter/kept_checks.h"
 #include "reporter/side.h"
 #include "reporter/side_parts.h"
+#include "storage/host_part.h"
 #include "tests/reporter/sample.h"
 
 #include <errno.h>

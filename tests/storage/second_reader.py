@@ -24,11 +24,12 @@ PARTS = CATEGORIES + ("whole", "unread")
 LINKS = ("?", "waking", "fork", "exec", "message", "io", "horizontal")
 ID = r"[A-Za-z0-9._+-]{1,128}"
 BUCKET = r"(?:~[0-9a-f]{8})?"
+HOST = r"(?:@[A-Za-z0-9._+-]{1,64}(?:@[0-9a-f]{16})?)?"
 DELTA = r"(?:\.~[0-9]{10})?"
 NUMBER = r"(?:0|[1-9][0-9]*)"
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 KEYS = (
-    ("report", rf"{ID}/report\.{NUMBER}\.{ID}{BUCKET}{DELTA}"), ("trace", rf"{ID}/trace\.{NUMBER}\.{ID}{BUCKET}"),
+    ("report", rf"{ID}/report\.{NUMBER}\.{ID}{BUCKET}{HOST}{DELTA}"), ("trace", rf"{ID}/trace\.{NUMBER}\.{ID}{BUCKET}"),
     ("exemplars", rf"{ID}/exemplars\.{NUMBER}\.{ID}{BUCKET}"),
     ("metadata", rf"{ID}/metadata\.(?:~{NUMBER}\.)?{ID}{BUCKET}|__state__/metadata\.{ID}"), ("shard", rf"__state__/shard\.{ID}"),
     ("processed", rf"__state__/processed\.{UUID}\.{ID}"), ("last_sample", rf"__state__/last_sample\.{ID}"),
@@ -179,10 +180,23 @@ class Reader:
         found.update(getattr(self, kind)(content) if hasattr(self, kind) else {})
         if kind == "report":
             self.check_head(message(self.messages, "Head", head), found["head"])
+            self.check_host(key, content)
         if kind == "shard" and head:
             labels = {label["key"]: label["value"] for label in message(self.messages, "Head", head)["labels"]}
             found["head"] = {"origin": labels[b"origin"].hex()}
         return found
+
+    def check_host(self, key, body):
+        """A report that is a host's own names that host and no other."""
+        part = re.fullmatch(r"[^@]*?(?:@(.*?))?" + DELTA, key).group(1)
+        if part is None:
+            return
+        name, = (body["strings"][at - 1] for at in body["hosts"])
+        if not re.fullmatch(rb"[A-Za-z0-9._+-]{1,64}", name) or name in (b".", b".."):
+            made = re.sub(rb"[^A-Za-z0-9._+-]", b"_", name[:64])
+            made = b"_" if made in (b"", b".", b"..") else made
+            name = made + b"@%016x" % self.digests.narrow(name)
+        assert name.decode() == part, (key, name)
 
     def read(self, folder):
         return {key.decode(): self.value(key.decode(), stored) for key, stored in self.environment(folder).items()}

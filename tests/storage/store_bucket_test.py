@@ -69,7 +69,7 @@ class BucketTest(StoreCase):
         self.assertIn("recorded with different parameters", self.says(1, "cat", self.root, "v1:web").stderr)
         self.assertIn("apart from others of its name: sample_period_ns", self.says(0, "stat", self.root).stdout)
         listed = self.says(0, "ls", "-R", self.root, "v1").stdout.splitlines()
-        digests = {re.search(r"~[0-9a-f]{8}(?=$|\.~)", line).group() for line in listed if line.startswith("v1/web/")}
+        digests = {re.search(r"~[0-9a-f]{8}(?=$|\.~|@)", line).group() for line in listed if line.startswith("v1/web/")}
         self.assertEqual({"web" + digest for digest in digests}, set(names), "one folder, each with its digest behind the shard")
         before = self.contents()
         self.says(0, "compact", "--roll-up", self.root)
@@ -131,8 +131,12 @@ class BucketTest(StoreCase):
         self.says(0, "metadata", "set", self.root + "/v1", "owner", "search", "--aggregate", "web")
         self.assertEqual(self.says(0, "metadata", "get", self.root + "/v1", "owner", "--aggregate", name).stdout, "search\n")
         self.assertEqual(list(self.buckets()), [name])
-        self.says(0, "metadata", "set", self.root + "/v1", "bucket.fit_ns", "1", "--aggregate", "web")
-        self.assertIn("parameters of the bucket", self.says(1, "verify", self.root).stdout)
+        self.assertIn("its writer's alone", self.says(64, "metadata", "set", self.root + "/v1", "bucket.fit_ns", "1", "--aggregate", "web").stderr)
+        self.says(0, "verify", self.root)
+        other, count = re.subn(r'(key "bucket.fit_ns"\s+value )"\d+"', r'\1"1"', self.says(0, "dump", self.root).stdout)
+        self.assertEqual(count, 1)
+        self.says(0, "load", self.root + ".other", stdin=other)
+        self.assertIn("parameters of the bucket", self.says(1, "verify", self.root + ".other").stdout)
 
     def test_the_second_reader(self):
         self.record(self.capture(1), self.capture(2, 997))

@@ -131,7 +131,8 @@ static void keys_go_both_ways(void **state)
         "__state__/source.s", "__state__/clock.s", "__state__/processed.00112233-4455-6677-8899-aabbccddeeff.web-1",
         "__source__/00/11/00112233445566778899aabbccddeeff", "main/metadata.s", "main/report.1790000000.s",
         "main/report.1790000000.10.0.0.5", "main/report.0.s.~9999999999", "main/trace.18446744073709551615.s",
-        "report/report.1.report", "a+b_c-d.e/metadata.+"};
+        "report/report.1.report", "a+b_c-d.e/metadata.+", "main/report.1.s@web-1", "main/report.1.s@web-1.example.org.~0000000001",
+        "main/report.1.s~0123abcd@web..~0000000001", "main/report.1.s@a_b@0123456789abcdef.~0000000002"};
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         struct wp_key key;
         struct wp_error err = {0};
@@ -159,7 +160,11 @@ static void other_keys_are_refused(void **state)
         "__source__/01/11/00112233445566778899aabbccddeeff", "__source__/00/11/0011", "main/report.1", "main/report..s",
         "main/report.01.s", "main/report.-1.s", "main/report.18446744073709551616.s", "main/report.1.", "main/report.1.s.~1",
         "main/report.1.s.~00000000012", "main/report.1.s.~000000000x", "main/trace.1.s.~0000000001", "main/shard.s", "main/x.1.s",
-        "../metadata.s", "./metadata.s", "a b/metadata.s", "main/metadata.s\n", "main/main/metadata.s", "main/report.1.s .~0000000001"};
+        "../metadata.s", "./metadata.s", "a b/metadata.s", "main/metadata.s\n", "main/main/metadata.s", "main/report.1.s .~0000000001",
+        "main/report.1.s@", "main/report.1.s@.", "main/report.1.s@..", "main/report.1.s@a b", "main/report.1.s@a@b", "main/report.1.s@a@",
+        "main/report.1.s@a@0123456789abcdeF", "main/report.1.s@a@0123456789abcdef0", "main/report.1.@a", "main/trace.1.s@a",
+        "main/exemplars.1.s@a", "main/metadata.s@a", "__state__/clock.s@a", "main/report.1.s@a~0123abcd", "main/report.1.s@~0123abcd",
+        "main/report.1.s@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         struct wp_key key;
         if (wp_key_parse(&key, bad[i], NULL) != -EINVAL)
