@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/unwind_rows.h"
 
+#include "collector/cfi_check.h"
 #include "collector/frame_rules.h"
+#include "collector/frame_sections.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdbool.h>
@@ -17,9 +18,9 @@
 #define FILE_LIMIT ((off_t)2 << 30)
 #define FRAMES_LIMIT ((uint64_t)512 << 20) /* of what is loaded with .eh_frame */
 #define ROWS_LIMIT (8u << 20)
+#define WORK_LIMIT ((uint64_t)1 << 30) /* of rows that libdw looks up, times 64 bytes of rules of the longest function: a minute */
 #define LOADS 64u
 #define TOPS 32u
-#define DEBUG_LIMIT ((uint64_t)512 << 20) /* of debug sections, unpacked */
 
 #if defined(__aarch64__)
 #define OWN_MACHINE EM_AARCH64
@@ -41,7 +42,8 @@ struct wp_unwind_rows {
     const struct wp_frame_machine *machine;
     struct row *rows;
     uint32_t count, room;
-    uint64_t odd_rules;
+    uint64_t odd_rules, work;
+    size_t longest;                 /* cfi_check.h */
     struct load loads[LOADS];
     unsigned load_count;
 };
@@ -92,6 +94,9 @@ static int read_function(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t star
         Dwarf_Frame *frame;
         Dwarf_Addr from, to;
         bool is_signal = false;
+        r->work += 1 + r->longest / 64;
+        if (r->work > WORK_LIMIT)
+            return -E2BIG;
         if (dwarf_cfi_addrframe(cfi, at, &frame))
             break;
         if (dwarf_frame_info(frame, &from, &to, &is_signal) < 0 || to <= at) {
@@ -109,15 +114,50 @@ static int read_function(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t star
 /* .eh_frame, of which .eh_frame_hdr has a table: where functions begin and their descriptions stand. */
 struct frames {
     Elf *elf;
+    const GElf_Phdr *table;
+    const Elf_Data *header;          /* .eh_frame_hdr; NULL: there is none */
     Dwarf_CFI *cfi;                  /* owned; only when something is read by libdw */
     bool has_tried;
     struct wp_frame_section section; /* for what can be read quickly */
     struct wp_frame_function function;
 };
 
-static Dwarf_CFI *cfi_of(struct frames *f)
+static int32_t number_at(const void *bytes)
 {
-    if (!f->has_tried)
+    int32_t number;
+    memcpy(&number, bytes, sizeof(number));
+    return number;
+}
+
+/* Whether libdw may read the whole section, there being no table. */
+static bool is_all_modest(struct wp_unwind_rows *r, const struct frames *f)
+{
+    Elf_Data data = {.d_buf = (void *)(uintptr_t)f->section.bytes, .d_type = ELF_T_BYTE, .d_version = EV_CURRENT, .d_size = f->section.size};
+    struct wp_cfi_check check = {.ident = (const unsigned char *)elf_getident(f->elf, NULL), .data = &data, .is_eh_frame = true};
+    bool is = check.ident && wp_cfi_check_all(&check);
+    r->longest = check.longest;
+    return is;
+}
+
+/* Whether libdw may read what the table names. read_functions() has looked at the table's head and count. */
+static bool is_modest(struct wp_unwind_rows *r, const struct frames *f)
+{
+    if (!f->header)
+        return is_all_modest(r, f);
+    const uint8_t *bytes = f->header->d_buf;
+    size_t size = 0;
+    int64_t distance = 4 + (int64_t)number_at(bytes + 4), begin = (int64_t)f->table->p_offset + distance; /* of .eh_frame */
+    struct wp_cfi_check check = {.ident = (const unsigned char *)elf_getident(f->elf, NULL), .is_eh_frame = true};
+    if (bytes[1] == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) && elf_rawfile(f->elf, &size) && begin >= 0 && (uint64_t)begin < size)
+        check.data = elf_getdata_rawchunk(f->elf, begin, size - (uint64_t)begin, ELF_T_BYTE);
+    bool is = check.ident && check.data && wp_cfi_check_table(&check, bytes + 12, (uint32_t)number_at(bytes + 8), distance);
+    r->longest = check.longest;
+    return is;
+}
+
+static Dwarf_CFI *cfi_of(struct wp_unwind_rows *r, struct frames *f)
+{
+    if (!f->has_tried && is_modest(r, f))
         f->cfi = dwarf_getcfi_elf(f->elf);
     f->has_tried = true;
     return f->cfi;
@@ -137,14 +177,12 @@ static int read_one(struct wp_unwind_rows *r, struct frames *f, uint64_t start, 
 {
     if (wp_frame_program_read(&f->section, description, &f->function) && f->function.begin == start && f->function.end <= next)
         return read_quickly(r, &f->function, next);
-    return cfi_of(f) ? read_function(r, f->cfi, start, next) : -ENOEXEC;
+    return cfi_of(r, f) ? read_function(r, f->cfi, start, next) : -ENOEXEC;
 }
 
 static uint64_t entry_at(const uint8_t *entry, uint64_t base)
 {
-    int32_t distance;
-    memcpy(&distance, entry, sizeof(distance));
-    return base + (uint64_t)(int64_t)distance;
+    return base + (uint64_t)(int64_t)number_at(entry);
 }
 
 /* The sorted table of .eh_frame_hdr (Linux Standard Base, 10.6.2), in the one form that is made. */
@@ -194,6 +232,39 @@ static void find_section(const struct wp_unwind_rows *r, struct frames *f, const
     }
 }
 
+/* One after the other: programs that are linked statically have no table (they bring an unwinder of their own). */
+static int read_each(struct wp_unwind_rows *r, struct frames *f)
+{
+    int rc = 0;
+    for (uint64_t at = f->section.address; !rc && at; at = wp_frame_program_next(&f->section, at)) {
+        if (!wp_frame_program_range(&f->section, at, &f->function))
+            continue;
+        uint64_t begin = f->function.begin, end = f->function.end;
+        rc = read_one(r, f, begin, at, end);
+        if (!rc)
+            rc = add_row(r, end, WP_CFA_NONE, WP_BP_SAME); /* until the next one begins */
+    }
+    return rc || r->count ? rc : -ENOEXEC;
+}
+
+static int read_section(struct wp_unwind_rows *r, Elf *elf)
+{
+    GElf_Shdr header;
+    Elf_Scn *section = wp_frame_section_find(elf, ".eh_frame");
+    Elf_Data *data = section && gelf_getshdr(section, &header) && header.sh_size <= FRAMES_LIMIT ? elf_rawdata(section, NULL) : NULL;
+    struct frames *f = data && data->d_buf ? calloc(1, sizeof(*f)) : NULL;
+    if (!f)
+        return data ? -ENOMEM : -ENOEXEC;
+    f->elf = elf;
+    f->section = (struct wp_frame_section){.bytes = data->d_buf, .size = data->d_size, .address = header.sh_addr, .bp = r->machine->bp,
+        .ra = r->machine->ra};
+    int rc = read_each(r, f);
+    if (f->cfi)
+        dwarf_cfi_end(f->cfi);
+    free(f);
+    return rc;
+}
+
 static int read_eh_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Phdr *table)
 {
     Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)table->p_offset, table->p_filesz, ELF_T_BYTE);
@@ -201,55 +272,14 @@ static int read_eh_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Phdr *ta
     if (!f)
         return data ? -ENOMEM : -ENOEXEC;
     f->elf = elf;
+    f->table = table;
+    f->header = data;
     find_section(r, f, table, data);
     int rc = read_functions(r, f, table->p_vaddr, data);
     if (f->cfi)
         dwarf_cfi_end(f->cfi);
     free(f);
     return rc;
-}
-
-static Elf_Scn *find_debug_frame(Elf *elf)
-{
-    size_t names;
-    if (elf_getshdrstrndx(elf, &names))
-        return NULL;
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-        GElf_Shdr header;
-        const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-        if (name && header.sh_type != SHT_NOBITS && (!strcmp(name, ".debug_frame") || !strcmp(name, ".zdebug_frame")))
-            return section;
-    }
-    return NULL;
-}
-
-/* libdw unpacks all debug sections at once: what would not fit says so before. The older form says its size in its data. */
-static bool has_debug_frame(Elf *elf)
-{
-    uint64_t bytes = 0;
-    if (!find_debug_frame(elf))
-        return false;
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-        GElf_Shdr header;
-        GElf_Chdr packed;
-        Elf_Data *data;
-        uint64_t size = 0;
-        if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-            continue;
-        if (header.sh_flags & SHF_COMPRESSED && gelf_getchdr(section, &packed))
-            size = packed.ch_size;
-        else if ((data = elf_rawdata(section, NULL)) && data->d_size >= 12 && !memcmp(data->d_buf, "ZLIB", 4))
-            memcpy(&size, (const uint8_t *)data->d_buf + 4, sizeof(size)), size = be64toh(size);
-        bytes += size < DEBUG_LIMIT ? size : DEBUG_LIMIT;
-    }
-    return bytes < DEBUG_LIMIT;
-}
-
-static Elf_Data *debug_frame_data(Elf *elf)
-{
-    Elf_Scn *section = find_debug_frame(elf); /* libdw has unpacked it */
-    GElf_Shdr header;
-    return section && gelf_getshdr(section, &header) && !(header.sh_flags & SHF_COMPRESSED) ? elf_getdata(section, NULL) : NULL;
 }
 
 /* Go's own tracebacks end here too: these begin a stack, or leave one for another (runtime/traceback.go of Go 1.19). */
@@ -299,9 +329,11 @@ static void end_at_tops(struct wp_unwind_rows *r, Elf *elf)
 /* Where there is no .eh_frame (Go): .debug_frame, whose addresses are plain. */
 static int read_debug_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Ehdr *header)
 {
-    Dwarf *dwarf = has_debug_frame(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
-    Elf_Data *data = dwarf ? debug_frame_data(elf) : NULL;
-    Dwarf_CFI *cfi = data ? dwarf_getcfi(dwarf) : NULL;
+    Dwarf *dwarf = wp_frame_section_has_debug(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+    Elf_Data *data = dwarf ? wp_frame_section_debug(elf) : NULL;
+    struct wp_cfi_check check = {.ident = header->e_ident, .data = data};
+    Dwarf_CFI *cfi = data && wp_cfi_check_all(&check) ? dwarf_getcfi(dwarf) : NULL;
+    r->longest = check.longest;
     int rc = cfi ? 0 : -ENOEXEC;
     Dwarf_CFI_Entry entry;
     Dwarf_Off at = 0, next = 0;
@@ -324,13 +356,15 @@ static int read_debug_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Ehdr 
 static int by_offset(const void *x, const void *y)
 {
     const struct row *a = x, *b = y;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    return (a->cfa != WP_CFA_NONE) - (b->cfa != WP_CFA_NONE); /* what begins where another ends comes behind its end */
 }
 
 static bool are_sorted(const struct wp_unwind_rows *r)
 {
     for (uint32_t i = 1; i < r->count; i++)
-        if (r->rows[i].offset < r->rows[i - 1].offset)
+        if (by_offset(&r->rows[i], &r->rows[i - 1]) < 0)
             return false;
     return true;
 }
@@ -350,11 +384,13 @@ static int read_elf(struct wp_unwind_rows *r, Elf *elf)
             continue;
         if (program.p_type == PT_LOAD && program.p_flags & PF_X && r->load_count < LOADS)
             r->loads[r->load_count++] = (struct load){program.p_vaddr, program.p_offset, program.p_filesz};
-        if (program.p_type == PT_GNU_EH_FRAME)
+        if (program.p_type == PT_GNU_EH_FRAME && !table.p_type) /* libdw, too, takes the first */
             table = program;
     }
     if (table.p_filesz && table.p_filesz < FILE_LIMIT)
         rc = read_eh_frame(r, elf, &table);
+    else
+        rc = read_section(r, elf);
     return rc == -ENOEXEC ? read_debug_frame(r, elf, &header) : rc;
 }
 
@@ -507,7 +543,7 @@ struct kept_head {
     uint32_t count, row_bytes;
 };
 
-static const char kept_magic[8] = "WPROWS2";
+static const char kept_magic[8] = "WPROWS3";
 
 static uint64_t checksum(const uint8_t *bytes, size_t size)
 {

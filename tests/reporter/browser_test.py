@@ -311,7 +311,7 @@ class Pages(unittest.TestCase):
                                        "return [['piece'], ['run', 'sleep']].map(function (kinds) {"
                                        "return new window.wakepath.TimeView(d, 0, kinds).blanks; }); })"
                                        "(Object.assign({}, window.wakepath.payloads.trace))")
-        self.assertEqual(blanks, [[[0, 5000], [5001, 9000]], [[11, 9000]]]) # each view of what it draws itself
+        self.assertEqual(blanks, [[[0, 5000], [5001, 9000]], [[1, 10], [11, 9000]]]) # each view of what it draws itself
 
     def test_a_frame_shows_one_of_its_stretches(self):
         self.open("plain", "v1/main/flame.html")
