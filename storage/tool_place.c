@@ -14,7 +14,7 @@
 
 static bool is_release_folder(const char *path)
 {
-    char data[PATH_MAX + 16];
+    char data[PATH_MAX + 320];
     struct stat st;
     snprintf(data, sizeof(data), "%s/data.mdb", path);
     return !stat(data, &st);
