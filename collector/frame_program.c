@@ -273,29 +273,51 @@ static const struct wp_frame_cie *cie_at(struct wp_frame_section *s, size_t at)
     return cie->is_usable ? cie : NULL;
 }
 
-bool wp_frame_program_read(struct wp_frame_section *s, uint64_t address, struct wp_frame_function *f)
+/* What a description says before its program, which is left to read. */
+static const struct wp_frame_cie *begin_reading(struct wp_frame_section *s, uint64_t address, struct wp_frame_function *f, struct cursor *c)
 {
-    struct cursor c;
     uint64_t size;
-    if (address < s->address || address - s->address >= s->size || !entry_at(s, (size_t)(address - s->address), &c))
-        return false;
-    size_t here = (size_t)(c.at - s->bytes);
-    uint64_t back = take(&c, 4);
+    if (address < s->address || address - s->address >= s->size || !entry_at(s, (size_t)(address - s->address), c))
+        return NULL;
+    size_t here = (size_t)(c->at - s->bytes);
+    uint64_t back = take(c, 4);
     const struct wp_frame_cie *cie = back && back <= here ? cie_at(s, here - (size_t)back) : NULL;
     if (!cie || (cie->encoding & 0xf0 & ~DW_EH_PE_pcrel))
-        return false;
-    uint64_t base = cie->encoding & DW_EH_PE_pcrel ? s->address + (uint64_t)(c.at - s->bytes) : 0;
-    if (!take_pointer(&c, cie->encoding, &f->begin) || !take_pointer(&c, cie->encoding & 7, &size))
-        return false;
+        return NULL;
+    uint64_t base = cie->encoding & DW_EH_PE_pcrel ? s->address + (uint64_t)(c->at - s->bytes) : 0;
+    if (!take_pointer(c, cie->encoding, &f->begin) || !take_pointer(c, cie->encoding & 7, &size))
+        return NULL;
     f->begin += base;
     f->end = f->begin + size;
     f->is_signal = cie->is_signal;
     f->count = 0;
     if (cie->is_augmented)
-        skip(&c, take_leb(&c, false));
+        skip(c, take_leb(c, false));
+    return c->has_failed || f->end <= f->begin ? NULL : cie;
+}
+
+bool wp_frame_program_range(struct wp_frame_section *s, uint64_t address, struct wp_frame_function *f)
+{
+    struct cursor c;
+    return begin_reading(s, address, f, &c);
+}
+
+uint64_t wp_frame_program_next(const struct wp_frame_section *s, uint64_t address)
+{
+    struct cursor c;
+    return address >= s->address && address - s->address < s->size && entry_at(s, (size_t)(address - s->address), &c) ?
+        s->address + (uint64_t)(c.end - s->bytes) : 0;
+}
+
+bool wp_frame_program_read(struct wp_frame_section *s, uint64_t address, struct wp_frame_function *f)
+{
+    struct cursor c;
+    const struct wp_frame_cie *cie = begin_reading(s, address, f, &c);
+    if (!cie)
+        return false;
     struct run run = {.section = s, .cie = cie, .now = cie->first, .function = f};
     run.now.address = f->begin;
-    if (c.has_failed || f->end <= f->begin || !execute(&run, &c) || f->count == WP_FRAME_ROWS)
+    if (!execute(&run, &c) || f->count == WP_FRAME_ROWS)
         return false;
     if (run.now.address < f->end)
         f->rows[f->count++] = run.now;

@@ -61,5 +61,9 @@ struct wp_frame_function {
 
 /* The function whose description stands at an address of the section; false: libdw must read it, or it is damaged. */
 bool wp_frame_program_read(struct wp_frame_section *section, uint64_t address, struct wp_frame_function *function);
+/* Only where it begins and ends (rows are void). False: as above, or a form that is not read here, or no description of a function. */
+bool wp_frame_program_range(struct wp_frame_section *section, uint64_t address, struct wp_frame_function *function);
+/* The entry behind the one at an address; 0: it was the last one, or is damaged. */
+uint64_t wp_frame_program_next(const struct wp_frame_section *section, uint64_t address);
 
 #endif

@@ -95,32 +95,50 @@ static uint16_t cfa_at(const struct wp_frame_machine *m, uint64_t reg, int64_t o
     return reg == m->bp && caller != CALLER_IN_LINK ? (uint16_t)(high | WP_CFA_BP) : WP_CFA_NONE;
 }
 
-static uint16_t cfa_of(const struct wp_frame_machine *m, Dwarf_Frame *frame, bool is_signal)
+/* The row of a rule with a CFA far above sp, which `cfa` has no room for; of no rule when this has none either. */
+static struct wp_unwind_row wide_row(const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
 {
-    Dwarf_Op *ops;
-    size_t count;
+    bool is_near = bp <= -2 && bp > -1 - WP_CFA_WIDE_CODES;
+    if (reg != m->sp || offset <= 0 || offset % 8 || (uint64_t)offset > WP_CFA_WIDE_MOST || caller != CALLER_KEPT || (!is_near && bp != WP_BP_SAME))
+        return (struct wp_unwind_row){.cfa = WP_CFA_NONE, .bp = bp};
+    unsigned code = is_near ? (unsigned)(-1 - bp) : 0;
+    return (struct wp_unwind_row){.cfa = WP_CFA_WIDE((unsigned)(offset >> 19), code), .bp = (int16_t)(uint16_t)(offset >> 3)};
+}
+
+static struct wp_unwind_row row_at(const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
+{
+    uint16_t cfa = cfa_at(m, reg, offset, caller);
+    return cfa ? (struct wp_unwind_row){.cfa = cfa, .bp = bp} : wide_row(m, reg, offset, caller, bp);
+}
+
+/* A rule that is not register + offset. */
+static uint16_t special_cfa(const struct wp_frame_machine *m, const Dwarf_Op *ops, size_t count, enum caller caller)
+{
     unsigned reg;
     int64_t offset;
-    if (is_signal)
-        return WP_CFA_SIGNAL;
-    enum caller caller = caller_of(m, frame);
-    if (caller == CALLER_NONE)
-        return WP_CFA_END;
-    if (caller == CALLER_ODD || dwarf_frame_cfa(frame, &ops, &count) || !count)
-        return WP_CFA_NONE;
     if (is_plt(ops, count))
         return WP_CFA_PLT;
-    if (!is_register(&ops[0], &reg, &offset))
-        return WP_CFA_NONE;
-    if (count == 1)
-        return cfa_at(m, reg, offset, caller);
-    bool is_realigned = count == 2 && reg == m->bp && ops[1].atom == DW_OP_deref && caller != CALLER_IN_LINK;
+    bool is_realigned = count == 2 && is_register(&ops[0], &reg, &offset) && reg == m->bp && ops[1].atom == DW_OP_deref;
     return is_realigned && cfa_at(m, m->bp, offset, caller) ? (uint16_t)((uint16_t)(int16_t)offset | WP_CFA_BP_AT) : WP_CFA_NONE;
 }
 
 struct wp_unwind_row wp_frame_rules_of(const struct wp_frame_machine *m, Dwarf_Frame *frame, bool is_signal)
 {
-    return (struct wp_unwind_row){.cfa = cfa_of(m, frame, is_signal), .bp = bp_of(m, frame)};
+    struct wp_unwind_row row = {.bp = bp_of(m, frame)};
+    enum caller caller = caller_of(m, frame);
+    Dwarf_Op *ops;
+    size_t count;
+    unsigned reg;
+    int64_t offset;
+    if (is_signal || caller == CALLER_NONE)
+        row.cfa = is_signal ? WP_CFA_SIGNAL : WP_CFA_END;
+    else if (caller == CALLER_ODD || dwarf_frame_cfa(frame, &ops, &count) || !count)
+        row.cfa = WP_CFA_NONE;
+    else if (count == 1 && is_register(&ops[0], &reg, &offset))
+        return row_at(m, reg, offset, caller, row.bp);
+    else
+        row.cfa = special_cfa(m, ops, count, caller);
+    return row;
 }
 
 static enum caller caller_in(const struct wp_frame_machine *m, const struct wp_frame_row *row, int16_t bp)
@@ -139,7 +157,7 @@ struct wp_unwind_row wp_frame_rules_row(const struct wp_frame_machine *m, const 
 {
     int16_t bp = row->bp.kind == WP_FRAME_AT ? bp_at(row->bp.value) : WP_BP_SAME;
     enum caller caller = caller_in(m, row, bp);
-    uint16_t cfa = is_signal ? WP_CFA_SIGNAL : caller == CALLER_NONE ? WP_CFA_END : caller == CALLER_ODD ? WP_CFA_NONE :
-        cfa_at(m, row->cfa_register, row->cfa_offset, caller);
-    return (struct wp_unwind_row){.cfa = cfa, .bp = bp};
+    if (is_signal || caller == CALLER_NONE || caller == CALLER_ODD)
+        return (struct wp_unwind_row){.cfa = is_signal ? WP_CFA_SIGNAL : caller == CALLER_NONE ? WP_CFA_END : WP_CFA_NONE, .bp = bp};
+    return row_at(m, row->cfa_register, row->cfa_offset, caller, bp);
 }

@@ -3,10 +3,10 @@
 
 #include "collector/cfi_check.h"
 #include "collector/frame_rules.h"
+#include "collector/frame_sections.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <endian.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdbool.h>
@@ -21,7 +21,6 @@
 #define WORK_LIMIT ((uint64_t)1 << 30) /* of rows that libdw looks up, times 64 bytes of rules of the longest function: a minute */
 #define LOADS 64u
 #define TOPS 32u
-#define DEBUG_LIMIT ((uint64_t)512 << 20) /* of debug sections, unpacked */
 
 #if defined(__aarch64__)
 #define OWN_MACHINE EM_AARCH64
@@ -116,7 +115,7 @@ static int read_function(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t star
 struct frames {
     Elf *elf;
     const GElf_Phdr *table;
-    const Elf_Data *header;          /* .eh_frame_hdr */
+    const Elf_Data *header;          /* .eh_frame_hdr; NULL: there is none */
     Dwarf_CFI *cfi;                  /* owned; only when something is read by libdw */
     bool has_tried;
     struct wp_frame_section section; /* for what can be read quickly */
@@ -130,9 +129,21 @@ static int32_t number_at(const void *bytes)
     return number;
 }
 
-/* Whether libdw may read what the table names. read_functions() has looked at the table's head and count. */
-static bool is_modest(struct wp_unwind_rows *r, struct frames *f)
+/* Whether libdw may read the whole section, there being no table. */
+static bool is_all_modest(struct wp_unwind_rows *r, const struct frames *f)
 {
+    Elf_Data data = {.d_buf = (void *)(uintptr_t)f->section.bytes, .d_type = ELF_T_BYTE, .d_version = EV_CURRENT, .d_size = f->section.size};
+    struct wp_cfi_check check = {.ident = (const unsigned char *)elf_getident(f->elf, NULL), .data = &data, .is_eh_frame = true};
+    bool is = check.ident && wp_cfi_check_all(&check);
+    r->longest = check.longest;
+    return is;
+}
+
+/* Whether libdw may read what the table names. read_functions() has looked at the table's head and count. */
+static bool is_modest(struct wp_unwind_rows *r, const struct frames *f)
+{
+    if (!f->header)
+        return is_all_modest(r, f);
     const uint8_t *bytes = f->header->d_buf;
     size_t size = 0;
     int64_t distance = 4 + (int64_t)number_at(bytes + 4), begin = (int64_t)f->table->p_offset + distance; /* of .eh_frame */
@@ -221,6 +232,39 @@ static void find_section(const struct wp_unwind_rows *r, struct frames *f, const
     }
 }
 
+/* One after the other: programs that are linked statically have no table (they bring an unwinder of their own). */
+static int read_each(struct wp_unwind_rows *r, struct frames *f)
+{
+    int rc = 0;
+    for (uint64_t at = f->section.address; !rc && at; at = wp_frame_program_next(&f->section, at)) {
+        if (!wp_frame_program_range(&f->section, at, &f->function))
+            continue;
+        uint64_t begin = f->function.begin, end = f->function.end;
+        rc = read_one(r, f, begin, at, end);
+        if (!rc)
+            rc = add_row(r, end, WP_CFA_NONE, WP_BP_SAME); /* until the next one begins */
+    }
+    return rc || r->count ? rc : -ENOEXEC;
+}
+
+static int read_section(struct wp_unwind_rows *r, Elf *elf)
+{
+    GElf_Shdr header;
+    Elf_Scn *section = wp_frame_section_find(elf, ".eh_frame");
+    Elf_Data *data = section && gelf_getshdr(section, &header) && header.sh_size <= FRAMES_LIMIT ? elf_rawdata(section, NULL) : NULL;
+    struct frames *f = data && data->d_buf ? calloc(1, sizeof(*f)) : NULL;
+    if (!f)
+        return data ? -ENOMEM : -ENOEXEC;
+    f->elf = elf;
+    f->section = (struct wp_frame_section){.bytes = data->d_buf, .size = data->d_size, .address = header.sh_addr, .bp = r->machine->bp,
+        .ra = r->machine->ra};
+    int rc = read_each(r, f);
+    if (f->cfi)
+        dwarf_cfi_end(f->cfi);
+    free(f);
+    return rc;
+}
+
 static int read_eh_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Phdr *table)
 {
     Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)table->p_offset, table->p_filesz, ELF_T_BYTE);
@@ -236,49 +280,6 @@ static int read_eh_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Phdr *ta
         dwarf_cfi_end(f->cfi);
     free(f);
     return rc;
-}
-
-static Elf_Scn *find_debug_frame(Elf *elf)
-{
-    size_t names;
-    if (elf_getshdrstrndx(elf, &names))
-        return NULL;
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-        GElf_Shdr header;
-        const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-        if (name && header.sh_type != SHT_NOBITS && (!strcmp(name, ".debug_frame") || !strcmp(name, ".zdebug_frame")))
-            return section;
-    }
-    return NULL;
-}
-
-/* libdw unpacks all debug sections at once: what would not fit says so before. The older form says its size in its data. */
-static bool has_debug_frame(Elf *elf)
-{
-    uint64_t bytes = 0;
-    if (!find_debug_frame(elf))
-        return false;
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-        GElf_Shdr header;
-        GElf_Chdr packed;
-        Elf_Data *data;
-        uint64_t size = 0;
-        if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-            continue;
-        if (header.sh_flags & SHF_COMPRESSED && gelf_getchdr(section, &packed))
-            size = packed.ch_size;
-        else if ((data = elf_rawdata(section, NULL)) && data->d_size >= 12 && !memcmp(data->d_buf, "ZLIB", 4))
-            memcpy(&size, (const uint8_t *)data->d_buf + 4, sizeof(size)), size = be64toh(size);
-        bytes += size < DEBUG_LIMIT ? size : DEBUG_LIMIT;
-    }
-    return bytes < DEBUG_LIMIT;
-}
-
-static Elf_Data *debug_frame_data(Elf *elf)
-{
-    Elf_Scn *section = find_debug_frame(elf); /* libdw has unpacked it */
-    GElf_Shdr header;
-    return section && gelf_getshdr(section, &header) && !(header.sh_flags & SHF_COMPRESSED) ? elf_getdata(section, NULL) : NULL;
 }
 
 /* Go's own tracebacks end here too: these begin a stack, or leave one for another (runtime/traceback.go of Go 1.19). */
@@ -328,8 +329,8 @@ static void end_at_tops(struct wp_unwind_rows *r, Elf *elf)
 /* Where there is no .eh_frame (Go): .debug_frame, whose addresses are plain. */
 static int read_debug_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Ehdr *header)
 {
-    Dwarf *dwarf = has_debug_frame(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
-    Elf_Data *data = dwarf ? debug_frame_data(elf) : NULL;
+    Dwarf *dwarf = wp_frame_section_has_debug(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
+    Elf_Data *data = dwarf ? wp_frame_section_debug(elf) : NULL;
     struct wp_cfi_check check = {.ident = header->e_ident, .data = data};
     Dwarf_CFI *cfi = data && wp_cfi_check_all(&check) ? dwarf_getcfi(dwarf) : NULL;
     r->longest = check.longest;
@@ -355,13 +356,15 @@ static int read_debug_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Ehdr 
 static int by_offset(const void *x, const void *y)
 {
     const struct row *a = x, *b = y;
-    return a->offset < b->offset ? -1 : a->offset > b->offset;
+    if (a->offset != b->offset)
+        return a->offset < b->offset ? -1 : 1;
+    return (a->cfa != WP_CFA_NONE) - (b->cfa != WP_CFA_NONE); /* what begins where another ends comes behind its end */
 }
 
 static bool are_sorted(const struct wp_unwind_rows *r)
 {
     for (uint32_t i = 1; i < r->count; i++)
-        if (r->rows[i].offset < r->rows[i - 1].offset)
+        if (by_offset(&r->rows[i], &r->rows[i - 1]) < 0)
             return false;
     return true;
 }
@@ -386,6 +389,8 @@ static int read_elf(struct wp_unwind_rows *r, Elf *elf)
     }
     if (table.p_filesz && table.p_filesz < FILE_LIMIT)
         rc = read_eh_frame(r, elf, &table);
+    else
+        rc = read_section(r, elf);
     return rc == -ENOEXEC ? read_debug_frame(r, elf, &header) : rc;
 }
 
@@ -538,7 +543,7 @@ struct kept_head {
     uint32_t count, row_bytes;
 };
 
-static const char kept_magic[8] = "WPROWS2";
+static const char kept_magic[8] = "WPROWS3";
 
 static uint64_t checksum(const uint8_t *bytes, size_t size)
 {

@@ -341,7 +341,11 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
     case WP_CFA_SIGNAL: return step_signal(w);
     case WP_CFA_END: w->end = WP_UNWIND_COMPLETE; return 1;
     case WP_CFA_DI: return step_register(w, offset);
-    default: return step_pointer(w); /* code that has no rule may still keep a frame pointer */
+    default:
+        if (!row.cfa)
+            return step_pointer(w); /* code that has no rule may still keep a frame pointer */
+        cfa = w->sp + WP_CFA_WIDE_OFFSET(row);
+        row.bp = WP_CFA_WIDE_BP_CODE(row) ? -1 - (short)WP_CFA_WIDE_BP_CODE(row) : WP_BP_SAME;
     }
 #if defined(__TARGET_ARCH_arm64) /* the caller is behind bp, wherever that is */
     __u64 caller = cfa + (__s64)row.bp * 8 + 8;

@@ -30,6 +30,17 @@ enum wp_cfa {
     WP_CFA_DI       /* the caller is in di (arm64: x30) and sp + offset its stack: glibc's vfork; a leaf on arm64 */
 };
 
+/*
+ * CFA = sp + an offset that has no room in `cfa`, as compilers of large languages make frames of 32 KiB and more: kind WP_CFA_NONE with high
+ * bits that are not 0, nine of them the offset / 8 from bit 16 on, plus 1, with `bp` the lower ones; the other four say where the
+ * caller's bp is: 0: WP_BP_SAME, n: at CFA - 8 * (n + 1).
+ */
+#define WP_CFA_WIDE(high, bp_code) ((wp_u16)(((bp_code) << 9 | ((high) + 1)) << 3))
+#define WP_CFA_WIDE_OFFSET(row) (((((wp_u64)(row).cfa >> 3 & 0x1ff) - 1) << 16 | (wp_u16)(row).bp) << 3)
+#define WP_CFA_WIDE_BP_CODE(row) ((row).cfa >> 12)
+#define WP_CFA_WIDE_MOST (((wp_u64)0x1fe << 16 | 0xffff) << 3)
+#define WP_CFA_WIDE_CODES 16
+
 /* `bp`: bp of the caller is at CFA + bp * 8, or one of these. */
 #define WP_BP_SAME 0x7fff
 #define WP_BP_AT_BP 0x7ffe       /* at bp + 0 */

@@ -189,6 +189,17 @@ def bp_value(rules):
     return BP_AT_BP if rule == ("expression", b"\x76\x00") else BP_SAME
 
 
+def row_value(cie, cfa, rules):
+    """What a row says; a frame of 32 KiB and more has the form of its own (collector/bpf/unwind_row.h)."""
+    value, bp = cfa_value(cie, cfa, rules), bp_value(rules)
+    is_kept = rules.get(cie.ra, ("at",))[0] == "at"
+    if value == NONE and cfa[0] == "reg" and cfa[1] == SP and is_kept and 0 < cfa[2] < 1 << 28 and cfa[2] % 8 == 0 and \
+            (-16 <= bp <= -2 or bp == BP_SAME):
+        low = cfa[2] // 8 & 0xFFFF
+        return ((-1 - bp if bp < 0 else 0) << 9 | (cfa[2] // 8 >> 16) + 1) << 3, low - (1 << 16) if low & 0x8000 else low
+    return value, bp
+
+
 def rules_of(path):
     """Sorted [(offset in the file, cfa, bp)], each up to the next; (NONE, any) between functions. And where there is code:
     [(offset, size)]."""
@@ -220,7 +231,7 @@ def rules_of(path):
         if where is None or start < last:
             continue
         last = end
-        rows += [(at - start + where, cfa_value(cie, cfa, rules), bp_value(rules)) for at, cfa, rules in run(cie, program, start, end)]
+        rows += [(at - start + where, *row_value(cie, cfa, rules)) for at, cfa, rules in run(cie, program, start, end)]
         rows.append((end - start + where, NONE, BP_SAME))
     rows.sort(key=lambda row: row[0])  # stable: what begins where another ends comes behind it
     return ([row for i, row in enumerate(rows) if i + 1 == len(rows) or rows[i + 1][0] > row[0]],

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// zoo WAY: sleeps again and again at one place, reached in a way that unwinders find hard. The same stack each time.
+// zoo WAY [LIBRARY]: sleeps again and again at one place, reached in a way that unwinders find hard. The same stack each time.
 #include <alloca.h>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <stdexcept>
 #include <thread>
 #include <time.h>
@@ -45,6 +46,15 @@ KEPT __attribute__((force_align_arg_pointer)) static int realigned(int size)
     wide[5] = room[size - 1] = 2;
     int below = sized(size);
     return wide[5] + below;
+}
+
+// Frames that are larger than what most rows have room for.
+template <int SIZE> KEPT static int wide(int depth)
+{
+    volatile char room[SIZE];
+    room[depth] = 3;
+    int below = depth ? wide<SIZE>(depth - 1) : plain(2);
+    return room[depth] + below;
 }
 
 static void on_signal(int)
@@ -111,11 +121,38 @@ KEPT static int threaded()
     return 0;
 }
 
+static const char *library;
+static char **arguments;
+
+// Code that was not there when the program began; it calls back.
+KEPT static int loaded()
+{
+    void *handle = dlopen(library, RTLD_NOW);
+    auto call = handle ? reinterpret_cast<int (*)(int (*)(int))>(dlsym(handle, "call_back")) : nullptr;
+    return call ? call(plain) + 1 : 1;
+}
+
+// Another program under the same number, mapped where it likes.
+KEPT static int executed()
+{
+    char way[] = "plain";
+    char *args[] = {arguments[0], way, nullptr};
+    if (arguments[2] == nullptr) {
+        char again[] = "again", self[] = "executed";
+        char *first[] = {arguments[0], self, again, nullptr};
+        execv("/proc/self/exe", first);
+    }
+    return execv("/proc/self/exe", args);
+}
+
 int main(int argc, char **argv)
 {
+    library = argc > 2 ? argv[2] : "";
+    arguments = argv;
     static const struct { const char *name; int (*call)(); } ways[] = {{"plain", [] { return plain(6); }},
         {"sized", [] { return sized(333); }}, {"realigned", [] { return realigned(77); }}, {"signalled", signalled},
-        {"sorted", sorted}, {"caught", caught}, {"destroyed", destroyed}, {"threaded", threaded}};
+        {"sorted", sorted}, {"caught", caught}, {"destroyed", destroyed}, {"threaded", threaded},
+        {"wide", [] { return wide<100000>(2); }}, {"wider", [] { return wide<1500000>(1); }}, {"loaded", loaded}, {"executed", executed}};
     for (const auto &way : ways)
         if (argc > 1 && !strcmp(argv[1], way.name))
             return way.call() & 1;
