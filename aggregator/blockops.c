@@ -7,6 +7,7 @@
 #define RING 262144u /* operations remembered, once there were so many */
 #define RING_START 32u
 #define BACK 4096u    /* of one thread that are looked at */
+#define AFTER_FLUSH_NS 100000u /* the kernel ends in one go all that waited for a flush */
 
 int wp_blockops_init(struct wp_blockops *blockops)
 {
@@ -21,6 +22,7 @@ void wp_blockops_fini(struct wp_blockops *blockops)
     wp_intmap_fini(&blockops->by_key);
     wp_intmap_fini(&blockops->by_thread);
     wp_intmap_fini(&blockops->begun);
+    wp_intmap_fini(&blockops->flushes);
     *blockops = (struct wp_blockops){0};
 }
 
@@ -107,6 +109,35 @@ static void complete(struct wp_blockops *blockops, struct wp_blockop *op, const 
     }
 }
 
+/*
+ * Done without having been begun under this key, whatever that named before. A request that waits for a flush of the device is neither
+ * queued nor issued: one flush is, for all that wait, and they end with it (block/blk-flush.c, 6.1). It is that flush under another name;
+ * anything else is not known.
+ */
+static void ended_unbegun(struct wp_blockops *blockops, const struct wp_event *event)
+{
+    uint32_t low;
+    struct wp_blockop *flush = wp_intmap_get(&blockops->flushes, (struct wp_intkey){event->d, 0}, &low) ? at(blockops, low) : NULL;
+    bool is_of_device = flush && flush->device == event->d && flush->flags & WP_BLOCK_FLUSH && flush->done_ns;
+    if (event->c || !is_of_device || flush->done_ns > event->time_ns || event->time_ns - flush->done_ns > AFTER_FLUSH_NS) {
+        wp_intmap_remove(&blockops->by_key, (struct wp_intkey){event->b, event->d});
+        return;
+    }
+    struct wp_blockop copy = *flush;
+    struct wp_blockop *op = make(blockops, event, 0);
+    op->insert_ns = copy.insert_ns;
+    op->issue_ns = copy.issue_ns;
+    op->done_ns = event->time_ns;
+    op->flags = copy.flags;
+    op->thread = copy.thread;
+}
+
+static void note_flush(struct wp_blockops *blockops, const struct wp_blockop *op)
+{
+    if (op->flags & WP_BLOCK_FLUSH && !op->bytes)
+        wp_intmap_put(&blockops->flushes, (struct wp_intkey){op->device, 0}, (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
+}
+
 void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread)
 {
     struct wp_blockop *op = find(blockops, event->d, event->b);
@@ -129,8 +160,12 @@ void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *even
             op->file = event->other;
         break;
     case WP_EVENT_BLOCK_COMPLETE:
-        if (op && !op->done_ns)
+        if (op && !op->done_ns) {
             complete(blockops, op, event);
+            note_flush(blockops, op);
+        } else {
+            ended_unbegun(blockops, event);
+        }
         break;
     default:
         break;

@@ -29,6 +29,7 @@ struct wp_blockops {
     struct wp_intmap by_key;  /* (device, key) -> low 32 bits of n */
     struct wp_intmap by_thread; /* thread -> low 32 bits of n of its last finished one */
     struct wp_intmap begun;     /* thread -> low 32 bits of n of its last one */
+    struct wp_intmap flushes;   /* device -> low 32 bits of n of its flush that was done last */
     uint64_t filled_insert, filled_issue; /* steps that were not seen and are stood in for */
 };
 

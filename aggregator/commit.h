@@ -11,6 +11,9 @@ struct wp_commit_options {
     uint64_t timebox_s;      /* length of a timebox: 3600 */
     uint64_t real_now_s;
     struct wp_host_parts *host_parts; /* borrowed; NULL: no host has reports of its own */
+    const struct wp_metadata_entry *labels; /* of each release that is written, said at labels_s; borrowed */
+    uint32_t label_count;
+    uint64_t labels_s;
 };
 
 /* Reports as deltas, exemplars and clock, genealogy, source map, metadata, resume point. At the end of a session the

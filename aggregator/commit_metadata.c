@@ -23,8 +23,8 @@ static void put(struct facts *facts, const char *key, const char *value)
 }
 
 /* Writes them, and forgets them. */
-static int write_facts(struct facts *facts, struct wp_txn *txn, const char *aggregate, const struct wp_commit_options *options,
-    struct wp_error *err)
+static int write_facts_of(struct facts *facts, struct wp_txn *txn, const char *aggregate, const struct wp_commit_options *options,
+    uint64_t real_s, struct wp_error *err)
 {
     struct wp_metadata_entry *entries = calloc(facts->count + 1, sizeof(*entries));
     if (!entries || facts->texts.failed) {
@@ -37,11 +37,28 @@ static int write_facts(struct facts *facts, struct wp_txn *txn, const char *aggr
         entries[i].value = at += strlen(at) + 1;
         at += strlen(at) + 1;
     }
-    int rc = wp_txn_put_all_metadata(txn, aggregate, options->shard, entries, facts->count, options->real_now_s, err);
+    int rc = wp_txn_put_all_metadata(txn, aggregate, options->shard, entries, facts->count, real_s, err);
     free(entries);
     wp_buffer_clear(&facts->texts);
     facts->count = 0;
     return rc;
+}
+
+static int write_facts(struct facts *facts, struct wp_txn *txn, const char *aggregate, const struct wp_commit_options *options,
+    struct wp_error *err)
+{
+    return write_facts_of(facts, txn, aggregate, options, options->real_now_s, err);
+}
+
+/* They are said once, when the aggregator begins: what somebody sets later holds. */
+static int write_labels(struct facts *facts, struct wp_txn *txn, const struct wp_commit_options *options, struct wp_error *err)
+{
+    for (uint32_t i = 0; i < options->label_count; i++) {
+        char key[280];
+        snprintf(key, sizeof(key), "label.%.255s", options->labels[i].key);
+        put(facts, key, options->labels[i].value);
+    }
+    return options->label_count ? write_facts_of(facts, txn, NULL, options, options->labels_s, err) : 0;
 }
 
 /* host.NAME.`key` = the formatted value. */
@@ -200,6 +217,8 @@ int wp_commit_metadata(struct wp_txn *txn, struct wp_host_session *const *sessio
         wp_error_set(err, rc, "out of memory for metadata");
     else
         rc = write_facts(&facts, txn, NULL, options, err);
+    if (!rc)
+        rc = write_labels(&facts, txn, options, err);
     for (uint32_t i = 0; !rc && i < fleet->name_count; i++) {
         if (strcmp(fleet->releases[i], release))
             continue;

@@ -479,7 +479,8 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
         return 0;
     engine->last_commit_ns = now_ns;
     engine->has_acks = true;
-    struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s, &engine->host_parts};
+    struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s, &engine->host_parts,
+        engine->options.labels, engine->options.label_count, engine->options.labels_s};
     int rc = commit_all(engine, &options, err);
     if (rc)
         return rc;

@@ -16,6 +16,9 @@ struct wp_engine_options {
     uint32_t expected_hosts;      /* nothing is resolved before so many sessions have begun; for replays, which are taken in step */
     uint32_t host_parts;          /* so many hosts have reports of their own */
     uint64_t give_up_ns;          /* a host not heard for so long is not waited for */
+    const struct wp_metadata_entry *labels; /* of the releases that are written; borrowed */
+    uint32_t label_count;
+    uint64_t labels_s;            /* realtime when they were said */
 };
 
 #define WP_ENGINE_DEFAULTS                                                                                             \

@@ -14,10 +14,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
-    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_HOSTS, KEY_EXPECT,
-    KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW };
+    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_HOSTS,
+    KEY_EXPECT, KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW, KEY_LABEL };
+
+#define LABELS 64u
 
 static const struct argp_option option_table[] = {
     {"bind", KEY_BIND, "ENDPOINT", 0, "listen there: ipc:///path or tcp://address:port", 0},
@@ -31,6 +34,7 @@ static const struct argp_option option_table[] = {
     {"release-rule", KEY_RELEASE_RULE, "ID=SELECTOR", 0, "what the selector picks runs that release, if it does not say itself "
         "(WAKEPATH_RELEASE in its environment); may be repeated", 0},
     {"shard", KEY_SHARD, "ID", 0, "this aggregator's share of the data (default: local)", 0},
+    {"label", KEY_LABEL, "KEY=VALUE", 0, "say this of each release, as label.KEY of its metadata; may be repeated", 0},
     {"aggregate", KEY_AGGREGATE, "NAME=SELECTOR", 0, "report on the processes that the selector picks; may be repeated", 0},
     {"auto-aggregates", KEY_AUTO, "N", 0, "one aggregate a service besides, the N busiest", 0},
     {"exit-after-sessions", KEY_EXIT, "N", 0, "end when so many sessions have ended", 0},
@@ -109,6 +113,23 @@ static void add_peer(struct wp_aggregator_options *options, struct argp_state *s
     options->ingest.peer_count = count + 1;
 }
 
+static void add_label(struct wp_aggregator_options *options, struct argp_state *state, const char *text)
+{
+    uint32_t count = options->engine.label_count;
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text || equals - text > 128)
+        wp_config_refuse(state, "--label takes KEY=VALUE, not '%s'", text);
+    if (count == LABELS)
+        wp_config_refuse(state, "more than %u labels", LABELS);
+    options->labels = realloc(options->labels, (count + 1) * sizeof(*options->labels));
+    char *key = options->labels ? strndup(text, (size_t)(equals - text)) : NULL;
+    if (!key)
+        wp_config_refuse(state, "out of memory");
+    options->labels[count] = (struct wp_metadata_entry){key, equals + 1};
+    options->engine.labels = options->labels;
+    options->engine.label_count = count + 1;
+}
+
 static size_t strlen_without_slashes(const char *path)
 {
     size_t size = strlen(path);
@@ -136,6 +157,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_STORE: engine->store = argument; break;
     case KEY_RELEASE: engine->default_release = wp_config_id(state, "a release", argument); break;
     case KEY_SHARD: engine->shard = wp_config_id(state, "a shard", argument); break;
+    case KEY_LABEL: add_label(options, state, argument); break;
     case KEY_AGGREGATE: add_rule(options, state, argument); break;
     case KEY_AUTO: engine->session.auto_aggregates = wp_config_number(state, "--auto-aggregates", argument, 0, 60); break;
     case KEY_EXIT: options->ingest.exit_after_sessions = wp_config_number(state, "--exit-after-sessions", argument, 0, 1000000); break;
@@ -189,6 +211,7 @@ static void set_defaults(struct wp_aggregator_options *options)
 {
     *options = (struct wp_aggregator_options){.engine = WP_ENGINE_DEFAULTS, .ingest = {.ready_fd = -1},
         .is_resumed = true, .log_level = WP_LOG_INFO};
+    options->engine.labels_s = (uint64_t)time(NULL);
 }
 
 void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc, char **argv)
@@ -214,6 +237,9 @@ static void free_values(struct wp_aggregator_options *options)
     for (uint32_t i = 0; i < options->ingest.peer_count; i++)
         free((char *)(uintptr_t)options->peers[i].endpoint);
     free(options->peers);
+    for (uint32_t i = 0; i < options->engine.label_count; i++)
+        free((char *)(uintptr_t)options->labels[i].key);
+    free(options->labels);
     free(options->resume_owned);
     free(options->rules);
 }

@@ -15,6 +15,7 @@ struct wp_aggregator_options {
     struct wp_release_rule *release_rules; /* owned */
     struct wp_aggregate_rule *rules; /* owned */
     struct wp_ingest_peer *peers;    /* owned */
+    struct wp_metadata_entry *labels; /* owned, and their keys */
     enum wp_log_level log_level;
     struct wp_window window;         /* for all collectors; unsaid: as they like */
     struct wp_config *config;        /* owned; strings point into it */

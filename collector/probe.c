@@ -36,7 +36,7 @@ static const struct fact facts[] = {
     {"TCP bytes sent", {"tp_btf/sock_send_length", "fexit/tcp_sendmsg fexit/tcp_sendpage", "fexit/tcp_sendmsg"},
         "messages are not followed to other hosts"},
     {"TCP bytes arrived", {"tp_btf/tcp_probe", "fentry/tcp_rcv_established"}, "messages are not followed to other hosts"},
-    {"TCP bytes read", {"tp_btf/sock_recv_length", "fexit/tcp_recvmsg"}, "arrived is taken for read"},
+    {"TCP bytes read", {"tp_btf/tcp_rcv_space_adjust"}, "arrived is taken for read"},
     {"wakings by a message", {"tp_btf/sk_data_ready", "fentry/sock_def_readable"},
         "the last arrival on the processor in this interrupt; datagrams do not arrive"},
     {"connections", {"tp_btf/inet_sock_set_state"}, "known by their first message; no time of connecting"},
@@ -53,9 +53,8 @@ static const struct fact facts[] = {
 /* Where arguments are told apart by their place, their number says whether they are the ones that the programs know. */
 static const struct { const char *name; unsigned args; } shapes[] = {
     {"sched_switch", 4},   /* prev_state since Linux 5.18 */
-    {"sched_waking", 1}, {"sk_data_ready", 1}, {"sock_send_length", 3}, {"sock_recv_length", 3}, {"tcp_probe", 2},
+    {"sched_waking", 1}, {"sk_data_ready", 1}, {"sock_send_length", 3}, {"tcp_rcv_space_adjust", 1}, {"tcp_probe", 2},
     {"tcp_sendmsg", 3}, {"tcp_sendpage", 5}, /* until Linux 6.4 */
-    {"tcp_recvmsg", 5},    /* six before Linux 5.19 */
     {"tcp_rcv_established", 2}, {"sock_def_readable", 1},
 };
 

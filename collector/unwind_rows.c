@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/unwind_rows.h"
 
+#include "collector/cfi_check.h"
 #include "collector/frame_rules.h"
 #include "collector/frame_sections.h"
 
@@ -17,6 +18,7 @@
 #define FILE_LIMIT ((off_t)2 << 30)
 #define FRAMES_LIMIT ((uint64_t)512 << 20) /* of what is loaded with .eh_frame */
 #define ROWS_LIMIT (8u << 20)
+#define WORK_LIMIT ((uint64_t)1 << 30) /* of rows that libdw looks up, times 64 bytes of rules of the longest function: a minute */
 #define LOADS 64u
 #define TOPS 32u
 
@@ -40,7 +42,8 @@ struct wp_unwind_rows {
     const struct wp_frame_machine *machine;
     struct row *rows;
     uint32_t count, room;
-    uint64_t odd_rules;
+    uint64_t odd_rules, work;
+    size_t longest;                 /* cfi_check.h */
     struct load loads[LOADS];
     unsigned load_count;
 };
@@ -91,6 +94,9 @@ static int read_function(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t star
         Dwarf_Frame *frame;
         Dwarf_Addr from, to;
         bool is_signal = false;
+        r->work += 1 + r->longest / 64;
+        if (r->work > WORK_LIMIT)
+            return -E2BIG;
         if (dwarf_cfi_addrframe(cfi, at, &frame))
             break;
         if (dwarf_frame_info(frame, &from, &to, &is_signal) < 0 || to <= at) {
@@ -108,15 +114,50 @@ static int read_function(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t star
 /* .eh_frame, of which .eh_frame_hdr has a table: where functions begin and their descriptions stand. */
 struct frames {
     Elf *elf;
+    const GElf_Phdr *table;
+    const Elf_Data *header;          /* .eh_frame_hdr; NULL: there is none */
     Dwarf_CFI *cfi;                  /* owned; only when something is read by libdw */
     bool has_tried;
     struct wp_frame_section section; /* for what can be read quickly */
     struct wp_frame_function function;
 };
 
-static Dwarf_CFI *cfi_of(struct frames *f)
+static int32_t number_at(const void *bytes)
 {
-    if (!f->has_tried)
+    int32_t number;
+    memcpy(&number, bytes, sizeof(number));
+    return number;
+}
+
+/* Whether libdw may read the whole section, there being no table. */
+static bool is_all_modest(struct wp_unwind_rows *r, const struct frames *f)
+{
+    Elf_Data data = {.d_buf = (void *)(uintptr_t)f->section.bytes, .d_type = ELF_T_BYTE, .d_version = EV_CURRENT, .d_size = f->section.size};
+    struct wp_cfi_check check = {.ident = (const unsigned char *)elf_getident(f->elf, NULL), .data = &data, .is_eh_frame = true};
+    bool is = check.ident && wp_cfi_check_all(&check);
+    r->longest = check.longest;
+    return is;
+}
+
+/* Whether libdw may read what the table names. read_functions() has looked at the table's head and count. */
+static bool is_modest(struct wp_unwind_rows *r, const struct frames *f)
+{
+    if (!f->header)
+        return is_all_modest(r, f);
+    const uint8_t *bytes = f->header->d_buf;
+    size_t size = 0;
+    int64_t distance = 4 + (int64_t)number_at(bytes + 4), begin = (int64_t)f->table->p_offset + distance; /* of .eh_frame */
+    struct wp_cfi_check check = {.ident = (const unsigned char *)elf_getident(f->elf, NULL), .is_eh_frame = true};
+    if (bytes[1] == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) && elf_rawfile(f->elf, &size) && begin >= 0 && (uint64_t)begin < size)
+        check.data = elf_getdata_rawchunk(f->elf, begin, size - (uint64_t)begin, ELF_T_BYTE);
+    bool is = check.ident && check.data && wp_cfi_check_table(&check, bytes + 12, (uint32_t)number_at(bytes + 8), distance);
+    r->longest = check.longest;
+    return is;
+}
+
+static Dwarf_CFI *cfi_of(struct wp_unwind_rows *r, struct frames *f)
+{
+    if (!f->has_tried && is_modest(r, f))
         f->cfi = dwarf_getcfi_elf(f->elf);
     f->has_tried = true;
     return f->cfi;
@@ -136,14 +177,12 @@ static int read_one(struct wp_unwind_rows *r, struct frames *f, uint64_t start, 
 {
     if (wp_frame_program_read(&f->section, description, &f->function) && f->function.begin == start && f->function.end <= next)
         return read_quickly(r, &f->function, next);
-    return cfi_of(f) ? read_function(r, f->cfi, start, next) : -ENOEXEC;
+    return cfi_of(r, f) ? read_function(r, f->cfi, start, next) : -ENOEXEC;
 }
 
 static uint64_t entry_at(const uint8_t *entry, uint64_t base)
 {
-    int32_t distance;
-    memcpy(&distance, entry, sizeof(distance));
-    return base + (uint64_t)(int64_t)distance;
+    return base + (uint64_t)(int64_t)number_at(entry);
 }
 
 /* The sorted table of .eh_frame_hdr (Linux Standard Base, 10.6.2), in the one form that is made. */
@@ -233,6 +272,8 @@ static int read_eh_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Phdr *ta
     if (!f)
         return data ? -ENOMEM : -ENOEXEC;
     f->elf = elf;
+    f->table = table;
+    f->header = data;
     find_section(r, f, table, data);
     int rc = read_functions(r, f, table->p_vaddr, data);
     if (f->cfi)
@@ -290,7 +331,9 @@ static int read_debug_frame(struct wp_unwind_rows *r, Elf *elf, const GElf_Ehdr 
 {
     Dwarf *dwarf = wp_frame_section_has_debug(elf) ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
     Elf_Data *data = dwarf ? wp_frame_section_debug(elf) : NULL;
-    Dwarf_CFI *cfi = data ? dwarf_getcfi(dwarf) : NULL;
+    struct wp_cfi_check check = {.ident = header->e_ident, .data = data};
+    Dwarf_CFI *cfi = data && wp_cfi_check_all(&check) ? dwarf_getcfi(dwarf) : NULL;
+    r->longest = check.longest;
     int rc = cfi ? 0 : -ENOEXEC;
     Dwarf_CFI_Entry entry;
     Dwarf_Off at = 0, next = 0;
@@ -341,7 +384,7 @@ static int read_elf(struct wp_unwind_rows *r, Elf *elf)
             continue;
         if (program.p_type == PT_LOAD && program.p_flags & PF_X && r->load_count < LOADS)
             r->loads[r->load_count++] = (struct load){program.p_vaddr, program.p_offset, program.p_filesz};
-        if (program.p_type == PT_GNU_EH_FRAME)
+        if (program.p_type == PT_GNU_EH_FRAME && !table.p_type) /* libdw, too, takes the first */
             table = program;
     }
     if (table.p_filesz && table.p_filesz < FILE_LIMIT)

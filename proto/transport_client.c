@@ -223,7 +223,9 @@ static int take_refused(struct wp_client *c, const struct wp_frame *frame, struc
     else
         set_trouble(c, m->reason);
     wakepath__wire__refused__free_unpacked(m, NULL);
-    if (rc || !c->is_welcome) /* the Hello itself: again in a while */
+    if (!c->is_welcome && !c->again_ns) /* the Hello itself: again in a while; it may be the connection that is spoilt */
+        c->again_ns = wp_clock_ns() + AGAIN_NS;
+    if (rc || !c->is_welcome)
         return rc;
     c->is_welcome = false; /* a frame was lost on the way: Welcome says where to go on */
     return send_hello(c, err);
@@ -278,6 +280,7 @@ static int take_frame(struct wp_client *c, const struct wp_frame *frame, struct 
             return wp_error_set(err, -ECONNREFUSED, "the aggregator speaks wire version %u.%u, this collector %u.%u",
                 c->welcome.wire_major, c->welcome.wire_minor, WP_WIRE_MAJOR, WP_WIRE_MINOR);
         c->is_welcome = true;
+        c->again_ns = 0;
         c->window = c->welcome.window;
         c->taken = c->welcome.resume_seq ? c->welcome.resume_seq - 1 : 0; /* one that restarted has taken less than it had */
         c->trouble[0] = 0;

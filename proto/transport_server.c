@@ -352,7 +352,8 @@ static void log_stranger(struct wp_server *s, const uint8_t host[16], const char
         user ? user : "-", text, why);
 }
 
-/* A Hello of the identity that is made of its session, from somebody who may speak for its host. */
+/* A Hello of the identity that is made of its session, from somebody who may speak for its host. Another identity may be a flipped bit in
+ * ZeroMQ's own words: the next connection is better. */
 static int admit(struct wp_server *s, struct wp_peer **peer)
 {
     const char *why;
@@ -362,7 +363,7 @@ static int admit(struct wp_server *s, struct wp_peer **peer)
     size_t size = zmq_msg_size(&s->identity);
     wp_peer_identity(s->hello.session, identity);
     if (size != sizeof(identity) || memcmp(identity, zmq_msg_data(&s->identity), size))
-        return refuse_last(s, "a peer whose identity is not its session's", true);
+        return refuse_last(s, "a peer whose identity is not its session's", false);
     if (!speaks_for(s, s->hello.host, &why, &is_fatal)) {
         log_stranger(s, s->hello.host, why);
         return refuse_last(s, why, is_fatal);

@@ -3,6 +3,7 @@
 #include "proto/store.pb-c.h"
 #include "storage/columns.h"
 #include "storage/report_body.h"
+#include "storage/tree_columns.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,11 +12,7 @@ typedef Wakepath__Store__Report message_type;
 
 static int check_columns(const message_type *m, struct wp_error *err)
 {
-    int rc = WP_LENGTHS("frames", err, m->frame_style.len, m->n_frame_name, m->n_frame_object);
-    if (!rc)
-        rc = WP_LENGTHS("nodes", err, m->n_node_up, m->n_node_frame);
-    if (!rc)
-        rc = WP_LENGTHS("times", err, m->n_cell_node_step, m->cell_category.len, m->n_cell_ns, m->n_cell_count);
+    int rc = WP_LENGTHS("times", err, m->n_cell_node_step, m->cell_category.len, m->n_cell_ns, m->n_cell_count);
     if (!rc && m->n_cell_samples)
         rc = WP_LENGTHS("samples of the times", err, m->n_cell_ns, m->n_cell_samples);
     if (!rc)
@@ -57,15 +54,7 @@ static int check_columns(const message_type *m, struct wp_error *err)
 
 static int check_ids(const message_type *m, struct wp_error *err)
 {
-    const struct {
-        const uint32_t *ids;
-        size_t count;
-        uint64_t limit;
-        const char *what;
-    } columns[] = {
-        {m->frame_name, m->n_frame_name, m->n_strings, "name of a frame"},
-        {m->frame_object, m->n_frame_object, m->n_strings, "object of a frame"},
-        {m->node_frame, m->n_node_frame, m->n_frame_name, "frame of a node"},
+    const struct wp_id_column columns[] = {
         {m->process_host, m->n_process_host, m->n_strings, "host of a process"},
         {m->process_comm, m->n_process_comm, m->n_strings, "name of a process"},
         {m->unexplained_node, m->n_unexplained_node, m->n_node_up, "node of an unexplained wait"},
@@ -83,9 +72,7 @@ static int check_ids(const message_type *m, struct wp_error *err)
         {m->site_function, m->n_site_function, m->n_strings, "function of a place"},
         {m->call_callee, m->n_call_callee, m->n_strings, "function that is called"},
     };
-    int rc = wp_bytes_check(m->frame_style, 1, WP_STYLES - 1, "style of a frame", err);
-    if (!rc)
-        rc = wp_bytes_check(m->cell_category, 0, WP_CATEGORIES - 1, "category", err);
+    int rc = wp_bytes_check(m->cell_category, 0, WP_CATEGORIES - 1, "category", err);
     if (!rc)
         rc = wp_bytes_check(m->transaction_part, 0, WP_PARTS - 1, "part of a transaction", err);
     if (!rc)
@@ -94,29 +81,18 @@ static int check_ids(const message_type *m, struct wp_error *err)
         rc = wp_bytes_check(m->call_style, 1, WP_STYLES - 1, "style of what is called", err);
     if (!rc)
         rc = wp_bytes_check(m->call_inlined, 0, 1, "whether it is inlined", err);
-    for (size_t i = 0; !rc && i < sizeof(columns) / sizeof(*columns); i++)
-        rc = wp_ids_check(columns[i].ids, columns[i].count, columns[i].limit, columns[i].what, err);
-    return rc;
+    return rc ? rc : wp_id_columns_check(columns, sizeof(columns) / sizeof(*columns), err);
 }
 
-static int take_tree(struct wp_report *report, const message_type *m, struct wp_error *err)
+static uint32_t add_child(void *context, uint32_t parent, uint32_t frame)
 {
-    for (size_t i = 0; i < m->n_strings; i++)
-        if (wp_intern_id(report->strings, (const char *)m->strings[i].data, m->strings[i].len) != i + 1)
-            return wp_error_set(err, -EBADMSG, "string %zu is there twice", i + 1);
+    return wp_report_child(context, parent, frame);
+}
+
+static int take_tree(struct wp_report *report, const struct wp_tree_columns *columns, struct wp_error *err)
+{
     struct wp_tree_rows tree = wp_report_tree(report);
-    for (size_t i = 0; i < m->n_frame_name; i++) {
-        struct wp_frame_info info = {m->frame_style.data[i], m->frame_name[i], m->frame_object[i]};
-        if (wp_tree_frame(&tree, info) != i + 1)
-            return wp_error_set(err, -EBADMSG, "frame %zu is there twice", i + 1);
-    }
-    for (size_t i = 0; i < m->n_node_up; i++) {
-        if (!m->node_up[i] || m->node_up[i] > i + 1)
-            return wp_error_set(err, -EBADMSG, "node %zu does not come after its parent", i + 1);
-        if (wp_report_child(report, (uint32_t)(i + 1 - m->node_up[i]), m->node_frame[i]) != i + 1)
-            return wp_error_set(err, -EBADMSG, "node %zu has no frame or is there twice", i + 1);
-    }
-    return 0;
+    return wp_tree_columns_take(columns, report->strings, &tree, add_child, report, err);
 }
 
 static int take_cells(struct wp_report *report, const message_type *m, struct wp_error *err)
@@ -260,15 +236,16 @@ int wp_report_decode(struct wp_report **out, const uint8_t *bytes, size_t size, 
         return size > WP_MESSAGE_LIMIT ? -EFBIG : -EBADMSG;
     const message_type *m = (const message_type *)message;
     struct wp_report *report = NULL;
+    struct wp_tree_columns columns = WP_TREE_COLUMNS(m);
     int rc = check_columns(m, err);
     if (!rc)
-        rc = wp_texts_check(m->strings, m->n_strings, "report", err);
+        rc = wp_tree_columns_check(&columns, "report", err);
     if (!rc)
         rc = check_ids(m, err);
     if (!rc && !(report = wp_report_create()))
         rc = wp_error_set(err, -ENOMEM, "out of memory for a report");
     if (!rc)
-        rc = take_tree(report, m, err);
+        rc = take_tree(report, &columns, err);
     if (!rc)
         rc = take_cells(report, m, err);
     if (!rc)

@@ -20,11 +20,7 @@ static int compare_strings(const void *left, const void *right, void *context)
 {
     const struct wp_intern *strings = ((const struct sorter *)context)->report->strings;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    size_t a_size = wp_intern_size(strings, a), b_size = wp_intern_size(strings, b);
-    int rc = memcmp(wp_intern_text(strings, a), wp_intern_text(strings, b), a_size < b_size ? a_size : b_size);
-    if (rc)
-        return rc;
-    return a_size < b_size ? -1 : a_size > b_size;
+    return wp_rows_compare_texts(strings, a, b);
 }
 
 static int compare_frames(const void *left, const void *right, void *context)

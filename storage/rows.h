@@ -16,6 +16,9 @@ int wp_rows_grow(void *rows, uint32_t *room, uint32_t count, size_t row_size);
 /* The id of `text` (NULL: ""), cut to WP_TEXT_LIMIT; UINT32_MAX when out of memory. */
 uint32_t wp_rows_string(struct wp_intern *strings, const char *text);
 
+/* The order of two texts by their bytes. */
+int wp_rows_compare_texts(const struct wp_intern *strings, uint32_t a, uint32_t b);
+
 /* A sum that stays at its limit: still associative and commutative, so that hostile counts cannot break the merge law. */
 static inline uint64_t wp_sum(uint64_t a, uint64_t b)
 {

@@ -31,16 +31,9 @@ struct sources {
     uint32_t count, room;
 };
 
-static int compare_ids(const struct wp_intern *texts, uint32_t a, uint32_t b)
-{
-    size_t a_size = wp_intern_size(texts, a), b_size = wp_intern_size(texts, b);
-    int rc = a == b ? 0 : memcmp(wp_intern_text(texts, a), wp_intern_text(texts, b), a_size < b_size ? a_size : b_size);
-    return rc ? rc : a_size < b_size ? -1 : a_size > b_size;
-}
-
 static int compare_processes(const struct sources *all, const struct row *a, const struct row *b)
 {
-    int rc = compare_ids(all->strings, a->host, b->host);
+    int rc = wp_rows_compare_texts(all->strings, a->host, b->host);
     if (!rc && a->pid != b->pid)
         rc = a->pid < b->pid ? -1 : 1;
     if (!rc && a->start_ns != b->start_ns)
@@ -54,7 +47,7 @@ static int compare_rows(const void *left, const void *right, void *context)
     const struct row *a = left, *b = right;
     int rc = compare_processes(all, a, b);
     if (!rc)
-        rc = compare_ids(all->strings, a->name, b->name);
+        rc = wp_rows_compare_texts(all->strings, a->name, b->name);
     return rc ? rc : memcmp(a->digest, b->digest, sizeof(a->digest));
 }
 

@@ -25,28 +25,21 @@ struct sourcemap {
     uint32_t count, room;
 };
 
-static int compare_ids(const struct wp_intern *texts, uint32_t a, uint32_t b)
-{
-    size_t a_size = wp_intern_size(texts, a), b_size = wp_intern_size(texts, b);
-    int rc = a == b ? 0 : memcmp(wp_intern_text(texts, a), wp_intern_text(texts, b), a_size < b_size ? a_size : b_size);
-    return rc ? rc : a_size < b_size ? -1 : a_size > b_size;
-}
-
 static int compare_rows(const void *left, const void *right, void *context)
 {
     const struct sourcemap *map = context;
     const struct row *a = left, *b = right;
-    int rc = compare_ids(map->builds, a->build, b->build);
+    int rc = wp_rows_compare_texts(map->builds, a->build, b->build);
     if (!rc)
-        rc = compare_ids(map->strings, a->object, b->object);
+        rc = wp_rows_compare_texts(map->strings, a->object, b->object);
     if (!rc && a->offset != b->offset)
         rc = a->offset < b->offset ? -1 : 1;
     if (!rc && a->level != b->level)
         rc = a->level < b->level ? -1 : 1;
     if (!rc)
-        rc = compare_ids(map->strings, a->function, b->function);
+        rc = wp_rows_compare_texts(map->strings, a->function, b->function);
     if (!rc)
-        rc = compare_ids(map->strings, a->file, b->file);
+        rc = wp_rows_compare_texts(map->strings, a->file, b->file);
     return rc ? rc : a->line < b->line ? -1 : a->line > b->line;
 }
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes to a trace. They may be anything: lengths and ids are checked before a row is made of them. */
 #include "proto/store.pb-c.h"
-#include "storage/columns.h"
-#include "storage/rows.h"
 #include "storage/trace.h"
+#include "storage/tree_columns.h"
 
 #include <errno.h>
 
@@ -11,11 +10,7 @@ typedef Wakepath__Store__Trace message_type;
 
 static int check_columns(const message_type *m, struct wp_error *err)
 {
-    int rc = WP_LENGTHS("frames", err, m->frame_style.len, m->n_frame_name, m->n_frame_object);
-    if (!rc)
-        rc = WP_LENGTHS("nodes", err, m->n_node_up, m->n_node_frame);
-    if (!rc)
-        rc = WP_LENGTHS("pieces", err, m->n_piece_path, m->n_piece_node, m->n_piece_start_step, m->n_piece_length_ns,
+    int rc = WP_LENGTHS("pieces", err, m->n_piece_path, m->n_piece_node, m->n_piece_start_step, m->n_piece_length_ns,
             m->piece_category.len);
     if (!rc)
         rc = WP_LENGTHS("threads", err, m->n_thread_host, m->n_thread_comm, m->n_thread_pid, m->n_thread_tid,
@@ -43,15 +38,7 @@ static int check_threads(const uint32_t *rows, size_t count, const message_type 
 
 static int check_ids(const message_type *m, struct wp_error *err)
 {
-    const struct {
-        const uint32_t *ids;
-        size_t count;
-        uint64_t limit;
-        const char *what;
-    } columns[] = {
-        {m->frame_name, m->n_frame_name, m->n_strings, "name of a frame"},
-        {m->frame_object, m->n_frame_object, m->n_strings, "object of a frame"},
-        {m->node_frame, m->n_node_frame, m->n_frame_name, "frame of a node"},
+    const struct wp_id_column columns[] = {
         {m->piece_node, m->n_piece_node, m->n_node_up, "node of a piece"},
         {m->thread_host, m->n_thread_host, m->n_strings, "host of a thread"},
         {m->thread_comm, m->n_thread_comm, m->n_strings, "name of a thread"},
@@ -65,16 +52,12 @@ static int check_ids(const message_type *m, struct wp_error *err)
     } threads[] = {{m->run_thread, m->n_run_thread, "thread of a run"}, {m->sleep_thread, m->n_sleep_thread, "thread of a sleep"},
         {m->link_from_thread, m->n_link_from_thread, "start of a link"}, {m->link_to_thread, m->n_link_to_thread, "end of a link"},
         {m->path_thread, m->n_path_thread, "thread of a path"}};
-    int rc = 0;
-    for (size_t i = 0; !rc && i < sizeof(columns) / sizeof(*columns); i++)
-        rc = wp_ids_check(columns[i].ids, columns[i].count, columns[i].limit, columns[i].what, err);
+    int rc = wp_id_columns_check(columns, sizeof(columns) / sizeof(*columns), err);
     for (size_t i = 0; !rc && i < sizeof(threads) / sizeof(*threads); i++)
         rc = check_threads(threads[i].rows, threads[i].count, m, threads[i].what, err);
     for (size_t i = 0; !rc && i < m->n_piece_path; i++)
         if (m->piece_path[i] >= m->n_path_thread)
             rc = wp_error_set(err, -EBADMSG, "piece %zu is on path %u, there are %zu", i, m->piece_path[i], m->n_path_thread);
-    if (!rc)
-        rc = wp_bytes_check(m->frame_style, 1, WP_STYLES - 1, "style of a frame", err);
     if (!rc)
         rc = wp_bytes_check(m->piece_category, 0, WP_CATEGORIES - 1, "category of a piece", err);
     if (!rc)
@@ -84,21 +67,16 @@ static int check_ids(const message_type *m, struct wp_error *err)
     return rc;
 }
 
-static int take_tree(struct wp_trace *trace, const message_type *m, struct wp_error *err)
+static uint32_t add_child(void *context, uint32_t parent, uint32_t frame)
+{
+    return wp_tree_child(context, parent, frame);
+}
+
+static int take_tree(struct wp_trace *trace, const struct wp_tree_columns *columns, struct wp_error *err)
 {
     struct wp_tree_rows tree = {trace->index, &trace->frames, &trace->nodes, &trace->frame_count, &trace->frame_room,
         &trace->node_count, &trace->node_room};
-    for (size_t i = 0; i < m->n_strings; i++)
-        if (wp_intern_id(trace->strings, (const char *)m->strings[i].data, m->strings[i].len) != i + 1)
-            return wp_error_set(err, -EBADMSG, "string %zu is there twice", i + 1);
-    for (size_t i = 0; i < m->n_frame_name; i++)
-        if (wp_tree_frame(&tree, (struct wp_frame_info){m->frame_style.data[i], m->frame_name[i], m->frame_object[i]}) != i + 1)
-            return wp_error_set(err, -EBADMSG, "frame %zu is there twice", i + 1);
-    for (size_t i = 0; i < m->n_node_up; i++)
-        if (!m->node_up[i] || m->node_up[i] > i + 1 ||
-                wp_tree_child(&tree, (uint32_t)(i + 1 - m->node_up[i]), m->node_frame[i]) != i + 1)
-            return wp_error_set(err, -EBADMSG, "node %zu has no parent before it, no frame, or is there twice", i + 1);
-    return 0;
+    return wp_tree_columns_take(columns, trace->strings, &tree, add_child, &tree, err);
 }
 
 static int take_rows(struct wp_trace *trace, const message_type *m)
@@ -143,15 +121,16 @@ int wp_trace_decode(struct wp_trace **out, const uint8_t *bytes, size_t size, st
         return size > WP_MESSAGE_LIMIT ? -EFBIG : -EBADMSG;
     const message_type *m = (const message_type *)message;
     struct wp_trace *trace = NULL;
+    struct wp_tree_columns columns = WP_TREE_COLUMNS(m);
     int rc = check_columns(m, err);
     if (!rc)
-        rc = wp_texts_check(m->strings, m->n_strings, "trace", err);
+        rc = wp_tree_columns_check(&columns, "trace", err);
     if (!rc)
         rc = check_ids(m, err);
     if (!rc && !(trace = wp_trace_create()))
         rc = wp_error_set(err, -ENOMEM, "out of memory for a trace");
     if (!rc)
-        rc = take_tree(trace, m, err);
+        rc = take_tree(trace, &columns, err);
     if (!rc && take_rows(trace, m))
         rc = wp_error_set(err, -ENOMEM, "out of memory for a trace of %zu pieces", m->n_piece_node);
     if (!rc) {

@@ -5,7 +5,7 @@
  * What is behind a waking. Three contexts may be stacked on a CPU (a task, a soft interrupt, a hard interrupt); each has
  * a mark that says what is being handled there. Tracepoints set and clear marks; sched_waking reads the innermost one.
  * A mark without a tracepoint for its end (a task that works off its socket's backlog or completes block requests itself)
- * is believed for MARK_NS, and never past a switch.
+ * is believed for MARK_NS, and only while the task is in the kernel for the same reason, which never is past a switch.
  */
 #include "emit.h"
 
@@ -20,6 +20,7 @@ enum { /* as enum wp_cause of proto/event.h */
 
 struct mark {
     __u64 a, d, time_ns;
+    __u64 entry;    /* of a task's mark: see entry_of */
     __u32 tid;      /* who set it */
     __u8 cause;
     __u8 has_end;   /* a tracepoint will clear it */
@@ -71,14 +72,26 @@ static __always_inline bool is_on_task_stack(void *ctx, struct cpu_context *cont
     return number_of(&places[0], ctx) - number_of(&places[1], current_task()->stack) < THREAD_SIZE;
 }
 
+/* Where the task left user mode, and by which call. */
+static __always_inline __u64 entry_of(struct task_struct *task)
+{
+    struct pt_regs *regs = task->flags & PF_KTHREAD ? 0 : (struct pt_regs *)bpf_task_pt_regs(task);
+    return regs ? REGS_IP(regs) ^ (__u64)REGS_CALL(regs) << 48 : 0;
+}
+
+/* Of the levels above a task's the end is seen: who and when does not matter. */
 static __always_inline void set_mark(struct cpu_context *context, __u32 level, __u8 cause, __u64 a, __u64 d)
 {
     struct mark *m = &context->marks[level];
     m->a = a;
     m->d = d;
-    m->time_ns = bpf_ktime_get_ns();
-    m->tid = (__u32)bpf_get_current_pid_tgid();
     m->cause = cause;
+    if (level == LEVEL_TASK) {
+        struct task_struct *task = current_task();
+        m->time_ns = bpf_ktime_get_ns();
+        m->tid = task->pid;
+        m->entry = entry_of(task);
+    }
 }
 
 static __always_inline void clear_mark(struct cpu_context *context, __u32 level)
@@ -90,7 +103,8 @@ static __always_inline void fill_cause(void *ctx, struct wp_record *r, struct cp
 {
     __u32 level = level_now(context);
     struct mark *m = &context->marks[level];
-    bool is_fresh = m->has_end || (m->tid == (__u32)bpf_get_current_pid_tgid() && r->time_ns - m->time_ns < MARK_NS);
+    bool is_fresh = m->has_end || (m->cause && m->tid == (__u32)current_task()->pid && r->time_ns - m->time_ns < MARK_NS &&
+        m->entry == entry_of(current_task()));
     r->flags = level == LEVEL_HARD ? 1 : level == LEVEL_SOFT ? 2 : 0; /* WP_CONTEXT_* */
     r->c = level == LEVEL_TASK ? CAUSE_TASK : CAUSE_UNKNOWN;
     if (m->timers) {

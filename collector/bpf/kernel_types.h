@@ -219,7 +219,7 @@ struct request {
 
 struct in6_addr {
     union {
-        __u8 u6_addr8[16];
+        __u32 u6_addr32[4];
     } in6_u;
 };
 
@@ -275,6 +275,14 @@ struct tcp_sock {
     __u32 snd_nxt;
 };
 
+struct iphdr {
+    __u8 protocol;
+};
+
+struct ipv6hdr {
+    __u8 nexthdr;
+};
+
 struct sk_buff {
     struct sock *sk;
     unsigned int len;
@@ -315,15 +323,17 @@ struct pt_regs {
 
 #pragma clang attribute pop
 
-/* Of user mode: where it is, its frame pointer, and the register that a caller may be in (WP_CFA_DI). */
+/* Of user mode: where it is, its frame pointer, the register that a caller may be in (WP_CFA_DI), and the number of its call. */
 #if defined(__TARGET_ARCH_x86)
 #define REGS_IP(regs) ((regs)->ip)
 #define REGS_BP(regs) ((regs)->bp)
 #define REGS_LINK(regs) ((regs)->di)
+#define REGS_CALL(regs) ((regs)->orig_ax)
 #elif defined(__TARGET_ARCH_arm64)
 #define REGS_IP(regs) ((regs)->pc)
 #define REGS_BP(regs) ((regs)->regs[29])
 #define REGS_LINK(regs) ((regs)->regs[30])
+#define REGS_CALL(regs) ((regs)->syscallno)
 #endif
 
 /* include/net/tcp.h: the start of struct tcp_skb_cb, kept in sk_buff.cb while TCP handles the packet. */

@@ -28,8 +28,9 @@ struct socket {
     __u64 left_ns;         /* when the reader was last told of bytes that left */
     __u32 sent_end;        /* write_seq behind the last send */
     __u32 left_end;        /* position behind the last byte that went to the device */
+    __u32 read_end;        /* copied_seq behind the last read */
     __u32 window;          /* in which these were so */
-    __u8 has_sent_end, has_connecting, is_told, has_left;
+    __u8 has_sent_end, has_connecting, is_told, has_left, has_read_end;
     struct wp_record_socket told; /* as the reader knows it */
 };
 
@@ -52,12 +53,16 @@ struct {
     __type(value, __u64);
 } socket_counter SEC(".maps");
 
-static __always_inline bool is_inet(const struct sock *sk)
+static __always_inline bool is_internet(const struct sock *sk)
 {
     __u16 family = sk->__sk_common.skc_family;
-    if (family != AF_INET && family != AF_INET6)
-        return false;
-    return !wp_netns_inum || BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum) == wp_netns_inum;
+    return family == AF_INET || family == AF_INET6;
+}
+
+/* And of this host? */
+static __always_inline bool is_inet(const struct sock *sk)
+{
+    return is_internet(sk) && (!wp_netns_inum || sk->__sk_common.skc_net.net->ns.inum == wp_netns_inum);
 }
 
 static __always_inline bool is_tcp(const struct sock *sk)
@@ -80,14 +85,18 @@ static __always_inline void describe(struct wp_record_socket *out, const struct 
     out->protocol = (__u8)sk->sk_protocol;
     out->local_port = common->skc_num;
     out->remote_port = bpf_ntohs(common->skc_dport);
-    out->netns = BPF_CORE_READ(sk, __sk_common.skc_net.net, ns.inum);
+    out->netns = common->skc_net.net->ns.inum;
     if (common->skc_family == AF_INET) {
         __be32 local = common->skc_rcv_saddr, remote = common->skc_daddr;
         __builtin_memcpy(out->local, &local, 4);
         __builtin_memcpy(out->remote, &remote, 4);
     } else {
-        BPF_CORE_READ_INTO(&out->local, sk, __sk_common.skc_v6_rcv_saddr.in6_u.u6_addr8);
-        BPF_CORE_READ_INTO(&out->remote, sk, __sk_common.skc_v6_daddr.in6_u.u6_addr8);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            __u32 local = common->skc_v6_rcv_saddr.in6_u.u6_addr32[i], remote = common->skc_v6_daddr.in6_u.u6_addr32[i];
+            __builtin_memcpy(&out->local[4 * i], &local, 4);
+            __builtin_memcpy(&out->remote[4 * i], &remote, 4);
+        }
     }
 }
 
@@ -133,7 +142,7 @@ static __always_inline void forget_positions(struct socket *s, struct sock *sk)
     if (s->window == window)
         return;
     s->window = window;
-    s->has_sent_end = 0;
+    s->has_sent_end = s->has_read_end = 0;
     s->left_end = BPF_CORE_READ((struct tcp_sock *)sk, snd_nxt);
     s->has_left = 1;
 }
@@ -152,23 +161,15 @@ static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a,
     submit(r);
 }
 
-static __always_inline void end_backlog(void)
-{
-    struct cpu_context *context = cpu_context();
-    if (context)
-        clear_mark(context, LEVEL_TASK);
-}
-
 static __always_inline int tcp_sent(struct sock *sk, int result)
 {
-    end_backlog();
     if (is_between_windows() || result <= 0 || !is_inet(sk) || !is_tcp(sk))
         return 0;
     struct socket *s = known_socket(sk);
     if (!s)
         return 0;
     forget_positions(s, sk);
-    __u32 end = BPF_CORE_READ((struct tcp_sock *)sk, write_seq);
+    __u32 end = GET(struct tcp_sock, sk, write_seq);
     __u32 bytes = s->has_sent_end ? end - s->sent_end : (__u32)result;
     if (!bytes) /* another thread's call took in these bytes as well */
         return 0;
@@ -178,20 +179,18 @@ static __always_inline int tcp_sent(struct sock *sk, int result)
     return 0;
 }
 
-static __always_inline int tcp_read(struct sock *sk, int result, int flags)
+/* From where on reads are counted: what was read before that nobody saw. */
+static __always_inline void begin_reads(struct socket *s, struct sock *sk)
 {
-    end_backlog();
-    if (is_between_windows() || result <= 0 || flags & 2 || !is_inet(sk) || !is_tcp(sk)) /* MSG_PEEK */
-        return 0;
-    struct socket *s = known_socket(sk);
-    if (s)
-        send_sock(KIND_SOCK_RECV, 0, s->key, BPF_CORE_READ((struct tcp_sock *)sk, copied_seq), 0, result);
-    return 0;
+    if (s->has_read_end)
+        return;
+    s->read_end = GET(struct tcp_sock, sk, copied_seq);
+    s->has_read_end = 1;
 }
 
 /* Which of the programs for one fact is loaded: collector/probe.c. */
 SEC("tp_btf/sock_send_length")
-int WORK_PROG(wp_sock_send, struct sock *sk, int result)
+int WORK_PROG_INET(wp_sock_send, struct sock *sk, int result)
 {
     return tcp_sent(sk, result);
 }
@@ -209,16 +208,26 @@ int WORK_PROG(wp_sock_page_exit, struct sock *sk, void *page, int offset, unsign
     return tcp_sent(sk, result);
 }
 
-SEC("tp_btf/sock_recv_length")
-int WORK_PROG(wp_sock_recv, struct sock *sk, int result, int flags)
+/*
+ * The start of tcp_rcv_space_adjust: the next piece of what was received has been copied, or only looked at. Unlike sock_recv_length
+ * this is called for TCP alone. What the kernel takes for its own use, in an interrupt, is no read.
+ */
+SEC("tp_btf/tcp_rcv_space_adjust")
+int WORK_PROG(wp_tcp_read, struct sock *sk)
 {
-    return tcp_read(sk, result, flags);
-}
-
-SEC("fexit/tcp_recvmsg")
-int WORK_PROG(wp_sock_recv_exit, struct sock *sk, void *message, unsigned long size, int flags, int *address_size, int result)
-{
-    return tcp_read(sk, result, flags);
+    struct cpu_context *context = cpu_context();
+    if (is_between_windows() || !context || level_now(context) != LEVEL_TASK || !is_inet(sk))
+        return 0;
+    struct socket *s = known_socket(sk);
+    if (!s)
+        return 0;
+    forget_positions(s, sk);
+    __u32 end = GET(struct tcp_sock, sk, copied_seq), bytes = end - s->read_end;
+    if (s->has_read_end && bytes)
+        send_sock(KIND_SOCK_RECV, 0, s->key, end, 0, bytes);
+    s->read_end = end;
+    s->has_read_end = 1;
+    return 0;
 }
 
 #define ACKNOWLEDGES ((__u64)1 << 32) /* beside a position, as WP_POSITION_ACKNOWLEDGES of proto/event.h */
@@ -239,6 +248,8 @@ static __always_inline int tcp_arrived(struct sock *sk, struct sk_buff *skb)
     struct socket *s = known_socket(sk);
     if (!s)
         return 0;
+    forget_positions(s, sk);
+    begin_reads(s, sk);
     struct cpu_context *context = cpu_context();
     if (context)
         mark_message(context, sk, s->key, cb.end_seq == cb.seq ? cb.end_seq | ACKNOWLEDGES : cb.end_seq);
@@ -259,7 +270,14 @@ int WORK_PROG(wp_tcp_arrive_entry, struct sock *sk, struct sk_buff *skb)
     return tcp_arrived(sk, skb);
 }
 
-/* The start of sock_def_readable: its waiters are woken next, for all bytes up to rcv_nxt. */
+/* Has the segment that is being taken in been told of? Not all are: tcp_probe is of established connections. */
+static __always_inline bool is_marked(struct cpu_context *context, __u32 level, struct sock *sk)
+{
+    return level != LEVEL_TASK && context->marks[level].cause == CAUSE_MESSAGE &&
+        context->ready[level] == number_of(&context->places[0], sk);
+}
+
+/* The start of sock_def_readable: its waiters are woken next, for the segment that came or for all bytes up to rcv_nxt. */
 static __always_inline int data_ready(struct sock *sk)
 {
     if (is_between_windows() || !is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN) /* of a listener: the accepted socket is marked */
@@ -268,6 +286,8 @@ static __always_inline int data_ready(struct sock *sk)
     if (!context)
         return 0;
     __u32 level = level_now(context);
+    if (is_tcp(sk) && is_marked(context, level, sk))
+        return 0;
     struct packet *packet = &context->packets[level];
     if (sk->sk_protocol == IPPROTO_UDP && (!packet->key || packet->local_port != sk->__sk_common.skc_num))
         return 0;
@@ -275,7 +295,7 @@ static __always_inline int data_ready(struct sock *sk)
     if (!s)
         return 0;
     if (is_tcp(sk)) {
-        mark_message(context, sk, s->key, BPF_CORE_READ((struct tcp_sock *)sk, rcv_nxt));
+        mark_message(context, sk, s->key, GET(struct tcp_sock, sk, rcv_nxt));
     } else if (sk->sk_protocol == IPPROTO_UDP) {
         mark_message(context, sk, s->key, packet->key);
         send_sock(KIND_SOCK_ARRIVE, 1, s->key, packet->key, 0, 0); /* WP_SOCK_DATAGRAM */
@@ -284,13 +304,13 @@ static __always_inline int data_ready(struct sock *sk)
 }
 
 SEC("tp_btf/sk_data_ready")
-int WORK_PROG(wp_data_ready, struct sock *sk)
+int WORK_PROG_INET(wp_data_ready, struct sock *sk)
 {
     return data_ready(sk);
 }
 
 SEC("fentry/sock_def_readable")
-int WORK_PROG(wp_data_ready_entry, struct sock *sk)
+int WORK_PROG_INET(wp_data_ready_entry, struct sock *sk)
 {
     return data_ready(sk);
 }
@@ -315,6 +335,8 @@ int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
         first = (__u64)(received - 1) << 32 | (BPF_CORE_READ(tcp, snd_una) - 1);
         s->sent_end = BPF_CORE_READ(tcp, write_seq);
         s->has_sent_end = 1;
+        s->has_read_end = 0;
+        begin_reads(s, sk);
     }
     __u64 position = received;
     if (after == TCP_FIN_WAIT2)
@@ -357,6 +379,8 @@ static __always_inline bool name_datagram(struct sk_buff *skb, struct headers *o
     __u64 h = 0;
     __u32 offset = network;
     if (skb->protocol == bpf_htons(0x0800)) {
+        if (GET(struct iphdr, head + network, protocol) != IPPROTO_UDP)
+            return false;
         if (bpf_probe_read_kernel(&v4, sizeof(v4), head + network) || v4.protocol != IPPROTO_UDP)
             return false;
         __u64 addresses;
@@ -364,6 +388,8 @@ static __always_inline bool name_datagram(struct sk_buff *skb, struct headers *o
         h = mix(mix(AF_INET, addresses), v4.id);
         offset += (v4.version_ihl & 15u) * 4;
     } else if (skb->protocol == bpf_htons(0x86dd)) {
+        if (GET(struct ipv6hdr, head + network, nexthdr) != IPPROTO_UDP)
+            return false;
         if (bpf_probe_read_kernel(&v6, sizeof(v6), head + network) || v6.next != IPPROTO_UDP)
             return false;
         __u64 words[4];

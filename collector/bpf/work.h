@@ -60,6 +60,29 @@ static __always_inline void end_work(__u64 began_ns)
     } \
     static __always_inline int ____##name(unsigned long long *ctx, ##args)
 
+/*
+ * The same at a socket. Most calls are about sockets that are none of the internet's and return at once: these pay for nothing that the
+ * rest needs, not even for its registers, and are not counted.
+ */
+#define WORK_PROG_INET(name, args...) \
+    name(unsigned long long *ctx); \
+    static __always_inline int ____##name(unsigned long long *ctx, ##args); \
+    static __noinline int name##_inet(unsigned long long *ctx) \
+    { \
+        __u64 began_ns = begin_work(); \
+        _Pragma("GCC diagnostic push") \
+        _Pragma("GCC diagnostic ignored \"-Wint-conversion\"") \
+        int rc = ____##name(___bpf_ctx_cast(args)); \
+        _Pragma("GCC diagnostic pop") \
+        end_work(began_ns); \
+        return rc; \
+    } \
+    int name(unsigned long long *ctx) \
+    { \
+        return is_internet((const struct sock *)(unsigned long)ctx[0]) ? name##_inet(ctx) : 0; \
+    } \
+    static __always_inline int ____##name(unsigned long long *ctx, ##args)
+
 /* Is a walk of this switch's stack wanted? Those that are not are counted. */
 static __always_inline bool is_walk_wanted(void)
 {

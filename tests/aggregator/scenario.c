@@ -312,6 +312,8 @@ static int parse_block(struct parser *p, char **w, int n, struct wp_event *e, ui
     e->c = (uint32_t)atoi(w[4]);
     if (n > 5 && !strcmp(w[5], "write"))
         e->flags |= WP_BLOCK_WRITE;
+    if (n > 5 && !strcmp(w[5], "flush"))
+        e->flags |= WP_BLOCK_FLUSH;
     return thread_word(p, w[1], &e->thread);
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""P7: many collectors on one aggregator, of this machine both. fleet.py [--hosts N] [--rate EVENTS] [--seconds S] BIN prints JSON.
+"""P7: many collectors on one aggregator, of this machine both. fleet.py [--hosts N] [--rate EVENTS] [--seconds S] [--host-reports N] BIN
+prints JSON.
 
 The collectors are simulated, in one process (tests/fleetgen/fleet_load.c): each a session with a connection and a clock of its own
 that tells, as it happens, of a fleet whose hosts talk with each other, so many events a second and host. Measured: events a second that
@@ -54,6 +55,7 @@ def main():
     parser.add_argument("--hosts", type=int, default=1000)
     parser.add_argument("--rate", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=40)
+    parser.add_argument("--host-reports", type=int, default=256)
     parser.add_argument("binaries")
     o = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -62,7 +64,8 @@ def main():
         endpoint, store = "ipc://%s/socket" % folder, folder + "/store"
         down, up = os.pipe()
         aggregator = subprocess.Popen([o.binaries + "/wakepath-aggregator", "--no-config", "--bind", endpoint, "--store", store, "--ready-fd",
-                                       str(up), "--log-level", "warn", "--aggregate", "web=comm=web"], pass_fds=[up])
+                                       str(up), "--log-level", "warn", "--aggregate", "web=comm=web", "--host-reports", str(o.host_reports)],
+                                      pass_fds=[up])
         os.close(up)
         if not os.read(down, 6):
             sys.exit("the aggregator did not start")
@@ -83,6 +86,10 @@ def main():
         peak_kb = memory_kb(aggregator.pid, "VmHWM")
         aggregator.terminate()
         code = aggregator.wait(timeout=120)
+        stored = os.stat(store + "/unversioned/data.mdb").st_size
+        began = time.monotonic()
+        subprocess.run(watch.words, stdout=subprocess.DEVNULL, check=True)
+        read_s = time.monotonic() - began
         print(json.dumps({
             "measure": "P7", "cpus": os.cpu_count(), "hosts": o.hosts, "welcome_after_s": float(welcome.split()[-2]),
             "rate_asked": o.rate * o.hosts, "events_per_s": told.get("events_per_s"), "talking_pairs": told.get("talking_pairs"),
@@ -90,7 +97,7 @@ def main():
             "aggregator_rss_kb_per_collector": round((median(rss) - empty_kb) / o.hosts, 1), "aggregator_peak_kb": peak_kb,
             "first_edge_visible_s": round((watch.edge_ns - start_ns) / 1e9, 1) if watch.edge_ns else None,
             "newest_visible_s": {"median": round(median(watch.lags), 1), "most": round(max(watch.lags), 1)} if watch.lags else None,
-            "aggregator_exit": code}, indent=2))
+            "host_reports": o.host_reports, "store_bytes": stored, "report_read_s": round(read_s, 2), "aggregator_exit": code}, indent=2))
 
 
 if __name__ == "__main__":

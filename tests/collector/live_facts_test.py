@@ -126,6 +126,25 @@ class Facts(unittest.TestCase):
         self.assertEqual([f.get("wait") for f in outs], [None])
         self.assertEqual([names.get(f.get("wait")) for f in wakings_of(facts, tids["waiter"], outs[0])], ["eventfd"])
 
+    def test_reads_are_what_was_taken(self):
+        """In pieces, each told with where it ends; a look at the queue is none, and neither is what a unix socket brings."""
+        def work():
+            listener, far, unix = socket.create_server(("127.0.0.1", 0)), socket.socket(), socket.socketpair()
+            far.connect(listener.getsockname())
+            near = listener.accept()[0]
+            far.sendall(bytes(100))
+            unix[0].send(b"x")
+            unix[1].recv(1)
+            taken = [len(near.recv(200, socket.MSG_PEEK)), len(near.recv(40)), len(near.recv(200, socket.MSG_PEEK)), len(near.recv(200))]
+            return threading.get_native_id(), listener.getsockname()[1], taken
+        (tid, port, taken), facts = record(work)
+        self.assertEqual(taken, [100, 40, 60, 60])
+        server = [f["key"] for f in of(facts, "socket", protocol=6, local=port) if f["remote"]]
+        reads = [f for f in of(facts, "sock_recv", tid=tid) if f["key"] in server]
+        end = [f["a"] for f in of(facts, "sock_send", tid=tid)][-1]
+        self.assertEqual([(f["a"], f["c"]) for f in reads], [((end - 60) % 2**32, 40), (end, 60)])
+        self.assertEqual(len([f for f in of(facts, "sock_send") + of(facts, "sock_recv") if f["tid"] == tid]), 3)
+
     def test_timeouts(self):
         timespec = struct.pack("qq", 0, 30_000_000)
         libc, word = ctypes.CDLL(None, use_errno=True), ctypes.c_int(0)

@@ -52,6 +52,19 @@ class FlipBytes(Spoil):
         return bytes(spoilt)
 
 
+class FlipIdentity(Spoil):
+    """One bit of who the collector says it is, in the greeting of its first connection (ZMTP 3.0, the property Identity of READY)."""
+    reads_messages = False
+
+    def raw(self, _direction, data):
+        at = data.find(b"\x08Identity\0\0\0\x11")  # the aggregator has none
+        if at < 0 or not self.strikes():
+            return data
+        spoilt = bytearray(data)
+        spoilt[at + 13 + self.chance.randrange(17)] ^= 1 << self.chance.randrange(8)
+        return bytes(spoilt)
+
+
 class CutBytes(Spoil):
     """A piece of the stream is gone."""
     reads_messages = False
@@ -180,5 +193,5 @@ LONG = [("bits of a CURVE stream flipped", spoilt(FlipBytes, 0.02, True)), ("pie
 FAULTS = [("connections reset", resets), ("10 s outage", outage), ("partition between two namespaces", partition),
           ("messages with a flipped bit", spoilt(Flip, 0.1)), ("messages cut short", spoilt(Cut, 0.1)),
           ("messages that come twice", spoilt(Twice, 0.1)), ("messages out of order", spoilt(Swap, 0.1)),
-          ("messages lost", spoilt(Lose, 0.1)), ("bits of the stream flipped", spoilt(FlipBytes, 0.02)),
+          ("messages lost", spoilt(Lose, 0.1)), ("the identity of a connection flipped", spoilt(FlipIdentity, 1)), ("bits of the stream flipped", spoilt(FlipBytes, 0.02)),
           ("pieces of the stream lost", spoilt(CutBytes, 0.02))]

@@ -2,11 +2,15 @@
 """Debian's Chromium over its debugging pipe (JSON between NUL bytes on descriptors 3 and 4): no port, no library."""
 import json
 import os
+import re
 import select
 import shutil
 import subprocess
 import tempfile
 import time
+
+# How long a state is waited for. A machine may have forty times more to do than it can: what comes in the end is not late.
+PATIENCE_S = 150
 
 
 class Browser:
@@ -60,7 +64,7 @@ class Browser:
         message, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(message)
 
-    def call(self, method, params=None, timeout=60):
+    def call(self, method, params=None, timeout=PATIENCE_S):
         self.number += 1
         message = {"id": self.number, "method": method, "params": params or {}}
         if getattr(self, "session", None):
@@ -83,28 +87,45 @@ class Browser:
             raise RuntimeError(str(result["exceptionDetails"])[:300])
         return result["result"].get("value")
 
-    def open(self, url, timeout=40):
+    def open(self, url, timeout=PATIENCE_S):
         """Loads a page and waits until its scripts say that it is drawn. Returns what they said, None if they did not."""
-        self.events = []
         self.call("Page.navigate", {"url": "about:blank"})
+        self.wait("location.href === 'about:blank' && document.readyState === 'complete'", timeout)
+        self.events = []  # what the page before was still loading has been given up by now
         self.call("Page.navigate", {"url": url})
         return self.wait("document.body && document.body.dataset.ready", timeout)
 
-    def wait(self, code, timeout=20):
+    def wait(self, code, timeout=PATIENCE_S):
+        """What `code` says once that is true; None if it never is. While a link is followed there may be no page to ask."""
         deadline = time.monotonic() + timeout
         while time.monotonic() < deadline:
-            value = self.evaluate(code)
+            try:
+                value = self.evaluate(code)
+            except RuntimeError as error:
+                if not re.search("context|navigated", str(error), re.IGNORECASE):
+                    raise
+                value = None
             if value:
                 return value
             time.sleep(0.05)
         return None
 
+    def wait_for_fault(self, text, timeout=PATIENCE_S):
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            if any(text in fault for fault in self.faults()):
+                return True
+            time.sleep(0.05)
+        return False
+
     def faults(self):
         """Console errors, exceptions, refused or foreign requests since the page was opened."""
         self.evaluate("1")
-        found = []
+        found, own = [], set()
         for event in self.events:
             method, params = event.get("method"), event.get("params", {})
+            if method == "Network.requestWillBeSent":
+                own.add(params["requestId"])
             if method == "Runtime.exceptionThrown":
                 found.append("exception: " + str(params["exceptionDetails"].get("exception", params))[:300])
             elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
@@ -113,7 +134,7 @@ class Browser:
                 found.append("log: " + params["entry"]["text"][:300])
             elif method == "Network.requestWillBeSent" and not params["request"]["url"].startswith(("file:", "about:", "data:")):
                 found.append("request: " + params["request"]["url"][:200])
-            elif method == "Network.loadingFailed":
+            elif method == "Network.loadingFailed" and params["requestId"] in own and not params.get("canceled"):  # by leaving the page
                 found.append("loading failed: " + str(params)[:200])
             elif method == "Page.javascriptDialogOpening":
                 found.append("a dialog was opened: " + params["message"][:100])

@@ -311,7 +311,7 @@ class Pages(unittest.TestCase):
                                        "return [['piece'], ['run', 'sleep']].map(function (kinds) {"
                                        "return new window.wakepath.TimeView(d, 0, kinds).blanks; }); })"
                                        "(Object.assign({}, window.wakepath.payloads.trace))")
-        self.assertEqual(blanks, [[[0, 5000], [5001, 9000]], [[11, 9000]]]) # each view of what it draws itself
+        self.assertEqual(blanks, [[[0, 5000], [5001, 9000]], [[1, 10], [11, 9000]]]) # each view of what it draws itself
 
     def test_a_frame_shows_one_of_its_stretches(self):
         self.open("plain", "v1/main/flame.html")
@@ -401,19 +401,15 @@ class Pages(unittest.TestCase):
             browser = self.browser
             browser.mouse("mouseWheel", 600, 420, deltaX=0, deltaY=-400)
             self.assertTrue(browser.wait(f"window.wakepath.{page}.axis.to < window.wakepath.{page}.axis.length"), page)
-            self.assertIn("from=", browser.evaluate("location.hash"))
+            self.assertTrue(browser.wait("location.hash.indexOf('from=') >= 0"))
             self.assertEqual(browser.faults(), [])
 
-    def test_large_flame_is_smooth(self):
+    def test_a_large_flame_draws_what_can_be_seen(self):
+        """How long that takes is for tests/bench/site.py to say: a frame of 100,000 nodes touches a few thousand."""
         self.open("large", "v1/main/flame.html")
-        nodes = self.browser.evaluate("window.wakepath.flame.model.count")
-        self.assertGreater(nodes, 99000)
-        times = []
-        for _ in range(5):
-            times.append(self.browser.evaluate("(function () { var f = window.wakepath.flame, s = f.surface; f.draw("
-                                               "s.canvas.getContext('2d'), s.width, s.height, 0); return f.drawMs; })()"))
-        print(f"flame of {nodes} nodes: {min(times):.1f} ms a frame")
-        self.assertLess(min(times), 100)
+        self.assertGreater(self.browser.evaluate("window.wakepath.flame.model.count"), 99000)
+        self.assertGreater(self.browser.evaluate("window.wakepath.flame.drawn"), 100)
+        self.assertLess(self.browser.evaluate("window.wakepath.flame.drawn"), 5000)
 
     def test_difference_flame_is_coloured_by_change(self):
         store, out = self.folder.name + "/store-compared", self.folder.name + "/site-compared"
@@ -526,8 +522,7 @@ class Pages(unittest.TestCase):
     def test_the_policy_stops_another_host(self):
         self.open("plain", "index.html")
         self.browser.evaluate("document.body.appendChild(document.createElement('img')).src = 'http://127.0.0.1:9/x'")
-        self.assertTrue(self.browser.wait("1") and any("Content Security Policy" in fault for fault in self.browser.faults()),
-                        self.browser.faults())
+        self.assertTrue(self.browser.wait_for_fault("Content Security Policy"), self.browser.faults())
 
 
 if __name__ == "__main__":

@@ -89,6 +89,33 @@ class ImportTest(StoreCase):
         self.assertIn("has it already", self.take(0, other + "/v2").stdout)
         self.assertIn("into itself", self.take(1, self.root).stderr)
 
+    def aggregate(self, capture, *options):
+        """Into the store by an aggregator of our own, as a live session comes."""
+        down, up = os.pipe()
+        endpoint = f"ipc://{self.holder.name}/socket"
+        aggregator = subprocess.Popen([BIN + "/wakepath-aggregator", "--no-config", "--bind", endpoint, "--store", self.root, "--aggregate", "web=comm=web",
+                                       "--exit-after-sessions", "1", "--log-level", "warn", "--ready-fd", str(up), *options], pass_fds=[up])
+        os.close(up)
+        self.assertTrue(os.read(down, 6))
+        os.close(down)
+        subprocess.run([BIN + "/wakepath-collector", "--no-config", "--source", f"capture:{capture}", "--connect", endpoint, "--spool", "none",
+                        "--log-level", "warn"], check=True, timeout=120)
+        self.assertEqual(aggregator.wait(timeout=120), 0)
+
+    def test_labels_of_an_aggregator(self):
+        """It says them of each release; what somebody says later holds."""
+        self.aggregate(self.capture("one", "v1"), "--label", "team=search", "--label", "rack=7=left")
+        said = self.metadata("v1")
+        self.assertEqual((said["label.team"], said["label.rack"]), ("search", "7=left"))
+        self.says(0, "metadata", "set", self.root + "/v1", "label.team", "shop", "--now", "4000000000")
+        self.aggregate(self.capture("two", "v1", seed=2), "--label", "team=other")
+        self.assertEqual(self.metadata("v1")["label.team"], "shop")
+        for label in ("nothing", "=x", "k" * 129 + "=x"):
+            run = subprocess.run([BIN + "/wakepath-aggregator", "--no-config", "--bind", "ipc:///nowhere", "--store", self.root, "--label", label],
+                                 capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(run.returncode, 64)
+            self.assertIn("KEY=VALUE", run.stderr)
+
     def test_one_recording_by_two_ways(self):
         """As a capture, and in a store that somebody else has made of it."""
         capture = self.capture("one", "v1")

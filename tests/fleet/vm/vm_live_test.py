@@ -68,7 +68,7 @@ class TwoKernels(unittest.TestCase):
         self.assertEqual(set(used), {fact["what"] for fact in probe["facts"]}, "nothing is missing altogether")
         if KERNEL.release.startswith("6.1."):
             self.assertEqual(used["TCP bytes sent"], "fexit/tcp_sendmsg fexit/tcp_sendpage")
-            self.assertEqual(used["TCP bytes read"], "fexit/tcp_recvmsg")
+            self.assertEqual(used["TCP bytes read"], "tp_btf/tcp_rcv_space_adjust")
             self.assertEqual(used["wakings by a message"], "fentry/sock_def_readable")
 
     def test_2_a_kernel_without_btf_is_refused(self):
