@@ -11,7 +11,7 @@
 /* What LVM, cryptsetup or multipath calls it. */
 static bool mapped_name(const char *path, char *name, size_t room)
 {
-    char file[96], line[128];
+    char file[PATH_MAX + 16], line[128];
     snprintf(file, sizeof(file), "%s/dm/name", path);
     FILE *in = fopen(file, "re");
     bool is_known = in && fgets(line, sizeof(line), in);
@@ -28,9 +28,14 @@ static bool mapped_name(const char *path, char *name, size_t room)
 
 void wp_device_name(uint32_t device, char *name, size_t room)
 {
-    char path[64], target[PATH_MAX];
+    wp_device_name_in("/sys", device, name, room);
+}
+
+void wp_device_name_in(const char *sys, uint32_t device, char *name, size_t room)
+{
+    char path[PATH_MAX], target[PATH_MAX];
     unsigned major = device >> 20, minor = device & 0xfffff;
-    snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major, minor);
+    snprintf(path, sizeof(path), "%s/dev/block/%u:%u", sys, major, minor);
     if (mapped_name(path, name, room))
         return;
     ssize_t size = readlink(path, target, sizeof(target) - 1);

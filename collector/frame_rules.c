@@ -44,7 +44,7 @@ static bool is_plt(const Dwarf_Op *ops, size_t count)
 
 static int16_t bp_at(int64_t at)
 {
-    return at % 8 || at / 8 < -30000 || at / 8 > 30000 ? WP_BP_SAME : (int16_t)(at / 8);
+    return (int16_t)(at % 8 || at / 8 < -30000 || at / 8 > 30000 ? WP_BP_SAME : at / 8);
 }
 
 static int16_t bp_of(const struct wp_frame_machine *m, Dwarf_Frame *frame)

@@ -119,6 +119,7 @@ struct frames {
     Dwarf_CFI *cfi;                  /* owned; only when something is read by libdw */
     bool has_tried;
     struct wp_frame_section section; /* for what can be read quickly */
+    int64_t offset;                  /* of it in the file */
     struct wp_frame_function function;
 };
 
@@ -129,28 +130,21 @@ static int32_t number_at(const void *bytes)
     return number;
 }
 
-/* Whether libdw may read the whole section, there being no table. */
-static bool is_all_modest(struct wp_unwind_rows *r, const struct frames *f)
+/* Whether libdw may read what the table names, or all of the section when there is none. read_functions() has looked at the table's head
+ * and count. libdw goes by places in the file, and must find there what is looked at here. */
+static bool is_modest(struct wp_unwind_rows *r, const struct frames *f)
 {
     Elf_Data data = {.d_buf = (void *)(uintptr_t)f->section.bytes, .d_type = ELF_T_BYTE, .d_version = EV_CURRENT, .d_size = f->section.size};
     struct wp_cfi_check check = {.ident = (const unsigned char *)elf_getident(f->elf, NULL), .data = &data, .is_eh_frame = true};
-    bool is = check.ident && wp_cfi_check_all(&check);
-    r->longest = check.longest;
-    return is;
-}
-
-/* Whether libdw may read what the table names. read_functions() has looked at the table's head and count. */
-static bool is_modest(struct wp_unwind_rows *r, const struct frames *f)
-{
-    if (!f->header)
-        return is_all_modest(r, f);
-    const uint8_t *bytes = f->header->d_buf;
-    size_t size = 0;
-    int64_t distance = 4 + (int64_t)number_at(bytes + 4), begin = (int64_t)f->table->p_offset + distance; /* of .eh_frame */
-    struct wp_cfi_check check = {.ident = (const unsigned char *)elf_getident(f->elf, NULL), .is_eh_frame = true};
-    if (bytes[1] == (DW_EH_PE_pcrel | DW_EH_PE_sdata4) && elf_rawfile(f->elf, &size) && begin >= 0 && (uint64_t)begin < size)
-        check.data = elf_getdata_rawchunk(f->elf, begin, size - (uint64_t)begin, ELF_T_BYTE);
-    bool is = check.ident && check.data && wp_cfi_check_table(&check, bytes + 12, (uint32_t)number_at(bytes + 8), distance);
+    bool is = false;
+    if (check.ident && !f->header) {
+        is = wp_cfi_check_all(&check);
+    } else if (check.ident && f->section.bytes) {
+        const uint8_t *bytes = f->header->d_buf;
+        int64_t distance = 4 + (int64_t)number_at(bytes + 4);
+        is = f->offset == (int64_t)f->table->p_offset + distance &&
+            wp_cfi_check_table(&check, bytes + 12, (uint32_t)number_at(bytes + 8), distance);
+    }
     r->longest = check.longest;
     return is;
 }
@@ -224,6 +218,7 @@ static void find_section(const struct wp_unwind_rows *r, struct frames *f, const
         Elf_Data *frames = size > FRAMES_LIMIT ? NULL :
             elf_getdata_rawchunk(f->elf, (int64_t)(load.p_offset + (address - load.p_vaddr)), size, ELF_T_BYTE);
         if (frames) {
+            f->offset = (int64_t)(load.p_offset + (address - load.p_vaddr));
             f->section.bytes = frames->d_buf;
             f->section.size = frames->d_size;
             f->section.address = address;
