@@ -115,7 +115,7 @@ static int read_function(struct wp_unwind_rows *r, Dwarf_CFI *cfi, uint64_t star
 struct frames {
     Elf *elf;
     const GElf_Phdr *table;
-    const Elf_Data *header;          /* .eh_frame_hdr */
+    const Elf_Data *header;          /* .eh_frame_hdr; NULL: there is none */
     Dwarf_CFI *cfi;                  /* owned; only when something is read by libdw */
     bool has_tried;
     struct wp_frame_section section; /* for what can be read quickly */
@@ -129,9 +129,21 @@ static int32_t number_at(const void *bytes)
     return number;
 }
 
-/* Whether libdw may read what the table names. read_functions() has looked at the table's head and count. */
-static bool is_modest(struct wp_unwind_rows *r, struct frames *f)
+/* Whether libdw may read the whole section, there being no table. */
+static bool is_all_modest(struct wp_unwind_rows *r, const struct frames *f)
 {
+    Elf_Data data = {.d_buf = (void *)(uintptr_t)f->section.bytes, .d_type = ELF_T_BYTE, .d_version = EV_CURRENT, .d_size = f->section.size};
+    struct wp_cfi_check check = {.ident = (const unsigned char *)elf_getident(f->elf, NULL), .data = &data, .is_eh_frame = true};
+    bool is = check.ident && wp_cfi_check_all(&check);
+    r->longest = check.longest;
+    return is;
+}
+
+/* Whether libdw may read what the table names. read_functions() has looked at the table's head and count. */
+static bool is_modest(struct wp_unwind_rows *r, const struct frames *f)
+{
+    if (!f->header)
+        return is_all_modest(r, f);
     const uint8_t *bytes = f->header->d_buf;
     size_t size = 0;
     int64_t distance = 4 + (int64_t)number_at(bytes + 4), begin = (int64_t)f->table->p_offset + distance; /* of .eh_frame */

@@ -153,6 +153,16 @@ static struct wp_link flame_of_host(struct wp_display *display, const struct wp_
     return (struct wp_link){0};
 }
 
+/* Time of the host's own processes of interest, with the flame of it; nothing where hosts are not told apart. */
+static void put_own(struct wp_display *display, const struct wp_facts *facts, struct wp_field *field, const char *host)
+{
+    for (size_t i = 0; i < facts->origins.count; i++)
+        if (facts->origins.rows[i].host_count == 1 && !strcmp(facts->origins.rows[i].name, host)) {
+            field->number = facts->origins.rows[i].total_ns;
+            field->link = wp_page_flame_link(display, facts, "hosts", host);
+        }
+}
+
 static void add_hosts(struct wp_display *display, const struct wp_facts *facts, const struct wp_hosts *hosts)
 {
     static const struct wp_column columns[] = {
@@ -162,9 +172,11 @@ static void add_hosts(struct wp_display *display, const struct wp_facts *facts, 
         {"Running", "Of that, on a CPU", WP_COLUMN_DURATION},
         {"Waited for others", "For messages from other hosts", WP_COLUMN_DURATION},
         {"Others waited", "For its messages", WP_COLUMN_DURATION},
+        {"Its own paths", "Whose time: of the processes of interest on it, wherever it passed", WP_COLUMN_DURATION},
     };
+    bool are_apart = facts->origins.count > 1;
     size_t room = hosts->count < TABLE_ROWS ? hosts->count : TABLE_ROWS;
-    struct wp_table *table = wp_display_table(display, "hosts", columns, 7, room);
+    struct wp_table *table = wp_display_table(display, "hosts", columns, are_apart ? 8 : 7, room);
     table->empty = "No host was named.";
     table->searchable = room > 10;
     table->whole_ns = facts->total_ns;
@@ -183,6 +195,8 @@ static void add_hosts(struct wp_display *display, const struct wp_facts *facts, 
         row[4].number = host->running_ns;
         row[5].number = host->waited_ns;
         row[6].number = host->waited_for_ns;
+        if (are_apart)
+            put_own(display, facts, &row[7], host->name);
     }
 }
 

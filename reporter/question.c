@@ -96,8 +96,9 @@ static int read_all(struct answer *answer, const struct wp_stores *stores, char 
         if (is_asked(answer->question, releases[i]))
             rc = read_release(answer, stores, releases[i], damaged, err);
     if (!rc && !answer->count)
-        rc = wp_error_set(err, -ENOENT, "store %s has no release with anything of %s in that time", answer->question->stores[0],
-            answer->question->aggregate ? answer->question->aggregate : "an aggregate");
+        rc = wp_error_set(err, -ENOENT, "store %s has no release with anything of %s%s%s in that time", answer->question->stores[0],
+            answer->question->aggregate ? answer->question->aggregate : "an aggregate",
+            answer->question->selection.hosts ? " on hosts " : "", answer->question->selection.hosts ? answer->question->selection.hosts : "");
     return rc;
 }
 

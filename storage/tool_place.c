@@ -14,7 +14,7 @@
 
 static bool is_release_folder(const char *path)
 {
-    char data[2 * PATH_MAX];
+    char data[PATH_MAX + 320]; /* what is asked about is a folder and a name in it */
     struct stat st;
     snprintf(data, sizeof(data), "%s/data.mdb", path);
     return !stat(data, &st);

@@ -22,12 +22,16 @@ const volatile __u64 wp_wake_bytes = 1 << 20; /* wake the reader when so much wa
 volatile __u32 wp_window_number SEC(".data") = 0;
 
 const volatile bool wp_casts = false; /* the kernel lets any address be read as a type of its own, without a helper (6.2) */
+/* One member, by an address. */
 #ifdef WP_PLAIN
-#define GET(type, pointer, member) BPF_CORE_READ((type *)(pointer), member)
+#define GET(type, address, member) ({ type *at_ = (type *)(address); BPF_CORE_READ(at_, member); })
 #else
 extern void *bpf_rdonly_cast(const void *address, __u32 type) __ksym __weak;
-#define CAST(type, pointer) ((type *)bpf_rdonly_cast((const void *)(pointer), bpf_core_type_id_kernel(type)))
-#define GET(type, pointer, member) (wp_casts ? CAST(type, pointer)->member : BPF_CORE_READ((type *)(pointer), member))
+#define CAST(type, address) ((type *)bpf_rdonly_cast((const void *)(address), bpf_core_type_id_kernel(type)))
+#define GET(type, address, member) ({ \
+    type *at_ = (type *)(address); \
+    wp_casts ? CAST(type, at_)->member : BPF_CORE_READ(at_, member); \
+})
 #endif
 
 volatile bool wp_wants_cmdline SEC(".data") = false; /* somebody judges command lines */
@@ -109,6 +113,18 @@ static __always_inline __u64 number_of(volatile __u64 *place, const void *pointe
 {
     *place = (__u64)(unsigned long)pointer;
     return *place;
+}
+
+/* A word of the kernel's memory; 0 where there is none. */
+static __always_inline __u64 word_at(__u64 address)
+{
+    __u64 word = 0;
+#ifndef WP_PLAIN
+    if (wp_casts)
+        return CAST(struct load_weight, address)->weight;
+#endif
+    bpf_probe_read_kernel(&word, sizeof(word), (void *)address);
+    return word;
 }
 
 static __always_inline __u64 mix(__u64 h, __u64 word)

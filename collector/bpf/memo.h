@@ -25,13 +25,6 @@ struct memo {
     struct word kernel[KERNEL_WORDS]; /* `at`: see kernel_word */
 };
 
-struct {
-    __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __type(key, int);
-    __type(value, struct memo);
-} memos SEC(".maps");
-
 struct window {
     __u64 words[KERNEL_WINDOW];
 };
@@ -42,12 +35,6 @@ struct {
     __type(key, __u32);
     __type(value, struct window);
 } windows SEC(".maps");
-
-/* NULL without user mode, unwinding or memory: then there is nothing to remember. */
-static __always_inline struct memo *memo_of(struct task_struct *task, struct pt_regs *regs)
-{
-    return regs && wp_unwinds ? bpf_task_storage_get(&memos, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) : 0;
-}
 
 static __always_inline __u64 stack_top(struct memo *m, struct task_struct *task)
 {
@@ -62,18 +49,6 @@ static __always_inline __u64 kernel_word(const struct memo *m, __u32 index, __u6
 {
     __u64 at = m->kernel[index & (KERNEL_WORDS - 1)].at;
     return index + 1 == m->kernel_count ? top - at : frame + at;
-}
-
-/* A word of the kernel's memory; 0 where there is none. */
-static __always_inline __u64 word_at(__u64 address)
-{
-    __u64 word = 0;
-#ifndef WP_PLAIN
-    if (wp_casts)
-        return CAST(struct load_weight, address)->weight;
-#endif
-    bpf_probe_read_kernel(&word, sizeof(word), (void *)address);
-    return word;
 }
 
 /* One copy of the user's stack is cheaper than a word at a time. */

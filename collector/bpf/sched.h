@@ -84,9 +84,11 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
         send_with_stack(r);
         return 0;
     }
-    if (call.number)
-        r->head.d |= wait_of(prev, regs, call.number - 1) << 16;
-    struct memo *memo = memo_of(prev, regs);
+    /* Without user mode or memory there is nothing to remember. */
+    struct thread *thread = regs ? bpf_task_storage_get(&threads, prev, 0, BPF_LOCAL_STORAGE_GET_F_CREATE) : 0;
+    if (thread && call.number)
+        r->head.d |= wait_of(&thread->waits, prev, regs, call.number - 1) << 16;
+    struct memo *memo = thread && wp_unwinds ? &thread->memo : 0;
     if (memo && regs && is_as_remembered(ctx, memo, prev, regs)) {
         r->head.stack_key = memo->key;
         send_head(&r->head);

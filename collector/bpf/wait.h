@@ -7,8 +7,8 @@
  * few reads. x86-64 alone: the calls are known by number.
  */
 #include "cause.h"
+#include "memo.h"
 #include "told_path.h"
-#include "unwind.h"
 
 #include <bpf/bpf_endian.h>
 
@@ -36,12 +36,18 @@ struct waits {
     __u64 nameless, nameless_end; /* memory of no file, in that space */
 };
 
+/* What is kept of a thread: of one place, for to find it is a good part of what a switch costs. */
+struct thread {
+    struct waits waits;
+    struct memo memo;
+};
+
 struct {
     __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __type(key, int);
-    __type(value, struct waits);
-} waits SEC(".maps");
+    __type(value, struct thread);
+} threads SEC(".maps");
 
 struct wait_record {
     struct wp_record head;
@@ -98,24 +104,18 @@ static __always_inline struct file *file_at(struct task_struct *task, __u32 fd)
 {
     struct files_struct *open = task->files; /* loads of known types are cheaper than calls that read */
     struct fdtable *table = open ? open->fdt : 0;
-    struct file **files, *file = 0;
     if (!table || fd >= table->max_fds)
         return 0;
-    files = table->fd;
-    if (bpf_probe_read_kernel(&file, sizeof(file), files + fd))
-        return 0;
-    return file;
+    return (struct file *)word_at((__u64)(unsigned long)(table->fd + fd));
 }
 
 static __always_inline __u64 check_of(const struct known_file *k, struct file *file, struct inode *inode)
 {
-    struct sock *sk = (struct sock *)k->sk;
-    struct unix_sock *local = (struct unix_sock *)k->sk;
     switch (k->how) {
-    case CHECK_KIND: return (__u64)(unsigned long)BPF_CORE_READ(file, f_op);
-    case CHECK_PORTS: return BPF_CORE_READ(sk, __sk_common.skc_portpair);
-    case CHECK_PEER: return (__u64)(unsigned long)BPF_CORE_READ(local, peer);
-    default: return BPF_CORE_READ(inode, i_ino);
+    case CHECK_KIND: return (__u64)(unsigned long)GET(struct file, file, f_op);
+    case CHECK_PORTS: return GET(struct sock, k->sk, __sk_common.skc_portpair);
+    case CHECK_PEER: return (__u64)(unsigned long)GET(struct unix_sock, k->sk, peer);
+    default: return GET(struct inode, inode, i_ino);
     }
 }
 
@@ -242,7 +242,7 @@ static __always_inline __u64 path_key(struct known_file *k, struct file *file, s
 /* The key of a file, by what is remembered (`which` 0: in a switch, 1: in a waking). */
 static __noinline __u64 file_key(struct known_file *k, struct file *file, struct task_struct *task, __u32 which)
 {
-    struct inode *inode = BPF_CORE_READ(file, f_inode);
+    struct inode *inode = GET(struct file, file, f_inode);
     if (!k || !inode)
         return 0;
     if (k->file == (__u64)(unsigned long)file && k->inode == (__u64)(unsigned long)inode && k->key &&
@@ -261,7 +261,7 @@ static __noinline __u64 message_key(struct known_file *k, __u64 socket, struct t
     struct sock *sk = (struct sock *)socket;
     if (!k || !socket)
         return 0;
-    if (!k->file && k->sk == socket && k->key && k->check == BPF_CORE_READ(sk, __sk_common.skc_portpair))
+    if (!k->file && k->sk == socket && k->key && k->check == GET(struct sock, socket, __sk_common.skc_portpair))
         return k->key;
     k->file = 0;
     k->key = sock_key(k, sk, task, 1);
@@ -309,15 +309,14 @@ static __noinline __u64 lock_key(struct waits *w, struct task_struct *task, __u6
 }
 
 /* What the call that `task` sleeps in waits for, 0: not known. The task is the one that runs here. */
-static __always_inline __u64 wait_of(struct task_struct *task, struct pt_regs *regs, __u32 number)
+static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, struct pt_regs *regs, __u32 number)
 {
     bool is_poll = number == CALL_POLL || number == CALL_PPOLL;
     if (!regs || !(is_futex(number) || is_poll || is_many(number, regs) || is_fd_call(number)))
         return 0;
     __u64 first = regs->di;
     __u32 fd = (__u32)first;
-    struct waits *w = bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-    if (!w || is_many(number, regs) || (is_poll && bpf_probe_read_user(&fd, sizeof(fd), (void *)first)))
+    if (is_many(number, regs) || (is_poll && bpf_probe_read_user(&fd, sizeof(fd), (void *)first)))
         return 0; /* of several any may be the one */
     if (is_futex(number))
         return wp_unwinds ? lock_key(w, task, first) : 0;
@@ -325,7 +324,7 @@ static __always_inline __u64 wait_of(struct task_struct *task, struct pt_regs *r
     if (!file)
         return 0;
     if (is_epoll(number)) {
-        w->eventpoll = (__u64)(unsigned long)BPF_CORE_READ(file, private_data);
+        w->eventpoll = (__u64)(unsigned long)GET(struct file, file, private_data);
         return 0; /* what was ready is known at the end */
     }
     return file_key(&w->own, file, task, 0);
@@ -357,7 +356,8 @@ static __always_inline __u64 ready_of(struct task_struct *woken, const struct wp
     bool is_of_many = regs && is_many((__u32)regs->orig_ax, regs);
     if (!regs || !(is_of_many || is_epoll((__u32)regs->orig_ax)))
         return 0;
-    struct waits *w = bpf_task_storage_get(&waits, woken, 0, 0);
+    struct thread *thread = bpf_task_storage_get(&threads, woken, 0, 0);
+    struct waits *w = thread ? &thread->waits : 0;
     if (!w)
         return 0;
     if (is_of_many)
@@ -365,19 +365,19 @@ static __always_inline __u64 ready_of(struct task_struct *woken, const struct wp
     if (!w->eventpoll)
         return 0;
     struct eventpoll *poll = (struct eventpoll *)w->eventpoll;
-    struct list_head *last = BPF_CORE_READ(poll, rdllist.prev), *head = &poll->rdllist;
+    struct list_head *last = GET(struct eventpoll, poll, rdllist.prev), *head = &poll->rdllist;
     if (!last || last == head)
         return 0;
     struct epitem *none = 0;
     struct epitem *item = (struct epitem *)((__u64)(unsigned long)last -
         __builtin_preserve_field_info(none->rdllink, BPF_FIELD_BYTE_OFFSET));
-    struct file *file = BPF_CORE_READ(item, ffd.file);
+    struct file *file = GET(struct epitem, item, ffd.file);
     return file ? file_key(&w->ready, file, current_task(), 1) : 0;
 }
 
 #else
 
-static __always_inline __u64 wait_of(struct task_struct *task, struct pt_regs *regs, __u32 number)
+static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, struct pt_regs *regs, __u32 number)
 {
     return 0;
 }

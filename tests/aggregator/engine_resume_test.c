@@ -20,6 +20,8 @@
 /* cmocka wants the headers above */
 #include <cmocka.h>
 
+#define HISTORY_NS 20000000u /* longer than any wait of a case */
+
 struct place {
     char root[64], resume[80];
     struct wp_aggregate_rule rule;
@@ -205,7 +207,35 @@ static void tell(const struct wp_buffer *whole, const struct wp_buffer *killed)
     }
 }
 
-static int one_case(uint64_t seed, const struct wp_window *window, unsigned *kills, unsigned *resumes, unsigned *swept)
+/* Explanations that reach back farther than the history lose of what a restart forgets: no time, but where it went. Per mille of the total. */
+static uint64_t moved(const struct wp_buffer *whole, const struct wp_buffer *killed)
+{
+    struct wp_report *a, *b;
+    uint32_t count[2];
+    uint64_t sum = 0;
+    assert_int_equal(wp_report_decode(&a, whole->data, whole->size, NULL), 0);
+    assert_int_equal(wp_report_decode(&b, killed->data, killed->size, NULL), 0);
+    assert_true(wp_report_wall(a) == wp_report_wall(b));
+    const struct wp_event_count *events[2] = {wp_report_event_counts(a, &count[0]), wp_report_event_counts(b, &count[1])};
+    assert_int_equal(count[0], count[1]);
+    for (uint32_t i = 0; i < count[0]; i++)
+        assert_true(events[0][i].total == events[1][i].total && events[0][i].dropped == events[1][i].dropped);
+    for (int category = 0; category < WP_CATEGORIES; category++) {
+        uint64_t one = wp_report_category(a, (enum wp_category)category), other = wp_report_category(b, (enum wp_category)category);
+        sum += one > other ? one - other : other - one;
+    }
+    uint64_t total = wp_report_total(a);
+    wp_report_destroy(a);
+    wp_report_destroy(b);
+    return sum * 1000 / total;
+}
+
+struct tally {
+    unsigned kills, resumes, swept;
+    uint64_t most_moved; /* of a short history */
+};
+
+static int one_case(uint64_t seed, const struct wp_window *window, uint64_t history_ns, struct tally *tally)
 {
     struct place place = {.seed = seed * 977 + 5};
     struct wp_buffer whole = {0}, killed = {0};
@@ -218,7 +248,7 @@ static int one_case(uint64_t seed, const struct wp_window *window, unsigned *kil
     place.options.store = place.root;
     place.options.resume = place.resume;
     place.options.session = (struct wp_host_session_options){.rules = &place.rule, .rule_count = 1, .epoch_ns = 1000000,
-        .lateness_ns = 2000000, .history_ns = getenv("WP_HISTORY") ? strtoull(getenv("WP_HISTORY"), NULL, 10) : 20000000, .checkpoint_ns = getenv("WP_SPACING") ? strtoull(getenv("WP_SPACING"), NULL, 10) : 1000000};
+        .lateness_ns = 2000000, .history_ns = history_ns, .checkpoint_ns = getenv("WP_SPACING") ? strtoull(getenv("WP_SPACING"), NULL, 10) : 1000000};
     made_trace_init(&place.trace, &(struct made_options){.seed = seed, .events = 3000 + (uint32_t)(seed % 5) * 1000, .cpus = 1 + seed % 4,
         .threads = 5 + (uint32_t)(seed % 20), .drop_per_mille = seed % 3 == 2 && !window ? 5 : 0});
     if (window)
@@ -244,12 +274,17 @@ static int one_case(uint64_t seed, const struct wp_window *window, unsigned *kil
     }
     if (!is_same && getenv("WP_TELL"))
         tell(&whole, &killed);
+    if (!is_same && history_ns < HISTORY_NS) {
+        uint64_t share = moved(&whole, &killed);
+        tally->most_moved = share > tally->most_moved ? share : tally->most_moved;
+        is_same = true;
+    }
     if (!is_same)
         print_message("seed %llu: the report is another one after %u kills (%u in the middle)\n", (unsigned long long)seed, place.kills,
             place.resumes);
-    *kills += place.kills;
-    *resumes += place.resumes;
-    *swept += place.swept;
+    tally->kills += place.kills;
+    tally->resumes += place.resumes;
+    tally->swept += place.swept;
     wp_buffer_fini(&whole);
     wp_buffer_fini(&killed);
     free(cuts);
@@ -258,33 +293,46 @@ static int one_case(uint64_t seed, const struct wp_window *window, unsigned *kil
     return is_same ? 0 : 1;
 }
 
-static void killed_and_resumed_with(const struct wp_window *window)
+static struct tally killed_and_resumed_with(const struct wp_window *window, uint64_t history_ns)
 {
-    unsigned kills = 0, resumes = 0, swept = 0, bad = 0;
+    struct tally tally = {0};
+    unsigned bad = 0;
     uint64_t first = getenv("WP_SEED") ? strtoull(getenv("WP_SEED"), NULL, 10) : 1;
-    uint64_t cases = getenv("WP_CASES") ? strtoull(getenv("WP_CASES"), NULL, 10) : window ? 10 : 25;
+    uint64_t cases = getenv("WP_CASES") ? strtoull(getenv("WP_CASES"), NULL, 10) : history_ns < HISTORY_NS ? 6 : window ? 10 : 25;
     for (uint64_t seed = first; seed < first + cases; seed++)
-        bad += (unsigned)one_case(seed, window, &kills, &resumes, &swept);
-    print_message("%u kills, %u of them went on from a checkpoint\n", kills, resumes);
+        bad += (unsigned)one_case(seed, window, history_ns, &tally);
+    print_message("%u kills, %u of them went on from a checkpoint\n", tally.kills, tally.resumes);
     assert_int_equal(bad, 0);
-    assert_true(resumes > kills / 4);
-    assert_true(swept > 0);
+    assert_true(tally.resumes > tally.kills / 4);
+    assert_true(tally.swept > 0);
+    return tally;
 }
 
 static void killed_and_resumed(void **state)
 {
     (void)state;
-    killed_and_resumed_with(NULL);
+    killed_and_resumed_with(NULL, HISTORY_NS);
 }
 
 static void killed_and_resumed_in_windows(void **state)
 {
     (void)state;
-    killed_and_resumed_with(&(struct wp_window){4000000, 34000000} /* pauses are longer than the history */);
+    killed_and_resumed_with(&(struct wp_window){4000000, 34000000} /* pauses are longer than the history */, HISTORY_NS);
+}
+
+/* Waits are longer than the history, and the session is killed 15 times or so: what happened and how long all took stays the same. */
+static void killed_with_a_short_history(void **state)
+{
+    (void)state;
+    struct tally tally = killed_and_resumed_with(NULL, HISTORY_NS / 4);
+    print_message("at most %.1f %% of the time went elsewhere\n", (double)tally.most_moved / 10);
+    assert_true(tally.most_moved > 0);  /* else it is no case of it */
+    assert_true(tally.most_moved < 50);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(killed_and_resumed), cmocka_unit_test(killed_and_resumed_in_windows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(killed_and_resumed), cmocka_unit_test(killed_and_resumed_in_windows),
+        cmocka_unit_test(killed_with_a_short_history)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

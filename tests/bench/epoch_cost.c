@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * epoch_cost [COMMITS]: what an epoch's transaction costs, in stores that hold little and much already. Each commit adds one delta of 20
- * stacks to one aggregate, as an aggregator does for a host once a second, and the session's resume point. JSON, a line for each store:
+ * epoch_cost [COMMITS]: what an epoch's transaction costs, in stores that hold little and much already, and by how much has changed. Each commit
+ * adds one delta of 20 stacks (then of 2, 200 and 2,000) to one aggregate, as an aggregator does for a host once a second, and the session's resume
+ * point; then those of 10 and 100 hosts, each with an aggregate of its own, in one transaction. JSON, a line for each store and size:
  * microseconds a commit (with fdatasync), bytes that LMDB handed to the kernel (wchar of /proc/self/io), bytes of the values
  * that were put, and the quotient of the two: the write amplification. The store is made below TMPDIR, else /var/tmp.
  */
@@ -45,11 +46,11 @@ static uint64_t written(void)
     return bytes;
 }
 
-static struct wp_report *some_stacks(unsigned from)
+static struct wp_report *some_stacks(unsigned from, unsigned count)
 {
     struct wp_report *report = wp_report_create();
     uint32_t process = wp_report_child(report, 0, wp_report_frame(report, WP_STYLE_PROCESS, "[service]", ""));
-    for (unsigned i = 0; i < STACKS; i++) {
+    for (unsigned i = 0; i < count; i++) {
         char name[32];
         snprintf(name, sizeof(name), "function_%u", from + i);
         uint32_t node = wp_report_child(report, process, wp_report_frame(report, WP_STYLE_USER, name, "libservice.so"));
@@ -62,19 +63,26 @@ static struct wp_report *some_stacks(unsigned from)
 struct epoch {
     const struct wp_report *report;
     uint64_t timebox_s, seq;
-    const char *aggregate;
+    unsigned hosts;
 };
+
+static int write_host(struct wp_txn *txn, const struct epoch *epoch, unsigned host)
+{
+    struct wp_resume resume = {.session = {1, (uint8_t)host}, .seq = epoch->seq, .until_mono_ns = epoch->seq};
+    char aggregate[32];
+    snprintf(aggregate, sizeof(aggregate), host ? "main%u" : "main", host);
+    int rc = wp_txn_add_report(txn, aggregate, epoch->timebox_s, "s", epoch->report, NULL);
+    return rc ? rc : wp_txn_put_resume(txn, "s", &resume, NULL);
+}
 
 static int write_epoch(struct wp_txn *txn, void *context)
 {
     const struct epoch *epoch = context;
-    struct wp_resume resume = {.session = {1}, .seq = epoch->seq, .until_mono_ns = epoch->seq};
+    uint8_t session[16] = {1};
     int rc = wp_txn_register_shard(txn, "s", NULL);
-    if (!rc)
-        rc = wp_txn_add_report(txn, epoch->aggregate, epoch->timebox_s, "s", epoch->report, NULL);
-    if (!rc)
-        rc = wp_txn_put_resume(txn, "s", &resume, NULL);
-    return rc ? rc : wp_txn_put_last_sample(txn, "s", resume.session, epoch->seq, NULL);
+    for (unsigned host = 0; !rc && host < epoch->hosts; host++)
+        rc = write_host(txn, epoch, host);
+    return rc ? rc : wp_txn_put_last_sample(txn, "s", session, epoch->seq, NULL);
 }
 
 /* What is there already: an hour of one aggregate, a thousand stacks, as its deltas left it. */
@@ -83,7 +91,7 @@ static int fill(struct wp_txn *txn, void *context)
     unsigned hour = *(unsigned *)context;
     int rc = 0;
     for (unsigned part = 0; !rc && part < 50; part++) {
-        struct wp_report *report = some_stacks(part * STACKS);
+        struct wp_report *report = some_stacks(part * STACKS, STACKS);
         rc = wp_txn_add_report(txn, "main", (uint64_t)hour * AGE_S, "s", report, NULL);
         wp_report_destroy(report);
     }
@@ -106,30 +114,30 @@ static size_t packed_size(const struct wp_report *report)
     return size;
 }
 
-static void measure(const char *folder, unsigned hours, unsigned commits)
+static void measure(const char *folder, unsigned hours, unsigned stacks, unsigned hosts, unsigned commits)
 {
     char root[4096 + 16];
     struct wp_store *store;
     struct wp_error err = {0};
     uint64_t *took = calloc(commits, sizeof(*took)), values = 0;
-    snprintf(root, sizeof(root), "%s/%u", folder, hours);
+    snprintf(root, sizeof(root), "%s/%u-%u-%u", folder, hours, stacks, hosts);
     check(wp_store_open(&store, root, true, &err), &err);
     for (unsigned hour = 0; hour < hours; hour++)
         check(wp_store_update(store, "v1", fill, &hour, &err), &err);
     uint64_t before = written();
     for (unsigned i = 0; i < commits; i++) {
-        struct wp_report *report = some_stacks(i % 7);
-        struct epoch epoch = {report, (uint64_t)(hours + 1) * AGE_S, i + 1, "main"};
+        struct wp_report *report = some_stacks(i % 7, stacks);
+        struct epoch epoch = {report, (uint64_t)(hours + 1) * AGE_S, i + 1, hosts};
         uint64_t start = now_ns();
         check(wp_store_update(store, "v1", write_epoch, &epoch, &err), &err);
         took[i] = now_ns() - start;
-        values += packed_size(report);
+        values += packed_size(report) * hosts;
         wp_report_destroy(report);
     }
     uint64_t bytes = written() - before;
     qsort(took, commits, sizeof(*took), compare);
-    printf("{\"measure\":\"epoch\",\"hours_in_store\":%u,\"commits\":%u,\"median_us\":%.1f,\"p99_us\":%.1f,\"value_bytes_a_commit\":%.0f,"
-        "\"written_bytes_a_commit\":%.0f,\"write_amplification\":%.1f}\n", hours, commits, (double)took[commits / 2] / 1e3,
+    printf("{\"measure\":\"epoch\",\"hours_in_store\":%u,\"stacks\":%u,\"hosts\":%u,\"commits\":%u,\"median_us\":%.1f,\"p99_us\":%.1f,\"value_bytes_a_commit\":%.0f,"
+        "\"written_bytes_a_commit\":%.0f,\"write_amplification\":%.1f}\n", hours, stacks, hosts, commits, (double)took[commits / 2] / 1e3,
         (double)took[commits * 99 / 100] / 1e3, (double)values / commits, (double)bytes / commits, (double)bytes / (double)values);
     wp_store_close(store);
     free(took);
@@ -137,14 +145,16 @@ static void measure(const char *folder, unsigned hours, unsigned commits)
 
 int main(int argc, char **argv)
 {
-    static const unsigned hours[] = {0, 24, 720};
+    static const struct {
+        unsigned hours, stacks, hosts;
+    } rows[] = {{0, STACKS, 1}, {24, STACKS, 1}, {720, STACKS, 1}, {24, 2, 1}, {24, 200, 1}, {24, 2000, 1}, {24, STACKS, 10}, {24, STACKS, 100}};
     char folder[4096];
     const char *place = getenv("TMPDIR");
     unsigned commits = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1000;
     snprintf(folder, sizeof(folder), "%s/wakepath-epoch-XXXXXX", place && *place ? place : "/var/tmp");
     if (!commits || !mkdtemp(folder))
         return 1;
-    for (unsigned i = 0; i < sizeof(hours) / sizeof(*hours); i++)
-        measure(folder, hours[i], commits);
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+        measure(folder, rows[i].hours, rows[i].stacks, rows[i].hosts, commits);
     return wp_path_remove(folder, NULL) ? 1 : 0;
 }

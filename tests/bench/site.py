@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""site.py BIN_DIR FILL_STORE [--runs N] [--small]: P8, regenerating a site, and P9, drawing a large flame. Prints one JSON line.
+"""site.py BIN_DIR FILL_STORE [--runs N] [--small] [--only P9]: P8, regenerating a site, and P9, drawing a large flame. Prints one JSON line.
 
 P8: nothing changed, one timebox of one release of 1,000 changed, all of 100 releases x 24 timeboxes x 4 shards; each with the
 seconds of wall and of processor time (median, lowest, highest) and whether a second site of the same store has the same bytes.
@@ -110,10 +110,16 @@ def main():
     parser.add_argument("fill_store")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--small", action="store_true", help="a twentieth of it, to see that it works")
+    parser.add_argument("--only", choices=("P8", "P9"), help="one of the two")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="wp-bench-site-") as folder:
         bench = Bench(options.bin_dir, options.fill_store, folder)
-        print(json.dumps({"load": os.getloadavg()[0], "P8": bench.regenerate(options.runs, options.small), "P9": bench.draw(options.runs)}))
+        found = {"load": os.getloadavg()[0]}
+        if options.only != "P9":
+            found["P8"] = bench.regenerate(options.runs, options.small)
+        if options.only != "P8":
+            found["P9"] = bench.draw(options.runs)
+        print(json.dumps(found))
 
 
 if __name__ == "__main__":
