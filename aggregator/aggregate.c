@@ -195,8 +195,8 @@ static bool sleep_is_ready(const struct wp_aggregate *aggregate, uint32_t thread
         !wp_explain_pending(&aggregate->explainer, thread, ordinal);
 }
 
-/* The recording ends while the recorded command sleeps: that is where its time went. Of others the sleeps that did not end are left out, since
- * a host is full of threads that wait for nothing in particular. */
+/* The recording ends while the recorded command sleeps: that is where its time went. Of others the sleeps that did not end are
+ * left out, since a host is full of threads that wait for nothing in particular. */
 static bool is_unended(const struct wp_aggregate *aggregate, const struct wp_slice *slice, uint64_t until_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
@@ -217,7 +217,8 @@ static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, u
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         bool is_base = aggregate->timeline->identities[slice->identity].aggregates & aggregate->bit;
         if (!sleep_is_ready(aggregate, index, ordinal, until_ns, is_final)) {
-            if (is_base && is_final && is_unended(aggregate, slice, until_ns)) /* that it goes no further still holds: who it started may yet wake it */
+            /* It goes no further all the same: whom it started may yet wake it. */
+            if (is_base && is_final && is_unended(aggregate, slice, until_ns))
                 account(aggregate, index, ordinal, slice->out_ns > from ? slice->out_ns : from, until_ns);
             break;
         }

@@ -335,7 +335,9 @@ static bool next_of_loop(const struct wp_explainer *x, const struct wp_thread *t
     if (!may_go_on(before) || !before->in_ns || ran_until(x, thread, ordinal, next) >= x->options.join_ns || *next == thread->slice_end)
         return false;
     const struct wp_slice *after = wp_thread_slice(thread, *next);
-    return (timed_out(before) || woken_in_vain(x, before, (uint32_t)(thread - x->timeline->threads), after->out_ns)) && after->out_ns <= wp_explain_horizon(x) && wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns &&
+    bool may_join = timed_out(before) ||
+        woken_in_vain(x, before, (uint32_t)(thread - x->timeline->threads), after->out_ns);
+    return may_join && after->out_ns <= wp_explain_horizon(x) && wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns &&
         before->stack == after->stack && before->syscall == after->syscall &&
         !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
 }

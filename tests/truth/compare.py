@@ -44,7 +44,7 @@ CASES = {
     "tcp": ("truth_pair tcp 1000", 1.0, False),
     "futex": ("truth_pair futex 1000", 1.0, False),
     "signal": ("truth_pair signal 1000", 1.0, False),
-    "half_close": ("truth_ends half 20", 1.0, True),
+    "half_close": ("truth_ends half 20", 1.0, False),
     "reset": ("truth_ends reset 100", 1.0, True),
     "room": ("truth_ends room 5", 1.0, False),
     "pool": ("truth_threads pool", 1.0, True),
