@@ -167,7 +167,7 @@ class Programs(unittest.TestCase):
         listener.bind(self.folder + "/a")
         listener.listen(4)
         listener.settimeout(PATIENCE_S)
-        child = self.start("wakepath-collector", "--source", f"capture:{capture}" if capture else "bpf", "--connect", f"ipc://{self.folder}/a",
+        child = self.start("wakepath-collector", "--source", f"capture:{capture}", "--connect", f"ipc://{self.folder}/a",
                            "--spool", "none", *words)
         self.sockets.append(listener.accept()[0])
         listener.close()
