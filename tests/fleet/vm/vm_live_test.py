@@ -12,8 +12,8 @@ from vm_image import Image, Kernel, Missing, need
 BIN, TIER, FOLDER = sys.argv[1:4]
 REQUESTS, SLEEP_S = 60, 0.05
 # Of the live source's tests, the others need a machine that is faster or has more files; and what is to be done without.
-FACTS = [("", "block chains_are_whole lives pipe_wakes_by_its_writer poll_that_times_out_is_not_deliberate renames sendfile sleep "
-          "tcp udp what_is_waited_for"),
+FACTS = [("", "block chains_are_whole lives pipe_wakes_by_its_writer poll_that_times_out_is_not_deliberate reads_are_what_was_taken renames "
+          "sendfile sleep tcp udp what_is_waited_for"),
          ("tp_btf/tcp_probe tp_btf/block_rq_insert", "tcp block"),
          ("fentry/sock_def_readable", "tcp sleep"), # the last arrival stands in
          ("unwind/maple_tree", "sleep lives")]
