@@ -195,6 +195,17 @@ static bool sleep_is_ready(const struct wp_aggregate *aggregate, uint32_t thread
         !wp_explain_pending(&aggregate->explainer, thread, ordinal);
 }
 
+/* The recording ends while the recorded command sleeps: that is where its time went. Of others the sleeps that did not end are left out, since
+ * a host is full of threads that wait for nothing in particular. */
+static bool is_unended(const struct wp_aggregate *aggregate, const struct wp_slice *slice, uint64_t until_ns)
+{
+    const struct wp_timeline *timeline = aggregate->timeline;
+    const struct wp_thread_entry *entry =
+        wp_dictionary_thread(timeline->dictionary, timeline->identities[slice->identity].entry);
+    return (!slice->in_ns || slice->in_ns > until_ns) && slice->out_ns < until_ns && entry && entry->flags & WP_THREAD_COMMAND &&
+        !timeline->paused_ns;
+}
+
 /* Accounts for the thread from `from` on as far as it goes; returns how far. */
 static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, uint64_t from, uint64_t until_ns, bool is_final)
 {
@@ -205,8 +216,11 @@ static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, u
     for (; ordinal < thread->slice_end; ordinal++) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         bool is_base = aggregate->timeline->identities[slice->identity].aggregates & aggregate->bit;
-        if (!sleep_is_ready(aggregate, index, ordinal, until_ns, is_final))
+        if (!sleep_is_ready(aggregate, index, ordinal, until_ns, is_final)) {
+            if (is_base && is_final && is_unended(aggregate, slice, until_ns)) /* that it goes no further still holds: who it started may yet wake it */
+                account(aggregate, index, ordinal, slice->out_ns > from ? slice->out_ns : from, until_ns);
             break;
+        }
         uint64_t out = slice->out_ns > from ? slice->out_ns : from;
         bool is_over = slice->end_ns && slice->end_ns <= until_ns;
         uint64_t end = is_over ? slice->end_ns : until_ns;

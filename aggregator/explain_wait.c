@@ -270,7 +270,7 @@ static const char *why_unwoken(const struct wp_slice *slice)
 {
     if (slice->is_cut)
         return "the recording paused before it ended";
-    return slice->in_ns ? "its waking was not seen" : "it did not end";
+    return slice->in_ns ? "its waking was not seen" : "the recording ended before it did";
 }
 
 void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
@@ -288,8 +288,10 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
         wait.node = sleep_node(x, node, slice, wait.is_kernel);
     uint64_t wake = slice->wake_ns > slice->out_ns ? slice->wake_ns : slice->out_ns;
     if (!slice->wake_ns) {
-        wp_explain_emit(x, &(struct wp_piece){.node = wait.node, .thread = index, .category = WP_UNACCOUNTED,
-            .start_ns = from, .end_ns = to, .reason = why_unwoken(slice),
+        bool is_deliberate = !slice->in_ns && slice->flags & WP_SLICE_DELIBERATE; /* whenever it would have ended */
+        wp_explain_emit(x, &(struct wp_piece){.node = wait.node, .thread = index,
+            .category = is_deliberate ? WP_DELIBERATE_SLEEP : WP_UNACCOUNTED, .start_ns = from, .end_ns = to,
+            .reason = is_deliberate ? NULL : why_unwoken(slice),
             .is_uncertain = (slice->in_ns && !slice->is_cut) || slice->flags & WP_SLICE_UNCERTAIN});
         return;
     }

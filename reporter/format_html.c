@@ -211,8 +211,9 @@ static void put_card(struct writer *writer, const struct wp_item *item)
 static void put_view(struct wp_buffer *out, const char *view)
 {
     wp_buffer_printf(out, "<section class=\"view\" id=\"view\" data-view=\"%s\" aria-label=\"%s\">\n"
-        "<p class=\"waiting\">Drawing needs scripts and a moment. The table below tells the same.</p>\n</section>\n",
-        view, view);
+        "<p class=\"waiting\">%s</p>\n</section>\n", view, view, strcmp(view, "behind")
+            ? "Drawing needs scripts and a moment. The table below tells the same."
+            : "Summing up one figure needs scripts and a moment. Below are the hosts and times of all of it.");
 }
 
 static void put_item(struct writer *writer, const struct wp_item *item)

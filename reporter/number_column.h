@@ -2,8 +2,8 @@
 #ifndef WP_REPORTER_NUMBER_COLUMN_H
 #define WP_REPORTER_NUMBER_COLUMN_H
 /* Many numbers in a data file of a page: a column of differences from one to the next, each in base64 VLQ as in source maps (ECMA-426,
- * section 7: sign in the lowest bit, five bits a digit, the least first). A browser takes a text of it in a third of the time that it
- * needs for the same numbers written out, and it is half as long. assets/column.js reads it. */
+ * section 7: sign in the lowest bit, five bits a digit, the least first). A browser reads it quicker than the same
+ * numbers written out, and it is shorter. assets/column.js reads it. */
 #include "common/buffer.h"
 
 #include <stdint.h>

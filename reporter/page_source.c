@@ -80,8 +80,8 @@ void wp_page_sources(struct wp_display *display, const struct wp_facts *facts)
         "Time by line of source, as the debug info of the programs has it. Inlined functions count where they were written. A line's inclusive time "
         "counts a stack once; own time adds up.");
     if (facts->origins.count > 1)
-        wp_display_add(display, WP_ITEM_NOTICE, "Several aggregators (shards) recorded this. What one of them was told by another, a wait on "
-            "a host of another shard, has no lines there: it counts for the line that waited.");
+        wp_display_add(display, WP_ITEM_NOTICE, "Several aggregators (shards) recorded this. The time of a wait for a host of another shard "
+            "stands at the line that waited: which lines ran over there is not known here.");
     wp_page_source_table(display, facts, FILE_ROWS);
 }
 

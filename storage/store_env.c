@@ -140,12 +140,43 @@ static int allot_lock(const struct wp_store *store, const char *folder, bool wri
     return rc ? wp_error_errno(err, -rc, "cannot write '%s'", path) : 0;
 }
 
+/*
+ * LMDB (0.9.24, mdb_env_init_meta) does not sync the first two pages of a new file: a crash of the machine before the end of the first commit
+ * can leave one that nobody opens any more. So the file gets its name when they are on disk. Where the file system knows no files
+ * without a name LMDB makes it as it does.
+ */
+static int make_data(const struct wp_store *store, const char *folder, struct wp_error *err)
+{
+    char path[PATH_MAX + 16], self[64];
+    MDB_env *env = NULL;
+    snprintf(path, sizeof(path), "%s/data.mdb", folder);
+    int fd = access(path, F_OK) && errno == ENOENT ? open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0664) : -1;
+    if (fd < 0)
+        return 0;
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+    int mdb_rc = mdb_env_create(&env);
+    if (!mdb_rc)
+        mdb_rc = mdb_env_set_mapsize(env, store->map_size);
+    if (!mdb_rc)
+        mdb_rc = mdb_env_open(env, self, MDB_NOSUBDIR | MDB_NOLOCK, 0664);
+    if (!mdb_rc)
+        mdb_rc = mdb_env_sync(env, 1);
+    mdb_env_close(env);
+    bool is_linked = !mdb_rc && !linkat(AT_FDCWD, self, AT_FDCWD, path, AT_SYMLINK_FOLLOW); /* else another writer was quicker */
+    close(fd);
+    if (mdb_rc)
+        return wp_env_error(err, mdb_rc, "cannot make the environment", store, strrchr(folder, '/') + 1);
+    return is_linked ? wp_folder_sync(folder, err) : 0;
+}
+
 static int open_files(const struct wp_store *store, struct wp_env *env, bool write, struct wp_error *err)
 {
     char path[PATH_MAX];
     int dead, rc = prepare_folder(store, env->release, write, path, err);
     if (!rc) /* first: who looks at the file maps it, too, and would be taken for one that died of damage */
         rc = allot_lock(store, path, write, err);
+    if (!rc && write)
+        rc = make_data(store, path, err);
     if (!rc)
         rc = check_file(store, path, err);
     if (rc)

@@ -14,7 +14,7 @@
 
 static bool is_release_folder(const char *path)
 {
-    char data[PATH_MAX + 320]; /* what is asked about is a folder and a name in it */
+    char data[PATH_MAX + NAME_MAX + 32];
     struct stat st;
     snprintf(data, sizeof(data), "%s/data.mdb", path);
     return !stat(data, &st);
@@ -25,16 +25,17 @@ static bool is_store(const char *root)
 {
     DIR *folder = opendir(root);
     bool has_others = false, has_own = false;
-    char path[PATH_MAX + 300];
-    for (struct dirent *entry; folder && !has_own && (entry = readdir(folder));) {
+    char path[PATH_MAX + NAME_MAX + 2];
+    if (!folder)
+        return errno == EACCES; /* who lists it says so */
+    for (struct dirent *entry; !has_own && (entry = readdir(folder));) {
         const char *name = entry->d_name;
         snprintf(path, sizeof(path), "%s/%s", root, name);
         has_own = strchr(name, '~') || is_release_folder(path);
         has_others |= strcmp(name, ".") && strcmp(name, "..");
     }
-    if (folder)
-        closedir(folder);
-    return folder && (has_own || !has_others);
+    closedir(folder);
+    return has_own || !has_others;
 }
 
 int wp_tool_expect_store(const char *root, struct wp_error *err)

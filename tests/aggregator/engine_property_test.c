@@ -170,7 +170,7 @@ static uint64_t slices_follow(const struct wp_host_session *session)
             assert_true(!slice->in_ns || slice->in_ns >= (slice->wake_ns ? slice->wake_ns : slice->out_ns));
             assert_true(!slice->end_ns || (slice->in_ns && slice->end_ns >= slice->in_ns));
             assert_true(is_last || (slice->end_ns && slice->end_ns <= wp_thread_slice(thread, n + 1)->out_ns));
-            if (!slice->in_ns || !(timeline->identities[slice->identity].aggregates & 1))
+            if (!(timeline->identities[slice->identity].aggregates & 1))
                 continue;
             sum += (slice->end_ns ? slice->end_ns : timeline->now_ns) - slice->out_ns;
         }

@@ -185,27 +185,14 @@ static uint64_t base_total(const struct wp_report *report)
     return sum;
 }
 
-/* The command's threads' lives as far as they can be accounted for. */
+/* The command's threads live from the beginning to the end, asleep or not. */
 static uint64_t lives(const struct made_fleet *made, uint32_t host)
 {
     const struct wp_batch *b = &made->hosts[host].whole;
-    uint64_t sum = 0, start_ns = b->events[0].time_ns, end_ns = b->events[b->event_count - 1].time_ns;
-    for (uint32_t thread = 1; thread <= b->thread_count; thread++) {
-        if (!(b->threads[thread - 1].flags & WP_THREAD_COMMAND))
-            continue;
-        uint64_t until_ns = start_ns; /* thread 1 and 2 run at the start: until the first switch-out */
-        bool runs = true;
-        for (uint32_t i = 0; i < b->event_count; i++) {
-            const struct wp_event *e = &b->events[i];
-            if (e->kind == WP_EVENT_SWITCH && e->thread == thread) {
-                runs = false;
-                until_ns = e->time_ns;
-            } else if (e->kind == WP_EVENT_SWITCH && e->other == thread) {
-                runs = true;
-            }
-        }
-        sum += (runs ? end_ns : until_ns) - start_ns;
-    }
+    uint64_t sum = 0;
+    for (uint32_t thread = 1; thread <= b->thread_count; thread++)
+        if (b->threads[thread - 1].flags & WP_THREAD_COMMAND)
+            sum += b->events[b->event_count - 1].time_ns - b->events[0].time_ns;
     return sum;
 }
 

@@ -376,9 +376,9 @@ void made_trace_init(struct made_trace *trace, const struct made_options *option
     for (uint32_t tries = options->events; tries && b->event_count < options->events; tries--)
         step(m);
     uint64_t end_ns = b->event_count ? b->events[b->event_count - 1].time_ns : 0;
-    for (uint32_t i = 1; i <= m->actor_count; i++) /* a sleep that has not ended is not accounted for */
+    for (uint32_t i = 1; i <= m->actor_count; i++) /* a sleep of the command that has not ended is its time, too */
         if (m->actors[i].where != NOWHERE)
-            end_of(m, &m->actors[i], m->actors[i].where == ON_CPU ? end_ns : m->actors[i].left_ns);
+            end_of(m, &m->actors[i], end_ns);
     b->watermark_ns = end_ns;
     free(m);
 }

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * LD_PRELOAD: lets calls on files below WP_SHIM_UNDER fail as long as the file WP_SHIM_ORDERS says so. Its text is read at each call:
- * "write EIO", "sync EIO" (fsync and fdatasync), "write EROFS", "write ENOSPC"; a last word "once" takes one call only.
+ * "write EIO", "sync EIO" (fsync and fdatasync), "write EROFS", "write ENOSPC"; a last word "once" takes one call only;
+ * "sync STOP once" does not let it fail but stops the program before it (SIGSTOP).
  * "real SECONDS" shifts CLOCK_REALTIME. It touches no call that is not ordered to fail.
+ *
+ * In the folder WP_SHIM_JOURNAL it notes what a crash of the machine could undo: for each write to a data.mdb that no sync has followed (and that
+ * is not O_DSYNC) what was there before, in a file named by the inode: offset, size, the file's size before (8 bytes each), the bytes.
  */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -27,14 +34,67 @@ static int read_orders(char *text, size_t room)
     return got > 0;
 }
 
+static void path_of(int fd, char path[PATH_MAX])
+{
+    char link[64];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t size = readlink(link, path, PATH_MAX - 1);
+    path[size > 0 ? size : 0] = 0;
+}
+
 static int is_below(int fd)
 {
-    char link[64], path[PATH_MAX];
+    char path[PATH_MAX];
     const char *under = getenv("WP_SHIM_UNDER");
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    ssize_t size = under ? readlink(link, path, sizeof(path) - 1) : -1;
-    path[size > 0 ? size : 0] = 0;
-    return size > 0 && !strncmp(path, under, strlen(under));
+    path_of(fd, path);
+    return under && *path && !strncmp(path, under, strlen(under));
+}
+
+/* The journal of the file, opened; -1: there is none. */
+static int open_journal(int fd, int flags)
+{
+    char path[PATH_MAX];
+    const char *folder = getenv("WP_SHIM_JOURNAL"), *name;
+    struct stat status;
+    path_of(fd, path);
+    if (!folder || !(name = strrchr(path, '/')) || strcmp(name, "/data.mdb") || fcntl(fd, F_GETFL) & O_DSYNC || fstat(fd, &status))
+        return -1;
+    snprintf(path, sizeof(path), "%s/%llu", folder, (unsigned long long)status.st_ino);
+    return (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
+}
+
+static void note(int fd, long long at, size_t size)
+{
+    struct stat status;
+    int before = errno, journal = open_journal(fd, O_APPEND);
+    uint64_t *record = journal < 0 || fstat(fd, &status) ? NULL : calloc(1, 24 + size);
+    if (record) {
+        record[0] = (uint64_t)at;
+        record[1] = size;
+        record[2] = (uint64_t)status.st_size;
+        if (pread(fd, record + 3, size, at) < 0 || syscall(SYS_write, journal, record, 24 + size) < 0)
+            abort();
+    }
+    free(record);
+    if (journal >= 0)
+        syscall(SYS_close, journal);
+    errno = before;
+}
+
+static void note_parts(int fd, long long at, const struct iovec *parts, int count)
+{
+    size_t size = 0;
+    for (int i = 0; i < count; i++)
+        size += parts[i].iov_len;
+    note(fd, at, size);
+}
+
+static void forget_notes(int fd)
+{
+    int before = errno, journal = open_journal(fd, O_TRUNC);
+    if (journal >= 0)
+        syscall(SYS_close, journal);
+    errno = before;
 }
 
 static int code_of(const char *name)
@@ -51,29 +111,40 @@ static int ordered(const char *call, int fd)
         is_below(fd);
     if (fails && !strcmp(times, "once") && unlink(getenv("WP_SHIM_ORDERS")))
         fails = 0; /* another call was quicker */
+    int stops = fails && !strcmp(code, "STOP");
+    if (stops)
+        raise(SIGSTOP);
     errno = before;
-    return fails ? code_of(code) : 0;
+    return fails && !stops ? code_of(code) : 0;
 }
 
-#define PASS(type, name, call, arguments, ...)                    \
+/* `first` is done before the call, `last` behind it. */
+#define PASS(type, name, call, first, last, arguments, ...)       \
     type name arguments                                           \
     {                                                             \
         type (*real) arguments = (type(*) arguments)dlsym(RTLD_NEXT, #name); \
         int code = ordered(call, fd);                             \
-        if (!code)                                                \
-            return real(__VA_ARGS__);                             \
+        if (!code) {                                              \
+            first;                                                \
+            type result = real(__VA_ARGS__);                      \
+            last;                                                 \
+            return result;                                        \
+        }                                                         \
         errno = code;                                             \
         return -1;                                                \
     }
 
-PASS(ssize_t, write, "write", (int fd, const void *bytes, size_t size), fd, bytes, size)
-PASS(ssize_t, pwrite, "write", (int fd, const void *bytes, size_t size, off_t at), fd, bytes, size, at)
-PASS(ssize_t, pwrite64, "write", (int fd, const void *bytes, size_t size, off64_t at), fd, bytes, size, at)
-PASS(ssize_t, writev, "write", (int fd, const struct iovec *parts, int count), fd, parts, count)
-PASS(ssize_t, pwritev, "write", (int fd, const struct iovec *parts, int count, off_t at), fd, parts, count, at)
-PASS(ssize_t, pwritev64, "write", (int fd, const struct iovec *parts, int count, off64_t at), fd, parts, count, at)
-PASS(int, fsync, "sync", (int fd), fd)
-PASS(int, fdatasync, "sync", (int fd), fd)
+#define HERE lseek(fd, 0, SEEK_CUR)
+PASS(ssize_t, write, "write", note(fd, HERE, size), (void)0, (int fd, const void *bytes, size_t size), fd, bytes, size)
+PASS(ssize_t, pwrite, "write", note(fd, at, size), (void)0, (int fd, const void *bytes, size_t size, off_t at), fd, bytes, size, at)
+PASS(ssize_t, pwrite64, "write", note(fd, at, size), (void)0, (int fd, const void *bytes, size_t size, off64_t at), fd, bytes, size, at)
+PASS(ssize_t, writev, "write", note_parts(fd, HERE, parts, count), (void)0, (int fd, const struct iovec *parts, int count), fd, parts, count)
+PASS(ssize_t, pwritev, "write", note_parts(fd, at, parts, count), (void)0, (int fd, const struct iovec *parts, int count, off_t at),
+    fd, parts, count, at)
+PASS(ssize_t, pwritev64, "write", note_parts(fd, at, parts, count), (void)0, (int fd, const struct iovec *parts, int count, off64_t at),
+    fd, parts, count, at)
+PASS(int, fsync, "sync", (void)0, forget_notes(fd), (int fd), fd)
+PASS(int, fdatasync, "sync", (void)0, forget_notes(fd), (int fd), fd)
 
 int clock_gettime(clockid_t clock, struct timespec *ts)
 {

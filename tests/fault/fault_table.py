@@ -7,10 +7,10 @@ and prints the table. Exit status 1: something differs. Run as root. N is 3 in C
 played again. --print: only the table of docs/delivery.md, of all together."""
 import argparse, concurrent.futures, fcntl, json, os, random, sys, time, traceback
 
-import faults_disk, faults_kill, faults_network, faults_others
+import faults_crash, faults_disk, faults_kill, faults_network, faults_others
 from twin import Captures, Difference, OutOfTime, Rig
 
-GROUPS = {"kill": faults_kill, "network": faults_network, "disk": faults_disk, "others": faults_others}
+GROUPS = {"kill": faults_kill, "crash": faults_crash, "network": faults_network, "disk": faults_disk, "others": faults_others}
 COUNTS = ("trials", "sessions", "differences", "out_of_time")
 HEAD = "| fault | trials | sessions | differences | out of time |\n| --- | --- | --- | --- | --- |"
 

@@ -15,7 +15,6 @@ service db hosts=1 threads=6
 AGGREGATES = ("web", "db")
 LEAST_S = 2.5     # a session takes so long on any machine, or there are no checkpoints in the midst of it
 PATIENCE_S = 150  # a part that takes longer than this, and as long again with the processor to itself, hangs
-NEXT = 8          # collectors that may go on with what one left in the spool
 
 
 class Difference(Exception):
@@ -208,11 +207,12 @@ class Rig:
     def delivers(self, child):
         """It ends, and what it left in the spool the next ones deliver: on a busy machine each may give up after its minute. Its log."""
         first = log = self.ends(child)
-        for _ in range(NEXT):
-            if "stay in the spool" not in log:
-                return first
+        begin = time.monotonic()
+        while "stay in the spool" in log:
+            if time.monotonic() > begin + 2 * PATIENCE_S:
+                raise OutOfTime("collectors, one after the other, did not deliver it:\n" + self.what_they_do() + log)
             log = self.ends(self.start(*child.args))
-        raise OutOfTime("%d collectors, one after the other, did not deliver it:\n%s" % (NEXT, log))
+        return first
 
     def report(self):
         """The merged reports as text."""

@@ -75,6 +75,14 @@ class Passing(RecordTest):
         self.assertGreater(summary["total_ns"], 0)
         self.assertGreater(summary["events"]["total"], 100)
 
+    def test_a_command_that_sleeps_when_the_recording_ends(self):
+        """It has slept nearly all of the time, and nothing woke it."""
+        self.record(["sleep", "5"], "--duration", "2")
+        self.assertGreater(self.summary()["categories"]["deliberate_sleep"], 0)
+        self.record(["sh", "-c", "sleep 5; :"], "--duration", "2")
+        reasons = {wait["reason"]: wait["ns"] for wait in self.summary()["unexplained"]}
+        self.assertGreater(reasons["the recording ended before it did"], 0)
+
     def test_names_cannot_write_to_the_terminal(self):
         self.record(["python3", "-c", "import ctypes, time; ctypes.CDLL(None).prctl(15, b'\\x1b[31mred\\x07'); "
                      "time.sleep(0.3)"])

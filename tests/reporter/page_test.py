@@ -10,6 +10,7 @@ import sys
 import tempfile
 import unittest
 
+import colours
 from till import write_source
 
 BIN, SAMPLE = sys.argv.pop(1), sys.argv.pop(1)
@@ -76,6 +77,23 @@ class Pages(unittest.TestCase):
                     said = [line for line in done.stderr.splitlines() if re.search(r" - (Error|Warning): ", line)]
                     self.assertEqual([line for line in said if not UNKNOWN.search(line)], [], f"{kind} {name}")
         self.assertGreater(count, 60)
+
+
+class Colours(unittest.TestCase):
+    """Nobody tells red from green by name: frames beside each other are ten apart to every reader, where 2.3 can just be seen."""
+    FRAMES = ("f-run", "f-sleep", "f-both", "f-process", "f-io", "f-net", "f-sched", "f-wait")
+    CHANGES = ("f-worse", "f-better", "f-same")
+
+    def test_frames_are_told_apart_by_every_eye(self):
+        style = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "reporter", "assets", "wakepath.css")
+        with open(style, encoding="utf-8") as file:
+            themes = colours.themes(file.read())
+        self.assertEqual(len(themes), 3)
+        for theme in themes:
+            for eye in colours.EYES:
+                for names in (self.FRAMES, self.CHANGES):
+                    nearest = colours.nearest({name: theme[name] for name in names}, eye)
+                    self.assertGreater(nearest[0], 10, (eye, nearest))
 
 
 if __name__ == "__main__":

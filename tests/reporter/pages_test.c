@@ -375,6 +375,7 @@ static void disks_and_connections(void **state)
     assert_string_equal(io.connections[0].what, "tcp:5.6.7.8:80");
     assert_int_equal(io.connections[0].total_ns, 7050);
     assert_int_equal(io.connections[0].device_ns, 50);
+    assert_int_equal(io.connections[0].pieces, 11); /* at the other end too */
     assert_int_equal(io.connections[1].queue_ns, 500);
     assert_int_equal(io.connections[1].count, 2);
     wp_facts_fini(&facts);
@@ -443,6 +444,42 @@ static void slow_requests_say_why(void **state)
     wp_facts_fini(&facts);
 }
 
+static uint64_t blocked(const struct wp_facts *facts, const char *name, uint64_t *waiting)
+{
+    for (size_t i = 0; i < facts->function_count; i++)
+        if (!strcmp(facts->functions[i].name, name)) {
+            *waiting = facts->functions[i].waiting_ns;
+            return facts->functions[i].blocked_ns;
+        }
+    fail_msg("no function %s", name);
+    return 0;
+}
+
+/* A wait's innermost function is the kernel's scheduler; whose wait it is says who called it, where somebody did. */
+static void waits_belong_to_who_called_the_scheduler(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_error err = {0};
+    struct wp_report *report = wp_report_create();
+    uint64_t waiting;
+    assert_non_null(report);
+    wp_report_add(report, sample_node(report, "[a];main@a;read@libc.so.6;k:pipe_read;k:schedule;k:__schedule;sleep:read"), WP_TIMEOUT, 5, 2);
+    wp_report_add(report, sample_node(report, "[a];main@a;schedule@a;sleep:read"), WP_TIMEOUT, 3, 1); /* its own of that name */
+    wp_report_add(report, sample_node(report, "[b];k:poll_schedule_timeout.constprop.0;k:__schedule;sleep:poll"), WP_TIMEOUT, 7, 1);
+    if (wp_facts_build(&facts, "v1", "main", report, NULL, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(blocked(&facts, "pipe_read", &waiting), 5);
+    assert_int_equal(waiting, 0); /* what is called stands on it: the times of callers add up */
+    assert_int_equal(blocked(&facts, "__schedule", &waiting), 7); /* nobody else is there */
+    assert_int_equal(waiting, 12);
+    uint64_t own = 0;
+    for (size_t i = 0; i < facts.function_count; i++)
+        own += facts.functions[i].own_count;
+    assert_int_equal(own, 4);
+    wp_facts_fini(&facts);
+}
+
 static void latencies_fall_into_their_bucket(void **state)
 {
     (void)state;
@@ -475,6 +512,7 @@ int main(void)
         cmocka_unit_test(disks_and_connections),
         cmocka_unit_test(whole_stacks),
         cmocka_unit_test(slow_requests_say_why),
+        cmocka_unit_test(waits_belong_to_who_called_the_scheduler),
         cmocka_unit_test(latencies_fall_into_their_bucket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -435,6 +435,18 @@ class Program(unittest.TestCase):
             self.assertIn("Since v1.1: web › postgres waits for the disk", file.read())
         self.assertFalse(os.path.exists(out + "/v1/main/compare.html"))  # nothing comes before it
 
+    def test_lines_of_other_shards_are_said_to_be_missing(self):
+        site, notice = self.folder + "/site", "a wait for a host of another shard"
+        self.put("source", "v2")
+        self.put("source", "v3")
+        self.put("shards", "v3")
+        self.assertEqual(reporter("--store", self.store, "--out", site, "--quiet").returncode, 0)
+        said = {}
+        for release in ("v2", "v3"):
+            with open(f"{site}/{release}/main/sources.html", encoding="utf-8") as file:
+                said[release] = notice in file.read()
+        self.assertEqual(said, {"v2": False, "v3": True})
+
     def test_damage_is_marked_not_fatal(self):
         self.put("plain", "v1", "second")
         path = self.store + "/v1/data.mdb"

@@ -38,17 +38,17 @@ static struct wp_report *make(uint64_t seed, const char *host)
 /* The same deltas in release "v1" host by host, and in "whole" in one report. */
 static void fill(struct fixture *f, unsigned rounds)
 {
-    for (unsigned round = 0; round < rounds; round++)
+    for (unsigned round = 0; round < 2 * rounds; round++) {
+        bool is_whole = round % 2;
+        struct wp_txn *txn = fixture_begin(f, is_whole ? "whole" : "v1", true);
+        assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
         for (size_t i = 0; i < 4; i++) {
-            struct wp_report *report = make(round * 4 + i, hosts[i]);
-            for (int is_whole = 0; is_whole < 2; is_whole++) {
-                struct wp_txn *txn = fixture_begin(f, is_whole ? "whole" : "v1", true);
-                assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
-                assert_int_equal(wp_txn_add_host_report(txn, "main", 100 + round % 2 * 100, "s", is_whole ? NULL : hosts[i], report, NULL), 0);
-                fixture_commit(txn);
-            }
+            struct wp_report *report = make(round / 2 * 4 + i, hosts[i]);
+            assert_int_equal(wp_txn_add_host_report(txn, "main", 100 + round / 2 % 2 * 100, "s", is_whole ? NULL : hosts[i], report, NULL), 0);
             wp_report_destroy(report);
         }
+        fixture_commit(txn);
+    }
 }
 
 static struct wp_buffer whole_of(struct fixture *f, const char *release)
