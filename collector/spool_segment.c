@@ -149,7 +149,7 @@ static int wake(struct wp_spool_segment *s)
 int wp_spool_segment_open(struct wp_spool_segment **segment, const char *path, bool makes, struct wp_error *err)
 {
     struct wp_spool_segment *s = calloc(1, sizeof(*s));
-    struct stat status;
+    struct stat status = {0};
     int rc = 0;
     if (!s || !(s->path = strdup(path))) {
         free(s);

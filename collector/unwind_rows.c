@@ -400,7 +400,7 @@ static int read_rows(struct wp_unwind_rows **rows, Elf *elf, unsigned machine, s
         wp_unwind_rows_destroy(r);
         return wp_error_set(err, rc, rc == -ENOEXEC ? "no .eh_frame or .debug_frame of this machine" : "more rows than fit");
     }
-    if (!are_sorted(r)) /* as linkers leave them */
+    if (r->count && !are_sorted(r)) /* as linkers leave them */
         qsort(r->rows, r->count, sizeof(*r->rows), by_offset);
     *rows = r;
     return 0;
