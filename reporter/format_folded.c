@@ -9,16 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WP_FOLDED_FILE 255 /* of a file's name, at most */
+#define FILE_BYTES 255 /* of a file's name, at most */
 
 /* A frame without a symbol is named after its file, "[libc.so.6]"; brackets alone say what is a process, here: "libc.so.6+?". */
 static void put_frame(struct wp_buffer *out, const struct wp_facts *facts, uint32_t frame)
 {
     const char *name = wp_facts_frame_name(facts, frame);
     size_t size = strlen(name);
-    char plain[WP_FOLDED_FILE + 3];
+    char plain[FILE_BYTES + 3];
     if (wp_facts_frame_style(facts, frame) != WP_STYLE_PROCESS && size > 2 && name[0] == '[' && name[size - 1] == ']') {
-        snprintf(plain, sizeof(plain), "%.*s+?", (int)(size - 2 < WP_FOLDED_FILE ? size - 2 : WP_FOLDED_FILE), name + 1);
+        snprintf(plain, sizeof(plain), "%.*s+?", (int)(size - 2 < FILE_BYTES ? size - 2 : FILE_BYTES), name + 1);
         name = plain;
     }
     wp_escape_folded(out, *name ? name : "?");

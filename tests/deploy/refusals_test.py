@@ -94,7 +94,8 @@ class RefusalsTest(unittest.TestCase):
 
     def test_nothing_there(self):
         self.refuses("wakepath-reporter --store @/none --out @/site", 1, "'@/none'", "`wakepath record --store` make stores")
-        self.refuses("wakepath-store ls @/none", 1, "'@/none'", "No such file")
+        self.refuses("wakepath-store ls @/none", 1, "store '@' has no release 'none'")  # an empty folder is a store without releases
+        self.refuses("wakepath-store ls /etc/none", 1, "'/etc/none'", "No such file")
         self.refuses("wakepath-aggregator --no-config --bind ipc://@/none/e --store @/s --no-resume", 1, "make the folder of that socket first")
         self.refuses(f"wakepath-aggregator --no-config --bind ipc://@/{'y' * 108} --store @/s --no-resume", 1, "107 characters at most")
         self.refuses("wakepath-aggregator --no-config --bind tcp://192.0.2.1:7447 --insecure --store @/s --no-resume", 1,
