@@ -3,6 +3,7 @@
 
 #include "cli/privilege.h"
 #include "common/buffer.h"
+#include "common/host_pids.h"
 #include "common/path.h"
 
 #include <errno.h>
@@ -76,6 +77,13 @@ static void look_at_privileges(struct wp_findings *f, bool has_service)
             "recording is allowed, but not %s", missing);
     else
         wp_findings_add(f, WP_FINDING_GOOD, "privileges", NULL, "recording is allowed, with names");
+}
+
+static void look_at_pids(struct wp_findings *f)
+{
+    if (!wp_host_pids_are_seen())
+        wp_findings_add(f, WP_FINDING_NOTE, "pids", "run in the host's pid namespace (hostPID, --pid=host)",
+            "this is a pid namespace of its own: functions and files of processes have no names");
 }
 
 static void look_at_btf(struct wp_findings *f)
@@ -154,6 +162,7 @@ void wp_doctor_host(struct wp_findings *f, bool has_service)
 {
     look_at_kernel(f);
     look_at_privileges(f, has_service);
+    look_at_pids(f);
     look_at_btf(f);
     look_at_tracefs(f);
     look_at_perf(f);

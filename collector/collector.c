@@ -12,6 +12,7 @@
 #include "collector/sandbox.h"
 #include "collector/source_perf_script.h"
 #include "collector/thinning.h"
+#include "common/host_pids.h"
 #include "common/service.h"
 #include "proto/frame.h"
 
@@ -281,6 +282,9 @@ static int run_live(struct collector *c, struct wp_error *err)
         rc = await_welcome(c, err);
     if (rc)
         return rc;
+    if (c->options->source == WP_FROM_BPF && !wp_host_pids_are_seen())
+        wp_log(c->logger, WP_LOG_WARN, "this is a pid namespace of its own: what the kernel tells of processes is told, their functions and files "
+            "have no names; run in the host's (hostPID, --pid=host)");
     tell_ready(c->options);
     wp_log(c->logger, WP_LOG_INFO, "collecting source=%s", c->source->ops->name);
     rc = run_source(c, err);

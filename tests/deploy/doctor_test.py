@@ -74,6 +74,10 @@ class DoctorTest(unittest.TestCase):
     def test_kernel(self):
         self.lacks("kernel", "wrong", "does not say in what state a thread leaves", "Linux 5.18 or later", by=("setarch", "x86_64", "--uname-2.6"))
 
+    def test_pids(self):
+        self.lacks("pids", "note", "have no names", "--pid=host", by=("unshare", "--pid", "--fork", "--mount-proc"))
+        self.assertNotIn(("pids", "note"), self.ask())
+
     def test_privileges(self):
         self.lacks("privileges", "wrong", "needs root", "sudo", by=NOBODY)
         self.lacks("privileges", "wrong", "withholds even from root", "docs/first-fleet.md", by=("setpriv", "--bounding-set=-all", "--inh-caps=-all"))

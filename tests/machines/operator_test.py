@@ -70,9 +70,10 @@ class OperatorTest(unittest.TestCase):
         folded = self.machines["aggr"].ssh(
             "for release in v1 v2 unversioned; do wakepath-reporter --store /var/lib/wakepath/store --release $release"
             " --aggregate clients --format folded || true; done")
-        slept = sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()
-                    if re.search(r"^\[curl\].*\[shop\].*sleep:clock_nanosleep", line))
+        lines = [line for line in folded.splitlines() if re.search(r"^\[curl\].*\[shop\].*sleep:clock_nanosleep", line)]
+        slept, named = (sum(int(line.rsplit(" ", 1)[1]) for line in lines if part in line) for part in ("", ";do_nanosleep;"))
         self.assertGreater(slept, 1_000_000_000, folded[:4000])
+        self.assertGreater(named, slept / 2, "the service has no names of kernel functions\n" + folded[:4000])
 
 
 if __name__ == "__main__":

@@ -6,8 +6,7 @@ import os, sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../reporter"))
 from browser import Browser
 
-VIEWS = (("reading-index", "index.html", 620), ("reading-compare", "v2/shop/compare.html", 760),
-         ("reading-flame", "v2/shop/flame.html", 620), ("reading-waits", "unversioned/clients/waits.html", 620))
+VIEWS = (("reading-flame", "v2/shop/flame.html", 620), ("reading-waits", "unversioned/clients/waits.html", 620))
 
 
 def main():
