@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LIMIT_BYTES ((size_t)64 << 20) /* more is not appended; at the next start the older half goes */
+#define LIMIT_BYTES ((size_t)64 << 20) /* more is not appended; of more than half of it the newest quarter is left at the next start */
 
 struct wp_name_keep {
     struct wp_frame_writer *writer;

@@ -44,11 +44,8 @@ static __always_inline void end_work(__u64 began_ns)
     work->taken_ns += ns < WP_WORK_MOST_NS ? ns : WP_WORK_MOST_NS;
 }
 
-/* As BPF_PROG of libbpf, with its time taken. */
-#define WORK_PROG(name, args...) \
-    name(unsigned long long *ctx); \
-    static __always_inline int ____##name(unsigned long long *ctx, ##args); \
-    int name(unsigned long long *ctx) \
+/* The body of a program with what it does as ____name: the time it takes is counted. */
+#define WORK_TIMED(name, args...) \
     { \
         __u64 began_ns = begin_work(); \
         _Pragma("GCC diagnostic push") \
@@ -57,7 +54,14 @@ static __always_inline void end_work(__u64 began_ns)
         _Pragma("GCC diagnostic pop") \
         end_work(began_ns); \
         return rc; \
-    } \
+    }
+
+/* As BPF_PROG of libbpf, with its time taken. */
+#define WORK_PROG(name, args...) \
+    name(unsigned long long *ctx); \
+    static __always_inline int ____##name(unsigned long long *ctx, ##args); \
+    int name(unsigned long long *ctx) \
+    WORK_TIMED(name, args) \
     static __always_inline int ____##name(unsigned long long *ctx, ##args)
 
 /*
@@ -68,15 +72,7 @@ static __always_inline void end_work(__u64 began_ns)
     name(unsigned long long *ctx); \
     static __always_inline int ____##name(unsigned long long *ctx, ##args); \
     static __noinline int name##_inet(unsigned long long *ctx) \
-    { \
-        __u64 began_ns = begin_work(); \
-        _Pragma("GCC diagnostic push") \
-        _Pragma("GCC diagnostic ignored \"-Wint-conversion\"") \
-        int rc = ____##name(___bpf_ctx_cast(args)); \
-        _Pragma("GCC diagnostic pop") \
-        end_work(began_ns); \
-        return rc; \
-    } \
+    WORK_TIMED(name, args) \
     int name(unsigned long long *ctx) \
     { \
         return is_internet((const struct sock *)(unsigned long)ctx[0]) ? name##_inet(ctx) : 0; \
