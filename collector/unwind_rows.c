@@ -29,10 +29,12 @@
 #endif
 
 struct row {
-    uint64_t offset; /* in the file */
+    uint32_t offset; /* in the file; below FILE_LIMIT */
     uint16_t cfa;
     int16_t bp;
 };
+
+_Static_assert(sizeof(struct row) == 8, "kept on disk as it is");
 
 struct load {
     uint64_t address, offset, size;
@@ -58,14 +60,13 @@ void wp_unwind_rows_destroy(struct wp_unwind_rows *r)
 
 static int add_row(struct wp_unwind_rows *r, uint64_t address, uint16_t cfa, int16_t bp)
 {
-    struct row row = {.cfa = cfa, .bp = bp};
     unsigned i = 0;
     while (i < r->load_count && (address < r->loads[i].address || address - r->loads[i].address >= r->loads[i].size))
         i++;
     if (i == r->load_count)
         return 0;
-    row.offset = address - r->loads[i].address + r->loads[i].offset;
-    if (row.offset >= (uint64_t)FILE_LIMIT) /* a header that lies */
+    uint64_t offset = address - r->loads[i].address + r->loads[i].offset;
+    if (offset >= (uint64_t)FILE_LIMIT) /* a header that lies */
         return 0;
     if (r->count == r->room) {
         uint32_t room = r->room ? r->room * 2 : 4096;
@@ -75,7 +76,7 @@ static int add_row(struct wp_unwind_rows *r, uint64_t address, uint16_t cfa, int
         r->rows = rows;
         r->room = room;
     }
-    r->rows[r->count++] = row;
+    r->rows[r->count++] = (struct row){(uint32_t)offset, cfa, bp};
     return 0;
 }
 
@@ -459,6 +460,7 @@ struct pages {
     int (*page)(void *context, uint32_t number, const struct wp_unwind_page *page);
     void *context;
     struct wp_unwind_stats *stats;
+    const struct wp_unwind_rows *rows;
 };
 
 static int give(const struct pages *p, uint32_t number, const struct wp_unwind_page *page)
@@ -467,41 +469,44 @@ static int give(const struct pages *p, uint32_t number, const struct wp_unwind_p
     return p->page(p->context, number, page);
 }
 
-static int split(const struct pages *p, const struct wp_unwind_rows *r, uint32_t next, uint64_t whole)
+/* The page of a level that begins at `begin`, and if it is full the finer ones in it. */
+static int give_level(const struct pages *p, uint32_t *next, unsigned level, uint64_t begin)
 {
-    const uint64_t size = 1u << WP_UNWIND_FINE_BITS;
-    struct wp_unwind_page page = {.count = WP_UNWIND_SPLIT};
-    int rc = give(p, (uint32_t)(whole >> WP_UNWIND_PAGE_BITS), &page);
-    for (uint64_t at = whole; !rc && at < whole + (1u << WP_UNWIND_PAGE_BITS); at += size) {
-        if (!fill(r, &next, whole, at, at + size, &page)) { /* no rule at all is better than one of another place */
-            p->stats->crowded_pages++;
-            page = (struct wp_unwind_page){.count = 1, .rows[0] = {(uint16_t)(at - whole), WP_CFA_NONE, WP_BP_SAME}};
-        }
-        if (page.count)
-            rc = give(p, WP_UNWIND_FINE | (uint32_t)(at >> WP_UNWIND_FINE_BITS), &page);
+    const uint64_t size = 1u << WP_UNWIND_LEVEL_BITS(level), whole = begin >> WP_UNWIND_PAGE_BITS << WP_UNWIND_PAGE_BITS;
+    uint32_t before = *next;
+    struct wp_unwind_page page;
+    bool fits = fill(p->rows, next, whole, begin, begin + size, &page);
+    if (!fits && level + 1 < WP_UNWIND_LEVELS) {
+        page.count = WP_UNWIND_SPLIT;
+        int rc = give(p, WP_UNWIND_NUMBER(level, begin), &page);
+        *next = before;
+        for (unsigned i = 0; !rc && i < 1u << WP_UNWIND_SPLIT_BITS; i++)
+            rc = give_level(p, next, level + 1, begin + (i * size >> WP_UNWIND_SPLIT_BITS));
+        return rc;
     }
-    return rc;
+    if (!fits) { /* no rule at all is better than one of another place */
+        p->stats->crowded_pages++;
+        page = (struct wp_unwind_page){.count = 1, .rows[0] = {(uint16_t)(begin - whole), WP_CFA_NONE, WP_BP_SAME}};
+    }
+    return page.count ? give(p, WP_UNWIND_NUMBER(level, begin), &page) : 0;
 }
 
 int wp_unwind_rows_pages(const struct wp_unwind_rows *r,
     int (*page)(void *context, uint32_t number, const struct wp_unwind_page *page), void *context, struct wp_unwind_stats *stats)
 {
     const uint64_t size = 1u << WP_UNWIND_PAGE_BITS;
-    struct pages p = {page, context, stats};
+    struct pages p = {page, context, stats, r};
     *stats = (struct wp_unwind_stats){.rows = r->count, .odd_rules = r->odd_rules};
     for (uint32_t i = 0; i < r->count;) {
         uint64_t first = r->rows[i].offset / size * size;
-        uint32_t before = i;
-        struct wp_unwind_page whole;
-        bool fits = fill(r, &i, first, first, first + size, &whole);
-        int rc = fits ? give(&p, (uint32_t)(first / size), &whole) : split(&p, r, before, first);
+        int rc = give_level(&p, &i, 0, first);
         /* Pages that lie whole within the last rule. */
         uint64_t next = i < r->count ? r->rows[i].offset : first + size;
         bool has_rule = r->rows[i - 1].cfa != WP_CFA_NONE;
         for (uint64_t at = first + size; has_rule && at + size <= next && !rc; at += size) {
-            whole = (struct wp_unwind_page){0};
+            struct wp_unwind_page whole = {0};
             put(&whole, 0, &r->rows[i - 1]);
-            rc = give(&p, (uint32_t)(at / size), &whole);
+            rc = give(&p, WP_UNWIND_NUMBER(0, at), &whole);
         }
         if (rc)
             return rc;
@@ -538,7 +543,7 @@ struct kept_head {
     uint32_t count, row_bytes;
 };
 
-static const char kept_magic[8] = "WPROWS3";
+static const char kept_magic[8] = "WPROWS4";
 
 static uint64_t checksum(const uint8_t *bytes, size_t size)
 {
@@ -552,14 +557,7 @@ int wp_unwind_rows_encode(const struct wp_unwind_rows *r, struct wp_buffer *out)
     size_t at = out->size;
     memcpy(head.magic, kept_magic, sizeof(head.magic));
     wp_buffer_append(out, &head, sizeof(head));
-    for (uint32_t i = 0; i < r->count; i++) { /* without what lies between the members */
-        struct row row;
-        memset(&row, 0, sizeof(row));
-        row.offset = r->rows[i].offset;
-        row.cfa = r->rows[i].cfa;
-        row.bp = r->rows[i].bp;
-        wp_buffer_append(out, &row, sizeof(row));
-    }
+    wp_buffer_append(out, r->rows, r->count * sizeof(*r->rows)); /* nothing lies between the members */
     if (out->failed)
         return -ENOMEM;
     head.checksum = checksum(out->data + at, out->size - at);

@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cfi
 
 DUMP = os.path.abspath(sys.argv[1])
-PAGE, FINE = 1024, 256
+PAGE, FINE = 4096, 256
 
 
 def objects():
