@@ -2,7 +2,7 @@
 #ifndef WP_COLLECTOR_CPU_BUFFERS_H
 #define WP_COLLECTOR_CPU_BUFFERS_H
 /*
- * Reads the processors' buffers of switches and wakings (collector/bpf/cpu_buffer.h) in place, a round at a time, all in one order: by
+ * Reads the processors' buffers of records without tails (collector/bpf/cpu_buffer.h) in place, a round at a time, all in one order: by
  * where the ring was, then by time.
  */
 #include "collector/bpf/ring_record.h"

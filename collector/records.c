@@ -79,6 +79,9 @@ const void *wp_records_next(struct wp_records *r, size_t *size)
 
 bool wp_records_end(struct wp_records *r)
 {
+    if (r->next)
+        wp_ring_reader_back(r->ring);
+    r->next = NULL;
     wp_cpu_buffers_end(r->buffers);
     return wp_ring_reader_end(r->ring);
 }

@@ -123,6 +123,11 @@ uint64_t wp_ring_reader_position(const struct wp_ring_reader *r)
     return r->given;
 }
 
+void wp_ring_reader_back(struct wp_ring_reader *r)
+{
+    r->at = r->given;
+}
+
 bool wp_ring_reader_end(struct wp_ring_reader *r)
 {
     tell(r, r->at);

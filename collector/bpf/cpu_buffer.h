@@ -2,10 +2,10 @@
 #ifndef WP_COLLECTOR_BPF_CPU_BUFFER_H
 #define WP_COLLECTOR_BPF_CPU_BUFFER_H
 /*
- * Switches and wakings, which are most of what is recorded, do not go through the ring: to take a place there costs a lock that all
- * processors share and two orders of memory, more than all else that is done at a switch that is like the last one. Each processor has a
- * buffer of its own, which user space reads in memory as well. The programs that write it run with interrupts off, but for a waking
- * of the thread itself; the ring is what is left to those that come in between, and to all when a buffer is full.
+ * Switches, wakings and messages, which are most of what is recorded, do not go through the ring: to take a place there costs a lock that
+ * all processors share and two barriers, as much as all else that is done at a switch that is like the last one. Each processor has a
+ * buffer of its own, which user space reads in memory as well. A program that interrupts another one while that writes a slot uses the
+ * ring, and so do all when a buffer is full.
  *
  * A slot says where the ring was when it was written, so that all records have one order: see collector/records.h.
  */
@@ -30,14 +30,15 @@ struct {
     __type(value, struct wp_cpu_slot);
 } cpu_slots SEC(".maps");
 
-/* The slot is written before it is counted: x86 keeps the order of stores. */
+/* The slot is written before it is counted: x86 keeps the order of stores, elsewhere what is fetched and added is a barrier. */
 static __always_inline void count_slot(struct wp_cpu_cursor *cursor, __u64 head)
 {
 #if defined(__TARGET_ARCH_x86)
     barrier();
     *(volatile __u64 *)&cursor->head = head + 1;
 #else
-    __sync_fetch_and_add(&cursor->head, 1);
+    volatile __u64 before = __sync_fetch_and_add(&cursor->head, 1);
+    (void)before;
 #endif
 }
 
@@ -58,7 +59,7 @@ static __always_inline struct wp_cpu_slot *free_slot(struct wp_cpu_cursor *curso
     return bpf_map_lookup_elem(&cpu_slots, &index);
 }
 
-/* As send_head, of a switch or a waking. */
+/* As send_head. Records with a `b`, which are few, do not fit into a slot. */
 static __always_inline bool send_quick(struct wp_record *r)
 {
     __u32 cpu = r->cpu;

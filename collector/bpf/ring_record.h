@@ -113,7 +113,7 @@ struct wp_work {
     wp_u64 reserved[3];           /* a cache line each */
 };
 
-/* A CPU's buffer of switches and wakings (collector/bpf/cpu_buffer.h): head and tail count slots and only grow. */
+/* A CPU's buffer of records without tails (collector/bpf/cpu_buffer.h): head and tail count slots and only grow. */
 struct wp_cpu_cursor {
     wp_u64 head, tail_seen; /* the programs' */
     wp_u32 is_busy, reserved;
