@@ -46,6 +46,7 @@ static const struct {
     [WP_FORMAT_SPEEDSCOPE] = {"speedscope", wp_format_speedscope},
     [WP_FORMAT_PERFETTO] = {"perfetto", wp_format_perfetto},
     [WP_FORMAT_PERUN] = {"perun", wp_format_perun},
+    [WP_FORMAT_PERUN_WHOLE] = {"perun-whole", wp_format_perun_whole},
     [WP_FORMAT_CSV] = {"csv", NULL},
     [WP_FORMAT_NDJSON] = {"ndjson", NULL},
 };
