@@ -5,7 +5,8 @@ zoo_test.py FACTS_DUMP [TEST...]."""
 import collections, json, os, re, shutil, subprocess, sys, tempfile, time, unittest
 
 DUMP, HERE = os.path.abspath(sys.argv[1]), os.path.dirname(os.path.abspath(__file__))
-NANOSLEEP, CLOCK_NANOSLEEP, EPOLL_WAIT, EPOLL_PWAIT = 35, 230, 232, 281
+# nanosleep, clock_nanosleep, epoll_wait, epoll_pwait, poll, ppoll, select, pselect6
+CALLS = (35, 230, 232, 281, 7, 271, 23, 270)
 ASK = """
 import gdb
 for thread in gdb.selected_inferior().threads():
@@ -56,7 +57,7 @@ class Sleeps:
         if "ips" in fact:
             self.stacks[fact["stack_key"]] = tuple(fact["ips"])
         stack = self.stacks.get(fact["stack_key"])
-        if stack and fact["d"] - 1 in (NANOSLEEP, CLOCK_NANOSLEEP, EPOLL_WAIT, EPOLL_PWAIT):
+        if stack and fact["d"] - 1 in CALLS:
             self.last.setdefault((fact["pid"], fact["tid"]), collections.deque(maxlen=LAST)).append(stack)
 
     def are_enough(self):
