@@ -5,6 +5,7 @@
 #include "collector/sandbox.h"
 #include "collector/unwind_cache.h"
 #include "collector/unwind_objects.h"
+#include "collector/unwind_reader.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/intmap.h"

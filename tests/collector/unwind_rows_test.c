@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/unwind_cache.h"
+#include "collector/unwind_reader.h"
 
 #include <dirent.h>
 #include <errno.h>
