@@ -349,8 +349,18 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
     default:
         if (!row.cfa)
             return step_pointer(w); /* code that has no rule may still keep a frame pointer */
-        cfa = w->sp + WP_CFA_WIDE_OFFSET(row);
-        row.bp = WP_CFA_WIDE_BP_CODE(row) ? -1 - (short)WP_CFA_WIDE_BP_CODE(row) : WP_BP_SAME;
+        __u32 code = WP_CFA_WIDE_BP_CODE(row);
+        if (WP_CFA_IS_SP_AT(row)) {
+            code = WP_CFA_SP_AT_BP_CODE(row);
+            if (!read_word(w, w->sp + WP_CFA_SP_AT_OFFSET(row), &cfa)) {
+                w->end = WP_UNWIND_UNREADABLE;
+                return 1;
+            }
+            cfa += WP_CFA_SP_AT_ABOVE(row);
+        } else {
+            cfa = w->sp + WP_CFA_WIDE_OFFSET(row);
+        }
+        row.bp = code ? -1 - (short)code : WP_BP_SAME;
     }
 #if defined(__TARGET_ARCH_arm64) /* the caller is behind bp, wherever that is */
     __u64 caller = cfa + (__s64)row.bp * 8 + 8;
