@@ -65,12 +65,17 @@ int wp_timebox_notes_host(struct wp_timebox_notes *notes, const char *bucket, ui
 
 /* --- what is written --- */
 
+struct said {
+    char *key;                         /* owned */
+    uint64_t number;
+};
+
 struct writing {
     const struct wp_commit_options *options;
     struct wp_metadata_entry *entries; /* owned, and their texts */
     size_t count, room;
-    const char *wanted;                /* of this shard; what it says: */
-    uint64_t found;
+    struct said *said;                 /* by this shard so far of what was late, by key; owned */
+    size_t said_count, said_room;
     bool failed;
 };
 
@@ -106,26 +111,40 @@ static void say_host(struct writing *w, const struct wp_host_session *session)
     }
 }
 
-static int find(void *context, const struct wp_metadata_row *row)
+/* Rows come by key. */
+static int recall(void *context, const struct wp_metadata_row *row)
 {
     struct writing *w = context;
-    if (!strcmp(row->key, w->wanted) && !strcmp(row->shard, w->options->shard))
-        w->found = strtoull(row->value, NULL, 10);
+    if (strcmp(row->shard, w->options->shard) || !strstr(row->key, "late."))
+        return 0;
+    if (w->said_count == w->said_room) {
+        size_t room = w->said_room ? w->said_room * 2 : 64;
+        struct said *grown = reallocarray(w->said, room, sizeof(*grown));
+        if (!grown)
+            return -ENOMEM;
+        w->said = grown;
+        w->said_room = room;
+    }
+    char *key = strdup(row->key);
+    if (!key)
+        return -ENOMEM;
+    w->said[w->said_count++] = (struct said){key, strtoull(row->value, NULL, 10)};
     return 0;
 }
 
-/* What the shard has said before, and so much more. */
-static int say_more(struct writing *w, struct wp_txn *txn, const struct wp_metadata_place *place, const char *key, uint64_t more,
-    struct wp_error *err)
+static int compare_said(const void *key, const void *said)
 {
+    return strcmp(key, ((const struct said *)said)->key);
+}
+
+/* What the shard has said before, and so much more. */
+static void say_more(struct writing *w, const char *key, uint64_t more)
+{
+    const struct said *said = w->said_count ? bsearch(key, w->said, w->said_count, sizeof(*said), compare_said) : NULL;
+    uint64_t before = said ? said->number : 0;
     char value[32];
-    w->wanted = key;
-    w->found = 0;
-    int rc = wp_txn_all_metadata(txn, place, find, w, err);
-    snprintf(value, sizeof(value), "%" PRIu64, w->found + more < more ? UINT64_MAX : w->found + more);
-    if (!rc)
-        say(w, key, value);
-    return rc;
+    snprintf(value, sizeof(value), "%" PRIu64, before + more < more ? UINT64_MAX : before + more);
+    say(w, key, value);
 }
 
 static int say_late(struct writing *w, struct wp_txn *txn, const struct wp_metadata_place *place, const struct wp_timebox_note *note,
@@ -133,7 +152,7 @@ static int say_late(struct writing *w, struct wp_txn *txn, const struct wp_metad
 {
     uint64_t events = 0, total_ns = 0;
     char key[KEY_ROOM];
-    int rc = 0;
+    int rc = wp_txn_all_metadata(txn, place, recall, w, err);
     for (size_t i = 0; !rc && i < note->late_count; i++) { /* hosts come once each, and several together once */
         const struct late *late = &note->late[i];
         events += late->events;
@@ -141,15 +160,12 @@ static int say_late(struct writing *w, struct wp_txn *txn, const struct wp_metad
         if (!late->host)
             continue;
         snprintf(key, sizeof(key), "host.%.200s.late.events", late->host);
-        rc = say_more(w, txn, place, key, late->events, err);
+        say_more(w, key, late->events);
         snprintf(key, sizeof(key), "host.%.200s.late.total_ns", late->host);
-        if (!rc)
-            rc = say_more(w, txn, place, key, late->total_ns, err);
+        say_more(w, key, late->total_ns);
     }
-    if (!rc)
-        rc = say_more(w, txn, place, "late.events", events, err);
-    if (!rc)
-        rc = say_more(w, txn, place, "late.total_ns", total_ns, err);
+    say_more(w, "late.events", events);
+    say_more(w, "late.total_ns", total_ns);
     snprintf(key, sizeof(key), "%" PRIu64, w->options->real_now_s);
     say(w, "late.last_s", key);
     return rc;
@@ -171,6 +187,9 @@ static int write_note(const struct wp_timebox_note *note, struct wp_txn *txn, co
         free((char *)(uintptr_t)w.entries[i].value);
     }
     free(w.entries);
+    for (size_t i = 0; i < w.said_count; i++)
+        free(w.said[i].key);
+    free(w.said);
     return rc;
 }
 
