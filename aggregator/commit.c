@@ -178,7 +178,7 @@ static int put_reports(struct work *work, struct wp_error *err)
         if (!rc && (rc = wp_txn_add_host_report(work->txn, delta->bucket, delta->timebox_s, work->options->shard, delta->host,
                 delta->report, err)))
             wp_error_wrap(err, rc, "aggregate '%s'", delta->bucket);
-        if (!rc && is_late(work->options, delta->timebox_s) && wp_report_total(delta->report) &&
+        if (!rc && is_late(work->options, delta->timebox_s) &&
                 (rc = wp_timebox_notes_late(&work->notes, delta->bucket, delta->timebox_s, delta->host, delta->report)))
             wp_error_set(err, rc, "out of memory for metadata");
     }

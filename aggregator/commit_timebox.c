@@ -38,17 +38,19 @@ static struct wp_timebox_note *note_of(struct wp_timebox_notes *notes, const cha
 
 int wp_timebox_notes_late(struct wp_timebox_notes *notes, const char *bucket, uint64_t timebox_s, const char *host, const struct wp_report *report)
 {
+    struct late late = {.host = host, .total_ns = wp_report_total(report)};
+    uint32_t count;
+    const struct wp_event_count *events = wp_report_event_counts(report, &count);
+    for (uint32_t i = 0; i < count; i++)
+        late.events += events[i].total;
+    if (!late.events && !late.total_ns)
+        return 0;
     struct wp_timebox_note *note = note_of(notes, bucket, timebox_s);
     struct late *rows = note ? reallocarray(note->late, note->late_count + 1, sizeof(*rows)) : NULL;
     if (!rows)
         return -ENOMEM;
-    struct late *late = &rows[note->late_count++];
     note->late = rows;
-    *late = (struct late){.host = host, .total_ns = wp_report_total(report)};
-    uint32_t count;
-    const struct wp_event_count *events = wp_report_event_counts(report, &count);
-    for (uint32_t i = 0; i < count; i++)
-        late->events += events[i].total;
+    rows[note->late_count++] = late;
     return 0;
 }
 
