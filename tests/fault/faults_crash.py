@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine crashes: of what was written to the store and not yet synced any page may be on disk, or not, or as an earlier write left it."""
+"""The machine crashes: of what was written to the store or to what checkpoints append to and not yet synced any page may be on disk, or not, or as an
+earlier write left it."""
 import glob, os, signal, struct, subprocess
 
 from faults_disk import Shim
@@ -72,12 +73,13 @@ def store(rig, chance):
     rig.aggregator(environment=environment)
     collector, done = rig.collector(), 0
     for _ in range(CRASHES):
-        rig.moment(chance)
+        rig.moment_on(chance, collector)
         if not stop(rig, shim, chance, lambda: collector.poll() is not None):
             break
         rig.kill(rig.daemon)
         files = glob.glob(rig.store + "/*/data.mdb")
-        done += any([crash(path, "%s/%d" % (journals, os.stat(path).st_ino), chance) for path in files])
+        appended = glob.glob(rig.store + ".resume/*/*.dictionary")
+        done += any([crash(path, "%s/%d" % (journals, os.stat(path).st_ino), chance) for path in files + appended])
         if any(os.path.getsize(path) for path in files):
             check(rig)
         for name in os.listdir(journals):
