@@ -46,6 +46,10 @@ def crash(path, journal, chance):
     return bool(pages)
 
 
+def is_stopped(child):
+    return read_text("/proc/%d/stat" % child.pid).rsplit(")", 1)[-1][1:2] == "T"
+
+
 def stop(rig, shim, chance, is_over):
     """Stops the aggregator: anywhere, before it syncs, or among the writes before that. False: the session was over."""
     order = chance.choice(("sync STOP once", "sync STOP once", "write STOP once", ""))
@@ -53,9 +57,13 @@ def stop(rig, shim, chance, is_over):
         shim.order(order)
     else:
         rig.daemon.send_signal(signal.SIGSTOP)
-    rig.waits("the stop", lambda: read_text("/proc/%d/stat" % rig.daemon.pid).rsplit(")", 1)[-1][1:2] == "T" or is_over())
-    shim.relieve()
-    return not is_over()
+    rig.waits("the stop", lambda: is_stopped(rig.daemon) or is_over())
+    is_stopping = not shim.relieve()  # or the session was over before it came to that
+    was_over = is_over()
+    if was_over and is_stopping:
+        rig.waits("the stop", lambda: is_stopped(rig.daemon))
+        rig.daemon.send_signal(signal.SIGCONT)
+    return not was_over
 
 
 def check(rig):

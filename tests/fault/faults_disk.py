@@ -21,8 +21,12 @@ class Shim:
         os.rename(self.orders + ".new", self.orders)
 
     def relieve(self):
-        if os.path.exists(self.orders):
+        """False: there is no order left to withdraw."""
+        try:
             os.unlink(self.orders)
+            return True
+        except FileNotFoundError:
+            return False
 
     def has_struck(self):
         """Of an order for one call."""
