@@ -213,7 +213,7 @@ static int read_all(struct wp_elf_symbols *s, const struct wp_elf_file *file, co
         wp_elf_file_close(&mini);
     }
     if (!rc && !has_full)
-        rc = wp_elf_go_read(file, add_go, s);
+        rc = wp_elf_go_functions(file->elf, add_go, s);
     return rc ? rc : wp_elf_plt_read(file, add_stub, s);
 }
 

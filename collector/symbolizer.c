@@ -14,7 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #define TRIES 3u       /* an object whose file cannot be read may still be seen through another process */
 #define JIT_MAPS 256u  /* of processes at one time, each holds a directory open */
@@ -53,7 +55,7 @@ struct wp_symbolizer {
     struct wp_intmap tell_of;       /* ticket of a frame -> place in tells */
     struct object *objects;         /* by the address spaces' number */
     uint32_t object_count;
-    struct wp_intmap by_build;      /* build id -> number */
+    struct wp_intmap by_build;      /* build id -> number; of files without one their inode and times */
     struct wp_intmap by_mapping;    /* data of a file in a process -> number, UNKNOWN: it cannot be read */
     struct wp_intmap jit_of;        /* pid -> place in maps, UNKNOWN: it has none */
     struct wp_jit_map *maps[JIT_MAPS];
@@ -150,11 +152,27 @@ static int open_object(struct wp_elf_file *file, uint32_t pid, const struct wp_m
     return -ENOENT;
 }
 
-/* The naming thread's number of an open file, which is taken; UNKNOWN: no memory. What has one build id is read once. */
+/* What an open file is known by; false: nothing. One without a build id (Go, Rust's own libraries) by what changes with it. */
+static bool key_of(const struct wp_elf_file *file, struct wp_intkey *key)
+{
+    struct stat status;
+    *key = build_key(file->build_id, file->build_id_size);
+    if (file->build_id_size)
+        return true;
+    if (file->fd < 0 || fstat(file->fd, &status))
+        return false;
+    const uint64_t words[] = {status.st_dev, status.st_ino, (uint64_t)status.st_size, (uint64_t)status.st_mtim.tv_sec,
+        (uint64_t)status.st_mtim.tv_nsec, (uint64_t)status.st_ctim.tv_sec, (uint64_t)status.st_ctim.tv_nsec};
+    XXH128_hash_t hash = XXH3_128bits(words, sizeof(words));
+    *key = (struct wp_intkey){hash.low64, hash.high64};
+    return true;
+}
+
+/* The naming thread's number of an open file, which is taken; UNKNOWN: no memory. Each is read once, whoever maps it at whatever path. */
 static uint32_t number_at(struct wp_symbolizer *z, struct wp_elf_file *file, int root_fd, const char *path)
 {
-    struct wp_intkey key = build_key(file->build_id, file->build_id_size);
-    bool has_id = file->build_id_size > 0;
+    struct wp_intkey key;
+    bool has_id = key_of(file, &key);
     uint32_t number;
     if (has_id && wp_intmap_get(&z->by_build, key, &number)) { /* under another path */
         wp_elf_file_close(file);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/unwind_cache.h"
 
+#include "collector/unwind_reader.h"
 #include "common/path.h"
 
 #include <dirent.h>

@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_UNWIND_ROWS_H
 #define WP_COLLECTOR_UNWIND_ROWS_H
 /*
- * An object's .eh_frame, or .debug_frame, as the rows that the kernel side walks by (collector/bpf/unwind_row.h): for each place in its code
- * where the caller's frame and its bp are. Rules that a row cannot hold are left out and counted.
+ * The rows of an object that the kernel side walks by (collector/bpf/unwind_row.h): for each place in its code where the caller's frame and
+ * its bp are. Made by collector/unwind_reader.h, kept on disk by collector/unwind_cache.h. Rules that a row cannot hold are left out and counted.
  */
 #include "collector/bpf/unwind_row.h"
 #include "common/buffer.h"
@@ -15,13 +15,23 @@
 
 struct wp_unwind_rows;
 
-/* From an open file (it stays open). -ENOEXEC: no ELF file of this machine, or without either. -E2BIG. */
-int wp_unwind_rows_read(struct wp_unwind_rows **rows, int fd, struct wp_error *err);
-/* The same for a machine (EM_X86_64, EM_AARCH64) that this one need not be. */
-int wp_unwind_rows_read_of(struct wp_unwind_rows **rows, int fd, unsigned machine, struct wp_error *err);
-/* From an image in memory (the vdso). */
-int wp_unwind_rows_parse(struct wp_unwind_rows **rows, const void *image, size_t size, struct wp_error *err);
+#define WP_UNWIND_FILE_LIMIT (1ull << 31) /* bytes of a file whose rows are kept */
+
+/* NULL: no memory. */
+struct wp_unwind_rows *wp_unwind_rows_create(void);
 void wp_unwind_rows_destroy(struct wp_unwind_rows *rows);
+/* Code that is loaded at an address; of all else rows are not kept. */
+void wp_unwind_rows_load(struct wp_unwind_rows *rows, uint64_t address, uint64_t offset, uint64_t size);
+/* From an address on, until the next one. -E2BIG, -ENOMEM. */
+int wp_unwind_rows_add(struct wp_unwind_rows *rows, uint64_t address, const struct wp_unwind_row *rule);
+/* From there on there is no rule. */
+int wp_unwind_rows_gap(struct wp_unwind_rows *rows, uint64_t address);
+/* A function that has no caller. */
+void wp_unwind_rows_end(struct wp_unwind_rows *rows, uint64_t address, uint64_t size);
+/* What was added is found from now on. What is added later for a place takes its turn when this is called again. */
+void wp_unwind_rows_settle(struct wp_unwind_rows *rows);
+/* Whether there is a rule at an address. */
+bool wp_unwind_rows_has(const struct wp_unwind_rows *rows, uint64_t address);
 uint32_t wp_unwind_rows_count(const struct wp_unwind_rows *rows);
 /* The rule at an offset in the file, as the kernel side finds it; false: there is none. */
 bool wp_unwind_rows_find(const struct wp_unwind_rows *rows, uint64_t offset, struct wp_unwind_row *row);

@@ -5,6 +5,7 @@
 #include "collector/sandbox.h"
 #include "collector/unwind_cache.h"
 #include "collector/unwind_objects.h"
+#include "collector/unwind_reader.h"
 #include "common/buffer.h"
 #include "common/clock.h"
 #include "common/intmap.h"
@@ -25,10 +26,10 @@
 #include <unistd.h>
 
 #define QUEUE 4096u
-#define WORKERS 2u
+#define WORKERS 3u
 #define SMALL ((uint64_t)2 << 20) /* bytes of a file */
 #define MAPS_BYTES ((size_t)16 << 20)
-#define KEPT_BYTES ((uint64_t)32 << 20) /* of rows that are taken from the cache at the start: less than half of the kernel's pages */
+#define KEPT_BYTES ((uint64_t)32 << 20) /* of rows that are taken from the cache at the start: about half of the kernel's pages */
 #define ROOM_PAUSE_S 60u
 #define VDSO_BYTES ((size_t)8 << 10)
 
@@ -37,6 +38,7 @@ struct job {
     int fd;
     uint64_t size;
     bool is_kept;   /* taken from the cache, before anybody was met in it */
+    bool is_met;    /* somebody's stack ends in it: it goes first */
     char path[256]; /* for the log */
 };
 
@@ -64,11 +66,14 @@ struct sink {
     uint32_t object;
 };
 
-static bool is_asked(struct wp_unwinder *u, uint64_t inode, uint32_t device)
+static bool is_asked(struct wp_unwinder *u, uint64_t inode, uint32_t device, bool is_met)
 {
     uint32_t one;
     pthread_mutex_lock(&u->lock);
     bool is = wp_intmap_get(&u->asked, (struct wp_intkey){inode, device}, &one);
+    for (uint32_t i = 0; is && is_met && i < u->count; i++)
+        if (u->queue[i].file.inode == inode && u->queue[i].file.device == device)
+            u->queue[i].is_met = true;
     pthread_mutex_unlock(&u->lock);
     return is;
 }
@@ -155,13 +160,18 @@ static void tell_vdso(struct wp_unwinder *u)
     wp_unwind_rows_destroy(rows);
 }
 
-/* Takes the smallest job that this worker does. Locked. */
+static bool is_before(const struct job *a, const struct job *b)
+{
+    return a->is_met != b->is_met ? a->is_met : a->size < b->size;
+}
+
+/* Takes the smallest job that this worker does, of files that somebody was met in if there are any. Locked. */
 static bool next_job(const struct worker *w, struct job *job)
 {
     struct wp_unwinder *u = w->unwinder;
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < u->count; i++)
-        if ((!w->is_for_small || u->queue[i].size <= SMALL) && (best == UINT32_MAX || u->queue[i].size < u->queue[best].size))
+        if ((!w->is_for_small || u->queue[i].size <= SMALL) && (best == UINT32_MAX || is_before(&u->queue[i], &u->queue[best])))
             best = i;
     if (best == UINT32_MAX)
         return false;
@@ -176,7 +186,7 @@ static void *run(void *context)
     struct wp_unwinder *u = w->unwinder;
     struct job job;
     wp_sandbox_thread();
-    if (!w->is_for_small)
+    if (w == &u->workers[0])
         tell_vdso(u);
     pthread_mutex_lock(&u->lock);
     u->busy--;
@@ -254,7 +264,7 @@ static int open_file(uint64_t inode, uint32_t device, uint32_t pid, uint64_t add
 }
 
 /* Takes the descriptor over. */
-static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int fd, const char *path, bool is_kept)
+static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int fd, const char *path, struct job like)
 {
     struct wp_intkey key = {inode, device};
     struct stat status = {0};
@@ -263,8 +273,10 @@ static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int 
     bool has_room = u->count < QUEUE;
     if (has_room) {
         struct job *job = &u->queue[u->count++];
-        *job = (struct job){.file = {.inode = inode, .device = device}, .fd = fd, .size = (uint64_t)status.st_size,
-            .is_kept = is_kept};
+        *job = like;
+        job->file = (struct wp_unwind_file){.inode = inode, .device = device};
+        job->fd = fd;
+        job->size = (uint64_t)status.st_size;
         snprintf(job->path, sizeof(job->path), "%.255s", path);
         pthread_cond_broadcast(&u->more);
         wp_intmap_put(&u->asked, key, 1);
@@ -277,11 +289,11 @@ static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int 
 void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uint32_t pid, uint64_t address)
 {
     char path[4096];
-    if (is_asked(u, inode, device))
+    if (is_asked(u, inode, device, true))
         return;
     int fd = open_file(inode, device, pid, address, path, sizeof(path));
     if (fd >= 0)
-        add_job(u, inode, device, fd, path, false);
+        add_job(u, inode, device, fd, path, (struct job){.is_met = true});
 }
 
 static void learn_file(void *context, const char *path)
@@ -295,10 +307,10 @@ static void learn_file(void *context, const char *path)
         return;
     }
     uint32_t device = (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev));
-    if (is_asked(u, status.st_ino, device))
+    if (is_asked(u, status.st_ino, device, false))
         close(fd);
     else
-        add_job(u, status.st_ino, device, fd, path, false);
+        add_job(u, status.st_ino, device, fd, path, (struct job){0});
 }
 
 void wp_unwinder_learn(struct wp_unwinder *u, const char *program)
@@ -329,7 +341,7 @@ static void add_own_files(struct wp_unwinder *u)
             continue;
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd >= 0 && !fstat(fd, &status))
-            add_job(u, status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), fd, path, false);
+            add_job(u, status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), fd, path, (struct job){0});
         else if (fd >= 0)
             close(fd);
     }
@@ -341,10 +353,10 @@ static void add_own_files(struct wp_unwinder *u)
 static void add_kept(void *context, const struct wp_unwind_file *file, int fd, const char *path)
 {
     struct wp_unwinder *u = context;
-    if (is_asked(u, file->inode, file->device))
+    if (is_asked(u, file->inode, file->device, false))
         close(fd); /* one of our own */
     else
-        add_job(u, file->inode, file->device, fd, path, true);
+        add_job(u, file->inode, file->device, fd, path, (struct job){.is_kept = true});
 }
 
 static void release(struct wp_unwinder *u)
@@ -379,7 +391,7 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
     add_own_files(u);
     wp_unwind_cache_each(&u->cache, KEPT_BYTES, add_kept, u);
     for (unsigned i = 0; i < WORKERS; i++) {
-        u->workers[i] = (struct worker){.unwinder = u, .is_for_small = i > 0};
+        u->workers[i] = (struct worker){.unwinder = u, .is_for_small = i + 1 == WORKERS};
         u->workers[i].is_started = !pthread_create(&u->workers[i].thread, NULL, run, &u->workers[i]);
         if (!u->workers[i].is_started) {
             wp_unwinder_destroy(u);

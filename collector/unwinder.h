@@ -3,7 +3,8 @@
 #define WP_COLLECTOR_UNWINDER_H
 /*
  * Gives the kernel side the rows of the files whose code it met. Files are read by threads of its own, so that events
- * do not wait; each is read once, small ones first: a thread of two reads no others, so that none waits for a compiler.
+ * do not wait; each is read once, first those that somebody was met in, of them small ones first: a thread of three reads no others, so that none
+ * waits for a compiler.
  */
 #include "common/log.h"
 

@@ -63,7 +63,7 @@ struct {
 
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(max_entries, 1 << 18); /* 128 MiB when all are in use */
+    __uint(max_entries, 1 << 17); /* 128 MiB when all are in use */
     __uint(map_flags, BPF_F_NO_PREALLOC);
     __type(key, struct wp_unwind_place);
     __type(value, struct wp_unwind_page);
@@ -236,11 +236,16 @@ static __always_inline bool area_of(struct space *space, __u64 address, __u32 wh
 static __always_inline bool find_row(struct area *area, __u64 address, struct wp_unwind_row *row)
 {
     __u64 offset = address - area->start + area->file_offset;
-    struct wp_unwind_place place = {.object = area->object, .page = (__u32)(offset >> WP_UNWIND_PAGE_BITS)};
-    struct wp_unwind_page *page = bpf_map_lookup_elem(&unwind_pages, &place);
-    if (page && page->count == WP_UNWIND_SPLIT) {
-        place.page = WP_UNWIND_FINE | (__u32)(offset >> WP_UNWIND_FINE_BITS);
+    struct wp_unwind_place place = {.object = area->object};
+    struct wp_unwind_page *page = 0;
+#pragma unroll
+    for (__u32 level = 0; level < WP_UNWIND_LEVELS; level++) {
+        place.page = WP_UNWIND_NUMBER(level, offset);
         page = bpf_map_lookup_elem(&unwind_pages, &place);
+        if (!page)
+            return false;
+        if (page->count != WP_UNWIND_SPLIT)
+            break;
     }
     if (!page)
         return false;

@@ -2,19 +2,24 @@
 #ifndef WP_COLLECTOR_BPF_UNWIND_ROW_H
 #define WP_COLLECTOR_BPF_UNWIND_ROW_H
 /*
- * Where the caller's frame is, for the code of one object: rows by offset in the file, gathered in pages of 1 KiB
+ * Where the caller's frame is, for the code of one object: rows by offset in the file, gathered in pages of 4 KiB
  * of code. x86-64 has the return address below the CFA; arm64 in the word behind the saved frame pointer (bp is x29), or, where none
  * is saved, still in the link register. A page's first row begins at its start. Made by collector/unwind_rows.c, read by collector/bpf/unwind.h.
  */
 #include "ring_record.h"
 
-#define WP_UNWIND_PAGE_BITS 10
-#define WP_UNWIND_ROWS 64u       /* room in a page; one less is used: with the kernel's own words it fits into 512 bytes */
-/* A page with more rows is split into four fine ones of their own numbers, and has this many rows itself. Starts are counted from
- * the whole page all the same. Fine pages with more are left out and counted. */
+#define WP_UNWIND_PAGE_BITS 12
+#define WP_UNWIND_ROWS 128u      /* room in a page; one less is used: with the kernel's own words it fits into 1024 bytes */
+/* A page with more rows is split into four finer ones of their own numbers, and has this many rows itself; so is one of those. Starts are
+ * counted from the whole page all the same. The finest with more are left out and counted. */
 #define WP_UNWIND_SPLIT 0xffffu
-#define WP_UNWIND_FINE_BITS 8
-#define WP_UNWIND_FINE (1u << 31) /* in a page's number */
+#define WP_UNWIND_SPLIT_BITS 2
+#define WP_UNWIND_LEVELS 3
+#define WP_UNWIND_LEVEL_BITS(level) (WP_UNWIND_PAGE_BITS - (level) * WP_UNWIND_SPLIT_BITS)
+/* Of a page at a level: 0 the whole ones, 2 the finest. Offsets are below 2^31, as rows are made. */
+#define WP_UNWIND_NUMBER(level, offset) ((wp_u32)(level) << 30 | (wp_u32)((offset) >> WP_UNWIND_LEVEL_BITS(level)))
+#define WP_UNWIND_LEVEL_OF(number) ((number) >> 30)
+#define WP_UNWIND_BEGIN_OF(number) ((wp_u64)((number) & 0x3fffffffu) << WP_UNWIND_LEVEL_BITS(WP_UNWIND_LEVEL_OF(number)))
 #define WP_UNWIND_VDSO 1u        /* the object number of the vdso */
 #define WP_UNWIND_UNKNOWN (~0u)
 

@@ -58,6 +58,8 @@ struct wait_record {
 
 #define CALL_FUTEX 202
 #define CALL_FUTEX_WAIT 455
+#define CALL_FUTEX_WAITV 449
+#define CALL_CONNECT 42
 #define CALL_POLL 7
 #define CALL_PPOLL 271
 #define CALL_SELECT 23
@@ -86,7 +88,7 @@ static __always_inline bool is_fd_call(__u32 number)
 
 static __always_inline bool is_futex(__u32 number)
 {
-    return number == CALL_FUTEX || number == CALL_FUTEX_WAIT;
+    return number == CALL_FUTEX || number == CALL_FUTEX_WAIT || number == CALL_FUTEX_WAITV;
 }
 
 static __always_inline bool is_epoll(__u32 number)
@@ -308,6 +310,35 @@ static __noinline __u64 lock_key(struct waits *w, struct task_struct *task, __u6
     return w->lock_key;
 }
 
+/* A unix socket that has no room for one more connection: the call says which. 0: of another family, or it cannot be read now. */
+static __noinline __u64 connecting_key(struct task_struct *task, __u64 address, __u64 size)
+{
+    struct wait_record *r = new_wait(0);
+    __u16 family = 0;
+    __u8 first = 0;
+    if (!r || size <= 3 || bpf_probe_read_user(&family, sizeof(family), (void *)address) || family != FAMILY_UNIX ||
+        bpf_probe_read_user(&first, sizeof(first), (void *)(address + 2)))
+        return 0;
+    size -= 2;
+    if (first)
+        bpf_probe_read_user_str(r->wait.path, sizeof(r->wait.path), (void *)(address + 2));
+    else if (size <= sizeof(r->wait.path))
+        bpf_probe_read_user(r->wait.path, size & 127, (void *)(address + 2));
+    r->wait.socket.family = FAMILY_UNIX;
+    __u64 key = wait_key(&r->wait);
+    tell_wait(r, task, key);
+    return key;
+}
+
+/* Of several locks any may be the one. */
+static __noinline __u64 only_lock_key(struct waits *w, struct task_struct *task, __u64 vector, __u64 count)
+{
+    __u64 address;
+    if (!w || count != 1 || bpf_probe_read_user(&address, sizeof(address), (void *)(vector + 8))) /* struct futex_waitv.uaddr */
+        return 0;
+    return lock_key(w, task, address);
+}
+
 /* What the call that `task` sleeps in waits for, 0: not known. The task is the one that runs here. */
 static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, struct pt_regs *regs, __u32 number)
 {
@@ -319,7 +350,12 @@ static __always_inline __u64 wait_of(struct waits *w, struct task_struct *task, 
     if (is_many(number, regs) || (is_poll && bpf_probe_read_user(&fd, sizeof(fd), (void *)first)))
         return 0; /* of several any may be the one */
     if (is_futex(number))
-        return wp_unwinds ? lock_key(w, task, first) : 0;
+        return !wp_unwinds ? 0 : number == CALL_FUTEX_WAITV ? only_lock_key(w, task, first, regs->si) : lock_key(w, task, first);
+    if (number == CALL_CONNECT) {
+        __u64 key = connecting_key(task, regs->si, regs->dx);
+        if (key)
+            return key;
+    }
     struct file *file = file_at(task, fd);
     if (!file)
         return 0;

@@ -44,7 +44,7 @@
 #define REST_US 10000
 #define TIMES 3
 
-static uint32_t word; /* what futexes wait on: in the program's own data, so it has a name */
+static uint32_t word, other_word; /* what futexes wait on: in the program's own data, so it has a name */
 
 static void check(long rc, const char *what)
 {
@@ -214,7 +214,8 @@ static void with_sockets(const char *folder)
     check(bind(listener, (struct sockaddr *)&local, sizeof(local)), "bind");
     check(listen(listener, 0), "listen");
     check(connect(first, (struct sockaddr *)&local, sizeof(local)), "connect");
-    SLEEP("connect unix", connect(second, (struct sockaddr *)&local, sizeof(local)));
+    snprintf(name, sizeof(name), "connect unix %s", local.sun_path);
+    SLEEP(name, connect(second, (struct sockaddr *)&local, sizeof(local)));
     int other = socket(AF_UNIX, SOCK_STREAM, 0);
     snprintf(local.sun_path, sizeof(local.sun_path), "%.80s/calls2", folder);
     check(bind(other, (struct sockaddr *)&local, sizeof(local)), "bind");
@@ -255,14 +256,17 @@ static void with_queues(void)
 
 static void with_futexes(const char *program)
 {
-    struct { uint64_t value, address; uint32_t flags, reserved; } waiter = {0, (uint64_t)(uintptr_t)&word, 2, 0}; /* struct futex_waitv */
+    struct { uint64_t value, address; uint32_t flags, reserved; } waiters[2] = {{0, (uint64_t)(uintptr_t)&word, 2, 0}, /* struct futex_waitv */
+        {0, (uint64_t)(uintptr_t)&other_word, 2, 0}};
     struct timespec later;
     char name[600];
     snprintf(name, sizeof(name), "futex word (%s)", program);
     SLEEP(name, syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &(struct timespec){1, 0}));
     clock_gettime(CLOCK_MONOTONIC, &later);
     later.tv_sec++;
-    SLEEP("futex_waitv", syscall(SYS_futex_waitv, &waiter, 1, 0, &later, CLOCK_MONOTONIC));
+    snprintf(name, sizeof(name), "futex_waitv word (%s)", program);
+    SLEEP(name, syscall(SYS_futex_waitv, waiters, 1, 0, &later, CLOCK_MONOTONIC));
+    SLEEP("futex_waitv", syscall(SYS_futex_waitv, waiters, 2, 0, &later, CLOCK_MONOTONIC)); /* any may be the one */
     snprintf(name, sizeof(name), "futex_wait word (%s)", program);
     SLEEP(name, syscall(SYS_FUTEX_WAIT, &word, 0ul, UINT_MAX, 2, &later, CLOCK_MONOTONIC));
 }

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rows that the kernel side unwinds by, for every place in the code of large objects, held against a slow interpreter of
 their call frame information (cfi.py): cfi_test.py UNWIND_DUMP FILE..."""
-import glob, os, subprocess, sys, unittest
+import bisect, glob, os, shutil, subprocess, sys, tempfile, unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import cfi
 
 DUMP = os.path.abspath(sys.argv[1])
-PAGE, FINE = 1024, 256
+PAGE, FINE = 4096, 256
 
 
 def objects():
@@ -52,6 +52,28 @@ class Cfi(unittest.TestCase):
         self.assertGreater(compared, 500000, "bytes of code")
         self.assertLessEqual(missing, crowded * FINE + PAGE, "only crowded pages are missing")
         return compared, crowded, pages
+
+    @unittest.skipUnless(shutil.which("go"), "no go")
+    def test_go_without_its_symbols(self):
+        """What is left of a Go program's frames by strip says the same of every place as its .debug_frame did; also of one that is linked with C."""
+        with tempfile.TemporaryDirectory() as folder:
+            with open(folder + "/a.go", "w", encoding="utf-8") as file:
+                file.write('package main\nimport "fmt"\nfunc main() { fmt.Println("here") }\n')
+            for way in ("-ldflags=-linkmode=internal", "-ldflags=-linkmode=external", "-buildmode=pie"):
+                subprocess.run(["go", "build", way, "-o", folder + "/whole", folder + "/a.go"], check=True,
+                               env={**os.environ, "GOCACHE": folder + "/cache"})
+                subprocess.run(["strip", "-o", folder + "/bare", folder + "/whole"], check=True)
+                whole, bare = dumped(folder + "/whole")[0], dumped(folder + "/bare")[0]
+                whole_at, bare_at = [row[0] for row in whole], [row[0] for row in bare]
+                said = 0
+                for place, after in zip(whole_at, whole_at[1:]):
+                    want = cfi.at(whole, whole_at, place)
+                    if want[0] == cfi.NONE:
+                        continue
+                    for at in [place] + [at for at in bare_at[bisect.bisect(bare_at, place):bisect.bisect_left(bare_at, after)]]:
+                        self.assertEqual(cfi.at(bare, bare_at, at), want, f"{way} {at:#x}")
+                    said += after - place
+                self.assertGreater(said, 300000, way)
 
     def test_every_place(self):
         self.assertGreaterEqual(len(objects()), 1 if sys.argv[2:] else 3)

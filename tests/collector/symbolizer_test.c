@@ -2,6 +2,7 @@
 /* Names of this very process by the thread that gives them. */
 #include "collector/symbolizer.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,6 +100,32 @@ static void once_a_build(void **state)
     assert_int_equal(stats.unnamed, 0);
 }
 
+/* A library without a build id, as the mappings' events tell of it, as /proc does, and as another process' lock finds it. */
+static void once_a_file(void **state)
+{
+    struct bench *b = *state;
+    uint32_t pid = (uint32_t)getpid();
+    void *library = dlopen(UNMARKED_FIXTURE, RTLD_NOW);
+    assert_non_null(library);
+    const void *function = dlsym(library, "unmarked");
+    uint64_t at = (uint64_t)(uintptr_t)function;
+    uint32_t child = (uint32_t)child_of_ours();
+    assert_int_equal(wp_address_spaces_read(b->spaces, pid), 0);
+    assert_true(ask(b, pid, function, 1));
+    const struct wp_mapping m = *wp_address_spaces_find(b->spaces, pid, at);
+    struct wp_object object = wp_address_spaces_object(b->spaces, m.object);
+    assert_int_equal(object.build_id_size, 0);
+    assert_true(object.inode);
+    wp_address_spaces_map(b->spaces, child, m.start, m.end - m.start, m.file_offset, object.path, NULL, 0);
+    assert_true(ask(b, child, function, 2));
+    struct wp_lock_place lock = {.pid = child, .address = at, .start = m.start, .end = m.end, .file_offset = m.file_offset, .inode = object.inode};
+    assert_true(wp_symbolizer_ask_lock(b->symbolizer, &lock, 3));
+    assert_true(wp_symbolizer_settle(b->symbolizer, 20000));
+    assert_int_equal(wp_symbolizer_stats(b->symbolizer).answered, 3);
+    assert_int_equal(wp_symbolizer_stats(b->symbolizer).objects, 1);
+    dlclose(library);
+}
+
 static void nobody_can_tell(void **state)
 {
     struct bench *b = *state;
@@ -125,6 +152,6 @@ static void ends_in_the_midst(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
-    const struct CMUnitTest tests[] = {TEST(own_functions), TEST(once_a_build), TEST(nobody_can_tell), TEST(ends_in_the_midst)};
+    const struct CMUnitTest tests[] = {TEST(own_functions), TEST(once_a_build), TEST(once_a_file), TEST(nobody_can_tell), TEST(ends_in_the_midst)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

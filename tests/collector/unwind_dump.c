@@ -2,7 +2,7 @@
 /* unwind_dump FILE: the pages that the kernel side gets for an object: a line a row, "offset-in-file cfa bp". Pages that had no
  * room are "crowded N". unwind_dump --linked PROGRAM: the files that it is linked with, a line each. */
 #include "collector/linked_files.h"
-#include "collector/unwind_rows.h"
+#include "collector/unwind_reader.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 static int print(void *context, uint32_t number, const struct wp_unwind_page *page)
 {
-    uint64_t begin = (uint64_t)(number & ~WP_UNWIND_FINE) << (number & WP_UNWIND_FINE ? WP_UNWIND_FINE_BITS : WP_UNWIND_PAGE_BITS);
+    uint64_t begin = WP_UNWIND_BEGIN_OF(number);
     (void)context;
     if (page->count == WP_UNWIND_SPLIT)
         return 0;

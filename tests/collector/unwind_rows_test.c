@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/unwind_cache.h"
+#include "collector/unwind_reader.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,8 +25,8 @@ struct seen {
 static int look(void *context, uint32_t number, const struct wp_unwind_page *page)
 {
     struct seen *seen = context;
-    uint32_t bits = number & WP_UNWIND_FINE ? WP_UNWIND_FINE_BITS : WP_UNWIND_PAGE_BITS;
-    uint64_t begin = (uint64_t)(number & ~WP_UNWIND_FINE) << bits;
+    uint32_t bits = WP_UNWIND_LEVEL_BITS(WP_UNWIND_LEVEL_OF(number));
+    uint64_t begin = WP_UNWIND_BEGIN_OF(number);
     assert_true(!seen->pages || begin >= seen->behind); /* each once, in order */
     if (page->count == WP_UNWIND_SPLIT)
         return 0;
