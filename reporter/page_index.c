@@ -192,7 +192,7 @@ int wp_page_index(struct wp_display *display, const struct wp_site_summary *site
 {
     struct wp_pool *pool = &display->pool;
     display->title = "Where did the time go?";
-    display->subtitle = site->release_count == 1 ? "One release"
+    display->subtitle = site->release_count < 2 ? (site->release_count ? "One release" : "No release")
         : wp_pool_printf(pool, "%s, newest first%s", wp_human_many(pool, site->release_count, "release"),
               site->is_history ? ", in the order of their history" : "");
     if (site->release_count == 1 && site->first->aggregate_count == 1) {

@@ -557,6 +557,31 @@ class Pages(unittest.TestCase):
         self.assertLessEqual(totals[1], 0.9 * totals[0])
         self.assertGreater(totals[2], 0.9 * totals[0])
 
+    def test_a_category_can_be_read_on_its_colour(self):
+        """By the formula of WCAG 2.1, light, dark by the system and dark by choice; the text is too small to count as large."""
+        browser = self.browser
+        self.open("plain", "v1/main/index.html")
+        for system, chosen in (("light", None), ("dark", None), ("light", "dark"), ("dark", "light")):
+            browser.call("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": system}]})
+            pairs = browser.evaluate("""(function (chosen) {
+              var root = document.documentElement, bar = document.querySelector('svg.bar'), found = [];
+              if (chosen) root.dataset.theme = chosen; else delete root.dataset.theme;
+              document.querySelectorAll('table .sw').forEach(function (swatch) {
+                var key = swatch.className.replace(/.*\\bc-/, ''), place = document.createElementNS('http://www.w3.org/2000/svg', 'g');
+                place.innerHTML = '<rect class="c-' + key + '"/><text class="on-' + key + '"></text>';
+                bar.appendChild(place);
+                found.push([key].concat(Array.from(place.children, function (e) { return getComputedStyle(e).fill.match(/\\d+/g).map(Number); })));
+                place.remove();
+              });
+              return found; })(%s)""" % ("'%s'" % chosen if chosen else "null"))
+            self.assertEqual(len(pairs), 14)
+            for key, *colours in pairs:
+                light = [sum(weight * (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4)
+                             for weight, part in zip((0.2126, 0.7152, 0.0722), (value / 255 for value in colour))) for colour in colours]
+                self.assertGreaterEqual((max(light) + 0.05) / (min(light) + 0.05), 4.5, (system, chosen, key))
+        browser.call("Emulation.setEmulatedMedia", {"features": []})
+        browser.evaluate("delete document.documentElement.dataset.theme")
+
     def test_theme_button_changes_colours(self):
         self.open("plain", "v1/main/flame.html")
         browser = self.browser
