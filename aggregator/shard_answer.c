@@ -4,6 +4,7 @@
 #include "aggregator/explain_wait.h"
 #include "aggregator/shards.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,12 @@ struct wp_shard_answer {
     struct wp_intern *strings;        /* owned; [0] is empty */
     struct wp_intmap frames, nodes, processes, layers; /* what they were -> number here */
     uint32_t frame_count, node_count, process_count, layer_count, piece_count, edge_count;
+    uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS], limit_count_before[WP_LIMITS], limit_ns_before[WP_LIMITS];
+    struct wp_stretches paths;
+    size_t bytes;
+    uint64_t cut_ns;                  /* of what no longer had room */
+    bool is_cut;
+    /* What is behind `count` of each is not set: from here on nothing is cleared. */
     uint32_t frame_style[ROOM], frame_name[ROOM], frame_object[ROOM], node_parent[ROOM], node_frame[ROOM];
     uint32_t process_host[ROOM], process_comm[ROOM], process_pid[ROOM], layer_parent[ROOM], layer_process[ROOM];
     uint64_t process_start_ns[ROOM];
@@ -26,18 +33,15 @@ struct wp_shard_answer {
     uint64_t piece_ns[WP_SHARD_PIECES];
     uint32_t edge_from[WP_SHARD_PIECES], edge_to[WP_SHARD_PIECES];
     uint64_t edge_waited_ns[WP_SHARD_PIECES], edge_transit_ns[WP_SHARD_PIECES], edge_bound_ns[WP_SHARD_PIECES];
-    uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS], limit_count_before[WP_LIMITS], limit_ns_before[WP_LIMITS];
-    struct wp_stretches paths;
-    size_t bytes;
-    uint64_t cut_ns;                  /* of what no longer had room */
-    bool is_cut;
 };
 
 struct wp_shard_answer *wp_shard_answer_create(const struct wp_pathtree *tree)
 {
-    struct wp_shard_answer *answer = calloc(1, sizeof(*answer));
-    if (answer)
-        answer->tree = tree;
+    struct wp_shard_answer *answer = malloc(sizeof(*answer));
+    if (!answer)
+        return NULL;
+    memset(answer, 0, offsetof(struct wp_shard_answer, frame_style));
+    answer->tree = tree;
     return answer;
 }
 

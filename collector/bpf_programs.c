@@ -2,6 +2,7 @@
 #include "collector/bpf_programs.h"
 
 #include "collector/probe.h"
+#include "collector/records.h"
 #include "collector/unwinder.h"
 
 #include <bpf/bpf.h>
@@ -21,6 +22,8 @@
 #define KERNEL_LOG (UINT32_MAX >> 8) /* the most that old kernels allow; one that does not suffice is an error to them */
 #define KERNEL_LOG_END 1500u
 #define LINKS 64u
+#define BUFFER_SLOTS_LEAST 512u
+#define BUFFER_SLOTS_MOST 65536u /* 4 MiB a CPU */
 
 struct wp_programs {
     struct wakepath_bpf *object;
@@ -98,6 +101,20 @@ static int explain_load(struct wp_programs *p, int rc, struct wp_error *err)
     return wp_error_errno(err, rc, "the kernel refused the BPF programs");
 }
 
+/* Together as large as the ring, but for machines with very many processors: a processor that has no buffer uses the ring. */
+static void size_buffers(struct wp_programs *p)
+{
+    long present = sysconf(_SC_NPROCESSORS_CONF);
+    uint32_t all = bpf_map__max_entries(p->object->maps.ring) / (uint32_t)sizeof(struct wp_cpu_slot), slots = BUFFER_SLOTS_LEAST;
+    uint32_t cpus = present > 0 && (unsigned long)present < p->cpus ? (uint32_t)present : p->cpus;
+    while (slots < BUFFER_SLOTS_MOST && 2 * slots * cpus <= all)
+        slots *= 2;
+    p->object->rodata->wp_buffer_cpus = cpus;
+    p->object->rodata->wp_buffer_slots = slots;
+    bpf_map__set_max_entries(p->object->maps.cpu_cursors, cpus);
+    bpf_map__set_max_entries(p->object->maps.cpu_slots, cpus * slots);
+}
+
 static void set_options(struct wp_programs *p, const struct wp_source_bpf_options *options)
 {
     p->object->rodata->wp_netns_inum = options->netns_inum;
@@ -108,6 +125,7 @@ static void set_options(struct wp_programs *p, const struct wp_source_bpf_option
         bpf_map__set_max_entries(p->object->maps.ring, options->ring_bytes);
         p->object->rodata->wp_wake_bytes = options->ring_bytes / 16;
     }
+    size_buffers(p);
 }
 
 int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_options *options,
@@ -265,14 +283,12 @@ const struct wp_probe *wp_programs_probe(const struct wp_programs *p)
     return p->probe;
 }
 
-int wp_programs_ring_fd(const struct wp_programs *p)
+void wp_programs_records(const struct wp_programs *p, struct wp_records_options *options)
 {
-    return bpf_map__fd(p->object->maps.ring);
-}
-
-size_t wp_programs_ring_bytes(const struct wp_programs *p)
-{
-    return bpf_map__max_entries(p->object->maps.ring);
+    *options = (struct wp_records_options){.ring_fd = bpf_map__fd(p->object->maps.ring),
+        .ring_bytes = bpf_map__max_entries(p->object->maps.ring),
+        .buffers = {.cursors_fd = bpf_map__fd(p->object->maps.cpu_cursors), .slots_fd = bpf_map__fd(p->object->maps.cpu_slots),
+            .cpus = p->object->rodata->wp_buffer_cpus, .slots = p->object->rodata->wp_buffer_slots}};
 }
 
 unsigned wp_programs_cpus(const struct wp_programs *p)

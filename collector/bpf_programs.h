@@ -24,8 +24,9 @@ void wp_programs_destroy(struct wp_programs *programs);
 /* What the kernel offered and what was chosen of it. */
 struct wp_probe;
 const struct wp_probe *wp_programs_probe(const struct wp_programs *programs);
-int wp_programs_ring_fd(const struct wp_programs *programs);
-size_t wp_programs_ring_bytes(const struct wp_programs *programs);
+/* Where they write. */
+struct wp_records_options;
+void wp_programs_records(const struct wp_programs *programs, struct wp_records_options *options);
 unsigned wp_programs_cpus(const struct wp_programs *programs);
 /* Fills drops[cpu] for wp_programs_cpus(); -errno. */
 int wp_programs_drops(const struct wp_programs *programs, struct wp_record_drops *drops);

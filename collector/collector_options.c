@@ -63,7 +63,7 @@ static const struct argp_option option_table[] = {
     {"metrics", KEY_METRICS, "ADDRESS:PORT", 0, "answer /metrics (Prometheus) and /healthz there by HTTP, or none (default: none; the "
         "service's file says 127.0.0.1:9469); port 0 takes a free one", 0},
     {"log-level", KEY_LOG, "LEVEL", 0, "error, warn, info or debug (default info)", 0},
-    {"ring-size", KEY_RING, "BYTES", 0, "of the buffer between kernel and collector, a power of two (default 16777216)", 0},
+    {"ring-size", KEY_RING, "BYTES", 0, "of the ring between kernel and collector, a power of two (default 16777216); the CPUs' buffers together take as much", 0},
     {"replay-speed", KEY_SPEED, "SPEED", 0, "of a capture: recorded or fast (default fast)", 0},
     {"test-clock", KEY_TEST_CLOCK, "OFFSET_MS[,PPM[,AFTER_S:STEP_MS]]", OPTION_HIDDEN, "be wrong about the time on purpose", 0},
     {"probe", KEY_PROBE, "FORM", OPTION_ARG_OPTIONAL, "only say what this kernel offers and what would be used, as text (default) or "

@@ -177,8 +177,9 @@ int wp_ring_fact(struct wp_ring_facts *f, const void *bytes, size_t size, struct
 {
     const struct wp_record *r = bytes;
     struct wp_record whole = {0};
-    if (size == WP_RECORD_SHORT) { /* most are */
+    if (size == WP_RECORD_QUICK || size == WP_RECORD_SHORT) { /* most are */
         memcpy(&whole, bytes, WP_RECORD_SHORT);
+        whole.a = size == WP_RECORD_QUICK ? r->a : 0;
         r = &whole;
     } else if (size < sizeof(*r) || !is_whole(r, size - sizeof(*r))) {
         return 0;
@@ -190,6 +191,6 @@ int wp_ring_fact(struct wp_ring_facts *f, const void *bytes, size_t size, struct
     case WP_EVENT_WAKING:
         return tell_waking(f, r, tail, err);
     default:
-        return size == WP_RECORD_SHORT && tail_wanted(r->kind) ? 0 : tell_other(f, r, tail, err);
+        return size < sizeof(*r) && tail_wanted(r->kind) ? 0 : tell_other(f, r, tail, err);
     }
 }

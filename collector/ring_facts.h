@@ -15,7 +15,7 @@ struct wp_ring_facts {
 };
 
 void wp_ring_facts_init(struct wp_ring_facts *facts, struct wp_file_paths *paths, const struct wp_sink *sink);
-/* A record as it is in the ring: WP_RECORD_SHORT bytes of its head, or the head and its tail, aligned to 8. The sink's answer. */
+/* A record as it is in the ring: WP_RECORD_SHORT or WP_RECORD_QUICK bytes of its head, or the head and its tail, aligned to 8. The sink's answer. */
 int wp_ring_fact(struct wp_ring_facts *facts, const void *record, size_t size, struct wp_error *err);
 
 #endif

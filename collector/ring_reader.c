@@ -17,7 +17,8 @@ struct wp_ring_reader {
     uint64_t *consumed;           /* a page that the kernel reads */
     const uint64_t *produced;     /* a page that it writes, and behind it the ring, twice: records are never in two pieces */
     const uint8_t *data;
-    uint64_t at, told, end, last; /* of the round. last: where what was given out begins */
+    uint64_t at, told, end, last; /* of the round. last: where what was given out the time before began, or earlier */
+    uint64_t given;               /* where what was given out begins */
     bool is_bounded;
 };
 
@@ -100,6 +101,7 @@ const void *wp_ring_reader_next(struct wp_ring_reader *r, size_t *size)
         tell(r, r->last);
     r->last = r->at;
     while (r->at < r->end) {
+        r->given = r->at;
         const uint32_t *header = (const void *)(r->data + (r->at & (r->size - 1)));
         uint32_t length = __atomic_load_n(header, __ATOMIC_ACQUIRE);
         if (length & BPF_RINGBUF_BUSY_BIT) { /* the rest in the next round */
@@ -112,7 +114,18 @@ const void *wp_ring_reader_next(struct wp_ring_reader *r, size_t *size)
         if (!(length & BPF_RINGBUF_DISCARD_BIT))
             return (const uint8_t *)header + HEADER;
     }
+    r->given = r->at;
     return NULL;
+}
+
+uint64_t wp_ring_reader_position(const struct wp_ring_reader *r)
+{
+    return r->given;
+}
+
+void wp_ring_reader_back(struct wp_ring_reader *r)
+{
+    r->at = r->given;
 }
 
 bool wp_ring_reader_end(struct wp_ring_reader *r)

@@ -24,6 +24,10 @@ void wp_ring_reader_wait(struct wp_ring_reader *reader, int timeout_ms);
 void wp_ring_reader_begin(struct wp_ring_reader *reader, size_t most);
 /* The round's next record, valid until the call after next; NULL: the round is over. */
 const void *wp_ring_reader_next(struct wp_ring_reader *reader, size_t *size);
+/* Where the record that was given out last begins, after NULL where the round ended: bytes since the ring was made. */
+uint64_t wp_ring_reader_position(const struct wp_ring_reader *reader);
+/* What was given out last will be given out once more. */
+void wp_ring_reader_back(struct wp_ring_reader *reader);
 /* The round is over, whether all was taken or not: what was taken is the kernel's again. True: the bound of `most` ended it. */
 bool wp_ring_reader_end(struct wp_ring_reader *reader);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/sender.h"
 
+#include "collector/older_peer.h"
 #include "common/clock.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ struct wp_sender {
     const struct wp_logger *logger;
     struct wp_outbox *outbox;
     struct wp_client *client;   /* NULL: between two tries */
+    struct wp_older_peer *older; /* NULL: it met none */
     unsigned current;           /* endpoint */
     unsigned failures;          /* endpoints tried in vain, one after the other */
     unsigned refusals;          /* of them, those that refused the session */
@@ -89,6 +91,7 @@ void wp_sender_close(struct wp_sender *s)
     if (!s)
         return;
     wp_client_close(s->client);
+    wp_older_peer_destroy(s->older);
     free(s);
 }
 
@@ -129,12 +132,12 @@ int wp_sender_fd(const struct wp_sender *s)
     return s->client ? wp_client_fd(s->client) : -1;
 }
 
-/* One that says 1.1 would refuse what tells of windows, so the first answer is waited for, if not for long. */
+/* One that says 1.1 hears nothing of windows (older_peer.h) and may as well have all, so the first answer is waited for, if not for long. */
 struct wp_window wp_sender_window(struct wp_sender *s)
 {
     const struct wp_window always = {WP_WINDOW_MOST_NS, WP_WINDOW_MOST_NS};
     if (wp_sender_is_welcome(s))
-        s->window = wp_client_welcome(s->client)->wire_minor < 2 ? always : *wp_client_window(s->client);
+        s->window = wp_client_welcome(s->client)->wire_minor < WP_WIRE_WINDOWS ? always : *wp_client_window(s->client);
     else if (!s->was_welcome && wp_clock_ms() - s->heard_ms < FIRST_MS)
         return always;
     return s->window;
@@ -150,6 +153,18 @@ const char *wp_sender_trouble(const struct wp_sender *s)
     return s->client ? wp_client_trouble(s->client) : "";
 }
 
+/* As the one can read it that is talked to. */
+static int send_batch(struct wp_sender *s, uint64_t seq, const uint8_t *frame, size_t size, struct wp_error *err)
+{
+    uint32_t minor = wp_client_welcome(s->client)->wire_minor;
+    int rc = 0;
+    if (minor < WP_WIRE_WINDOWS && !s->older && !(s->older = wp_older_peer_create()))
+        return wp_error_set(err, -ENOMEM, "out of memory for an aggregator of an older version");
+    if (minor < WP_WIRE_WINDOWS)
+        rc = wp_older_peer_batch(s->older, minor, &frame, &size, err);
+    return rc ? rc : wp_client_send_batch(s->client, seq, frame, size, err);
+}
+
 static int send_some(struct wp_sender *s, struct wp_error *err)
 {
     const uint8_t *frame;
@@ -163,7 +178,7 @@ static int send_some(struct wp_sender *s, struct wp_error *err)
             return rc;
         if (!wp_client_may_send(s->client, seq))
             return 0;
-        rc = wp_client_send_batch(s->client, seq, frame, size, err);
+        rc = send_batch(s, seq, frame, size, err);
         if (rc)
             return rc == -EAGAIN ? 0 : rc;
         s->next = seq + 1;

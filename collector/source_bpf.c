@@ -3,8 +3,8 @@
 
 #include "collector/bpf_programs.h"
 #include "collector/file_paths.h"
+#include "collector/records.h"
 #include "collector/ring_facts.h"
-#include "collector/ring_reader.h"
 #include "collector/sideband.h"
 #include "collector/unwinder.h"
 #include "common/clock.h"
@@ -25,7 +25,7 @@
 struct source_bpf {
     struct wp_source base;
     struct wp_programs *programs;
-    struct wp_ring_reader *ring;
+    struct wp_records *records;
     struct wp_unwinder *unwinder;      /* NULL when this kernel cannot */
     struct wp_file_paths *paths;
     struct wp_sideband *sideband;      /* NULL when the kernel refuses it */
@@ -48,14 +48,14 @@ static int deliver_mappings(struct source_bpf *s, uint64_t until_ns, const struc
     return 0;
 }
 
-/* All of the ring's round. Mappings that are told of before a record are there: they were read after the round began. */
+/* All of the round. Mappings that are told of before a record are there: they were read after the round began. */
 static int deliver_all(struct source_bpf *s, const struct wp_sink *sink, struct wp_error *err)
 {
     struct wp_ring_facts facts;
     uint64_t mapping_ns = s->sideband ? wp_sideband_next_ns(s->sideband) : UINT64_MAX;
     size_t size;
     wp_ring_facts_init(&facts, s->paths, sink);
-    for (const struct wp_record *r; (r = wp_ring_reader_next(s->ring, &size));) {
+    for (const struct wp_record *r; (r = wp_records_next(s->records, &size));) {
         int rc = 0;
         if (r->kind == WP_RECORD_FILE) {
             if (s->unwinder && size >= sizeof(*r))
@@ -106,15 +106,15 @@ static int poll_source(struct wp_source *source, int timeout_ms, const struct wp
 {
     struct source_bpf *s = (struct source_bpf *)source;
     if (!s->is_stopping && !s->is_full)
-        wp_ring_reader_wait(s->ring, timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
+        wp_records_wait(s->records, timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
     bool is_stopping = s->is_stopping;
     uint64_t before = wp_clock_ns();
-    wp_ring_reader_begin(s->ring, ROUND_BYTES);
+    wp_records_begin(s->records, ROUND_BYTES);
     int rc = s->sideband ? wp_sideband_read(s->sideband) : 0;
     if (rc)
         return wp_error_errno(err, rc, "cannot read the mappings");
     rc = deliver_all(s, sink, err);
-    s->is_full = wp_ring_reader_end(s->ring);
+    s->is_full = wp_records_end(s->records);
     if (!rc)
         rc = deliver_mappings(s, s->is_full ? s->newest_ns : before, sink, err);
     if (!rc)
@@ -189,7 +189,7 @@ static void destroy_source(struct wp_source *source)
         return;
     say_unwound(s);
     wp_unwinder_destroy(s->unwinder); /* it works on the programs' maps */
-    wp_ring_reader_destroy(s->ring);
+    wp_records_destroy(s->records);
     wp_file_paths_destroy(s->paths);
     wp_programs_destroy(s->programs);
     wp_sideband_close(s->sideband);
@@ -226,7 +226,7 @@ static const struct wp_probe *probe(const struct wp_source *source)
 
 static void watch(struct wp_source *source, int fd)
 {
-    wp_ring_reader_watch(((struct source_bpf *)source)->ring, fd);
+    wp_records_watch(((struct source_bpf *)source)->records, fd);
 }
 
 static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, pause_source, destroy_source, count, thin, watch, probe};
@@ -251,9 +251,11 @@ static int start(struct source_bpf *s, const struct wp_source_bpf_options *optio
     s->paths = wp_file_paths_create("/proc/self/mountinfo");
     if (!s->drops || !s->drops_before || !s->paths)
         return wp_error_set(err, -ENOMEM, "out of memory for the ring of events");
-    rc = wp_ring_reader_create(&s->ring, wp_programs_ring_fd(s->programs), wp_programs_ring_bytes(s->programs));
+    struct wp_records_options records;
+    wp_programs_records(s->programs, &records);
+    rc = wp_records_create(&s->records, &records);
     if (rc)
-        return wp_error_errno(err, rc, "cannot map the ring of events");
+        return wp_error_errno(err, rc, "cannot map the buffers of events");
     s->drops_read_ns = wp_clock_ns();
     if (s->unwinder)
         wp_unwinder_settle(s->unwinder, options->learn_count ? LEARN_MS : SETTLE_MS);

@@ -181,10 +181,18 @@ void wp_thread_table_dead(struct wp_thread_table *t, uint32_t tid)
     t->free_slots[t->free_count++] = index;
 }
 
+/* Who asks has the expression on its own command line and is not meant: wakepath, sudo before it, the collector. */
+static bool asks(const char *cmdline)
+{
+    return strstr(cmdline, "cmdline~") || strstr(cmdline, "--match-cmdline");
+}
+
 static void judge_cmdline(struct wp_thread_table *t, struct wp_thread_entry *entry, const char *cmdline)
 {
     size_t matches = 0;
     memset(entry->cmdline_matches, 0, sizeof(entry->cmdline_matches));
+    if (asks(cmdline))
+        return;
     for (size_t i = 0; i < t->patterns.count && matches < MATCHES; i++)
         if (!regexec(&t->patterns.compiled[i], cmdline, 0, NULL, 0))
             entry->cmdline_matches[matches++] = t->patterns.texts[i];

@@ -11,6 +11,7 @@
 
 #define WP_WIRE_MAJOR 1u
 #define WP_WIRE_MINOR 4u
+#define WP_WIRE_WINDOWS 2u /* the minor version from which on a peer knows that recordings pause (WP_EVENT_WINDOW) */
 #define WP_WIRE_NAMES 4u /* the minor version from which on a peer talks of names (proto/name_talk.h) */
 #define WP_LABELS 64u
 #define WP_AHEAD_NS ((uint64_t)86400 * 1000000000) /* what a host's clock may be ahead of an aggregator's */

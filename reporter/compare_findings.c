@@ -87,6 +87,12 @@ static const char *subject(struct wp_pool *pool, const struct wp_change *change)
     return wp_stack_plain_process(pool, change->name);
 }
 
+/* "2.3", "47", "1 174" */
+static const char *times(struct wp_pool *pool, double ratio)
+{
+    return ratio < 9.95 ? wp_pool_printf(pool, "%.1f", ratio) : ratio < 1e18 ? wp_human_count(pool, (uint64_t)(ratio + 0.5)) : "1e18";
+}
+
 const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change)
 {
     const char *who = subject(pool, change), *unit = wp_per_unit(compare->options.per);
@@ -104,11 +110,10 @@ const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *c
     if (is_gone(change))
         return wp_pool_printf(pool, "%s no longer %s: it was %s in %s (%s).", who, does, before, unit, p);
     if (change->percent >= TIMES_FROM)
-        return wp_pool_printf(pool, "%s %s %.1f times as long: %s in %s instead of %s (%s).", who, does,
-            1 + change->percent / 100, after, unit, before, p);
-    return wp_pool_printf(pool, "%s %s %.*f %% %s: %s in %s instead of %s (%s).", who, does,
-        fabs(change->percent) < 9.95 ? 1 : 0, fabs(change->percent), change->delta > 0 ? "longer" : "less", after, unit,
-        before, p);
+        return wp_pool_printf(pool, "%s %s %s times as long: %s in %s instead of %s (%s).", who, does,
+            times(pool, 1 + change->percent / 100), after, unit, before, p);
+    return wp_pool_printf(pool, "%s %s %s %s: %s in %s instead of %s (%s).", who, does, wp_human_percent(pool, fabs(change->percent)),
+        change->delta > 0 ? "longer" : "less", after, unit, before, p);
 }
 
 size_t wp_compare_first(const struct wp_compare *compare, const struct wp_change **first, size_t room)

@@ -45,6 +45,7 @@ struct wp_field {
     double value;             /* of VALUE, for sorting */
     enum wp_mark mark;        /* of VALUE */
     const char *note;         /* small print under the text, NULL none */
+    bool is_none;             /* there is no number: an average of nothing */
     int swatch;               /* category + 1 whose colour stands before it, 0 none */
     struct wp_link link;
 };

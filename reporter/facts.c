@@ -263,7 +263,7 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     if (!rc)
         rc = read_metadata(facts, snapshot, err);
     if (!rc)
-        rc = wp_snapshot_recordings(snapshot, &facts->recordings, err);
+        rc = wp_snapshot_recordings(snapshot, selection ? selection->hosts : NULL, &facts->recordings, err);
     if (!rc)
         rc = read_exemplars(facts, snapshot, selection, err);
     for (size_t i = 0; i < snapshot->damage_count && !rc; i++)

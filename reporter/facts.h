@@ -65,6 +65,7 @@ struct wp_finding {
     const char *kind;       /* "waiting", "running", "disk" ...: stable, for scripts */
     const char *sentence;
     uint64_t ns;
+    uint64_t rank_ns;       /* of it, without waiting on another control path: that is told where it is counted itself */
     enum wp_page_kind page;
     const char *fragment;   /* of that page, already safe in a URL; NULL none */
 };

@@ -68,11 +68,12 @@ struct walk {
     uint32_t largest[WP_CATEGORIES];/* cell of the most time, +1 */
 };
 
-static void add(struct wp_facts *facts, const char *kind, uint64_t ns, enum wp_page_kind page, const char *fragment,
+/* `other_ns`: how much of it is waiting on another control path. */
+static void add(struct wp_facts *facts, const char *kind, uint64_t ns, uint64_t other_ns, enum wp_page_kind page, const char *fragment,
     const char *sentence)
 {
     if (facts->finding_count < WP_FINDINGS)
-        facts->findings[facts->finding_count++] = (struct wp_finding){kind, sentence, ns, page, fragment};
+        facts->findings[facts->finding_count++] = (struct wp_finding){kind, sentence, ns, ns - other_ns, page, fragment};
 }
 
 static const char *fragment(struct wp_facts *facts, const char *key, const char *value)
@@ -168,7 +169,8 @@ static void find_processes(struct walk *walk)
                   wp_stack_plain_process(&facts->pool, name), mostly(walk, best))
             : wp_pool_printf(&facts->pool, "%s spends %s of its time (%s) waiting for %s, %s.", base, share, time,
                   wp_stack_plain_process(&facts->pool, name), mostly(walk, best));
-        add(facts, best->is_base ? "running" : "waiting", best->ns, WP_PAGE_FLAME, fragment(facts, "process", name), text);
+        add(facts, best->is_base ? "running" : "waiting", best->ns, best->categories[WP_OTHER_PATH], WP_PAGE_FLAME,
+            fragment(facts, "process", name), text);
         best->ns = 0;
     }
 }
@@ -205,7 +207,7 @@ static void find_categories(struct walk *walk)
         const struct wp_flame_node *node = &facts->flame.nodes[cell->node];
         const char *where = place_of(walk, node);
         const char *who = wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node]));
-        add(facts, kind_of(i), ns, WP_PAGE_FLAME, fragment(facts, "category", kind_of(i)),
+        add(facts, kind_of(i), ns, i == WP_OTHER_PATH ? ns : 0, WP_PAGE_FLAME, fragment(facts, "category", kind_of(i)),
             wp_pool_printf(pool, "%s of the time (%s) %s; the largest part is %s%s (%s).",
                 wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i], who, where,
                 wp_human_duration(pool, cell->ns)));
@@ -220,12 +222,12 @@ static void find_unexplained(struct wp_facts *facts)
         return;
     const char *share = wp_human_share(pool, ns, facts->total_ns), *time = wp_human_duration(pool, ns);
     if (facts->unexplained_count)
-        add(facts, "unaccounted", ns, WP_PAGE_UNEXPLAINED, NULL,
+        add(facts, "unaccounted", ns, 0, WP_PAGE_UNEXPLAINED, NULL,
             wp_pool_printf(pool, "%s of the time (%s) is unexplained; the largest wait is in %s (%s).", share, time,
                 wp_pool_clip(pool, facts->unexplained[0].top, 60),
                 wp_human_duration(pool, facts->unexplained[0].ns)));
     else
-        add(facts, "unaccounted", ns, WP_PAGE_UNEXPLAINED, NULL,
+        add(facts, "unaccounted", ns, 0, WP_PAGE_UNEXPLAINED, NULL,
             wp_pool_printf(pool, "%s of the time (%s) is unexplained.", share, time));
 }
 
@@ -239,7 +241,7 @@ static void find_slow(struct wp_facts *facts)
     if (!row || service->count < LEAST_REQUESTS || service->slow_mean_ns <= service->usual_mean_ns || row->slow_ns <= row->usual_ns)
         return;
     uint64_t longer = service->slow_mean_ns - service->usual_mean_ns;
-    add(facts, "slow", longer * service->slow_count, WP_PAGE_TRANSACTIONS, NULL,
+    add(facts, "slow", longer * service->slow_count, 0, WP_PAGE_TRANSACTIONS, NULL,
         wp_pool_printf(pool, "The slowest %s of the requests on %s take %s instead of %s: for %s of the difference %s %s%s%s.",
             wp_human_share(pool, service->slow_count, service->count), wp_pool_clip(pool, service->name, 60),
             wp_human_duration(pool, service->slow_mean_ns), wp_human_duration(pool, service->usual_mean_ns),
@@ -250,6 +252,8 @@ static void find_slow(struct wp_facts *facts)
 static int compare(const void *left, const void *right)
 {
     const struct wp_finding *a = left, *b = right;
+    if (a->rank_ns != b->rank_ns)
+        return a->rank_ns > b->rank_ns ? -1 : 1;
     if (a->ns != b->ns)
         return a->ns > b->ns ? -1 : 1;
     return strcmp(a->sentence, b->sentence);

@@ -141,6 +141,8 @@ static void put_process(struct writer *writer, uint32_t thread, bool is_many)
     wp_buffer_puts(writer->out, ",\"name\":\"process_name\",\"args\":{\"name\":");
     wp_escape_json(writer->out, wp_pool_printf(&pool, is_many ? "%s %" PRIu32 " on %s" : "%s %" PRIu32,
         text_of(writer, row->comm), row->pid, text_of(writer, row->host)));
+    wp_buffer_printf(writer->out, ",\"pid\":%" PRIu32, row->pid);
+    put_text(writer, "host", text_of(writer, row->host));
     wp_buffer_puts(writer->out, "}}");
     begin_event(writer, "M", thread);
     /* What is asked about stands on top. */
@@ -157,7 +159,7 @@ static void put_thread(struct writer *writer, uint32_t thread)
     begin_event(writer, "M", thread);
     wp_buffer_puts(writer->out, ",\"name\":\"thread_name\",\"args\":{\"name\":");
     wp_escape_json(writer->out, wp_pool_printf(&pool, "%s %" PRIu32, text_of(writer, row->comm), row->tid));
-    wp_buffer_puts(writer->out, "}}");
+    wp_buffer_printf(writer->out, ",\"tid\":%" PRIu32 "}}", row->tid);
     writer->out->failed |= pool.failed;
     wp_pool_fini(&pool);
 }
@@ -175,20 +177,34 @@ static void put_threads(struct writer *writer)
     }
 }
 
-static void put_slice(struct writer *writer, const struct slice *slice)
+/* One end of a slice. Both ends have the moment itself, not a start and a length: readers that calculate in floating point
+ * (speedscope) would have a slice end after the next one began. They pair the ends by name and arguments, so both have these. */
+static void put_end(struct writer *writer, const struct slice *slice, const char *phase, uint64_t ns)
 {
     const struct wp_trace *trace = writer->trace;
-    const struct wp_trace_thread *thread = &trace->threads[slice->thread];
-    begin_event(writer, "X", slice->thread);
-    put_time(writer, "ts", slice->start_ns);
-    put_time(writer, "dur", slice->end_ns - slice->start_ns);
+    begin_event(writer, phase, slice->thread);
+    put_time(writer, "ts", ns);
     put_text(writer, "cat", slice->is_run ? "run" : "sleep");
     put_text(writer, "name", text_of(writer, slice->is_run ? trace->runs[slice->row].comm : trace->sleeps[slice->row].label));
-    wp_buffer_printf(writer->out, ",\"args\":{\"pid\":%" PRIu32 ",\"tid\":%" PRIu32 ",\"host\":", thread->pid, thread->tid);
-    wp_escape_json(writer->out, text_of(writer, thread->host));
+    wp_buffer_puts(writer->out, ",\"args\":{");
     if (!slice->is_run)
-        put_text(writer, "category", wp_category_key((enum wp_category)trace->sleeps[slice->row].category));
+        wp_buffer_printf(writer->out, "\"category\":\"%s\"", wp_category_key((enum wp_category)trace->sleeps[slice->row].category));
     wp_buffer_puts(writer->out, "}}");
+}
+
+/* Slices of a thread follow each other: of one that begins before the last has ended, what is left of it. */
+static void put_slices(struct writer *writer)
+{
+    uint64_t at_ns = 0;
+    for (uint32_t i = 0; i < writer->slice_count; i++) {
+        const struct slice *slice = &writer->slices[i];
+        if (!i || slice[-1].thread != slice->thread)
+            at_ns = 0;
+        uint64_t start_ns = slice->start_ns > at_ns ? slice->start_ns : at_ns;
+        at_ns = slice->end_ns > start_ns ? slice->end_ns : start_ns;
+        put_end(writer, slice, "B", start_ns);
+        put_end(writer, slice, "E", at_ns);
+    }
 }
 
 static const char *link_name(uint32_t kind)
@@ -208,36 +224,61 @@ static uint64_t leave_at(const struct writer *writer, const struct wp_trace_link
     return slice && slice->end_ns == link->from_ns && slice->end_ns > slice->start_ns ? link->from_ns - 1 : link->from_ns;
 }
 
+/* Arrows without a bp go to the next slice that begins on their thread; with it to the one around them. */
+static bool is_inside(const struct slice *slice, uint64_t ns)
+{
+    return slice && slice->end_ns > ns;
+}
+
+static bool goes_inside(const struct writer *writer, const struct wp_trace_link *link)
+{
+    const struct slice *into = slice_at(writer, link->to_thread, link->to_ns);
+    return is_inside(into, link->to_ns) && into->is_run;
+}
+
+/* Viewers drop an arrow, as an error of the file, that has no slice at one of its ends: its thread's was before the window, after it, or
+ * did not fit. */
+static bool is_tied(const struct writer *writer, const struct wp_trace_link *link)
+{
+    if (link->from_thread >= writer->trace->thread_count || link->to_thread >= writer->trace->thread_count)
+        return false;
+    uint64_t leave_ns = leave_at(writer, link);
+    if (!is_inside(slice_at(writer, link->from_thread, leave_ns), leave_ns))
+        return false;
+    const struct slice *last = slice_at(writer, link->to_thread, UINT64_MAX);
+    return goes_inside(writer, link) || (last && last->start_ns > link->to_ns);
+}
+
 static void put_link(struct writer *writer, uint32_t number)
 {
     const struct wp_trace_link *link = &writer->trace->links[number];
-    if (link->from_thread >= writer->trace->thread_count || link->to_thread >= writer->trace->thread_count)
-        return;
-    const struct slice *into = slice_at(writer, link->to_thread, link->to_ns);
+    bool is_bound = goes_inside(writer, link);
     for (int end = 0; end < 2; end++) {
         begin_event(writer, end ? "f" : "s", end ? link->to_thread : link->from_thread);
         put_time(writer, "ts", end ? link->to_ns : leave_at(writer, link));
         wp_buffer_printf(writer->out, ",\"id\":%" PRIu32 ",\"cat\":\"link\",\"name\":\"%s\"%s}", number + 1,
-            link_name(link->kind), /* without bp: the next slice of that thread */
-            end && into && into->is_run && into->end_ns > link->to_ns ? ",\"bp\":\"e\"" : "");
+            link_name(link->kind), end && is_bound ? ",\"bp\":\"e\"" : "");
     }
 }
 
 static void put_all(struct writer *writer, const struct wp_facts *facts)
 {
     const struct wp_trace *trace = writer->trace;
+    uint32_t loose_count = 0;
+    for (uint32_t i = 0; i < trace->link_count; i++)
+        loose_count += !is_tied(writer, &trace->links[i]);
     wp_buffer_puts(writer->out, "{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"made_by\":\"wakepath\",\"release\":");
     wp_escape_json(writer->out, facts->release);
     wp_buffer_puts(writer->out, ",\"aggregate\":");
     wp_escape_json(writer->out, facts->aggregate);
-    wp_buffer_printf(writer->out, ",\"start_ns\":\"%" PRIu64 "\",\"length_ns\":\"%" PRIu64 "\",\"omitted\":\"%" PRIu64 "\"},\n",
-        trace->start_ns, trace->length_ns, trace->omitted);
+    wp_buffer_printf(writer->out, ",\"start_ns\":\"%" PRIu64 "\",\"length_ns\":\"%" PRIu64 "\",\"omitted\":\"%" PRIu64
+        "\",\"loose_links\":\"%" PRIu32 "\"},\n", trace->start_ns, trace->length_ns, trace->omitted, loose_count);
     wp_buffer_puts(writer->out, "\"traceEvents\":[");
     put_threads(writer);
-    for (uint32_t i = 0; i < writer->slice_count; i++)
-        put_slice(writer, &writer->slices[i]);
+    put_slices(writer);
     for (uint32_t i = 0; i < trace->link_count; i++)
-        put_link(writer, i);
+        if (is_tied(writer, &trace->links[i]))
+            put_link(writer, i);
     wp_buffer_puts(writer->out, "]}\n");
 }
 

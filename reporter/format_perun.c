@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define UNTIMED UINT64_MAX
@@ -23,6 +24,7 @@ struct writer {
     uint32_t *uses;              /* owned; by node of the flame: resources with its trace */
     size_t resource_count;
     unsigned shift;
+    bool is_whole;               /* no chunks: every resource has its trace */
     uint64_t start_ns;           /* what snapshots count their time from */
 };
 
@@ -132,7 +134,7 @@ static void put_resource(struct writer *writer, const struct resource *resource)
         wp_category_key((enum wp_category)cell->category), resource->ns);
     put_frame(writer, uid_frame(writer->facts, cell->node));
     wp_buffer_puts(writer->out, ",\"trace\":");
-    if (writer->uses[cell->node] > 1)
+    if (writer->uses[cell->node] > 1 && !writer->is_whole)
         wp_buffer_printf(writer->out, "\"trace-%" PRIu32 "\"", cell->node);
     else
         put_trace(writer, cell->node);
@@ -167,7 +169,7 @@ static void put_chunks(struct writer *writer)
 {
     bool has_chunk = false;
     wp_buffer_puts(writer->out, "\"chunks\":{");
-    for (uint32_t i = 0; i < writer->facts->flame.count; i++) {
+    for (uint32_t i = 0; i < writer->facts->flame.count && !writer->is_whole; i++) {
         if (writer->uses[i] < 2)
             continue;
         wp_buffer_printf(writer->out, "%s\n\"trace-%" PRIu32 "\":", has_chunk ? "," : "", i);
@@ -181,6 +183,35 @@ static void put_text(struct writer *writer, const char *key, const char *text)
 {
     wp_buffer_printf(writer->out, "\"%s\":", key);
     wp_escape_json(writer->out, text);
+}
+
+/* What the host's collector said of it, between `before` and `after`; nothing when it said nothing. */
+static void put_said(struct writer *writer, const char *host, const char *key, const char *before, const char *after)
+{
+    struct wp_pool pool = {0};
+    const char *value = wp_metadata_text(&writer->facts->release_metadata, wp_pool_printf(&pool, "host.%s.%s", host, key));
+    if (value && *value) {
+        wp_buffer_puts(writer->out, before);
+        wp_escape_json(writer->out, value);
+        wp_buffer_puts(writer->out, after);
+    }
+    writer->out->failed |= pool.failed;
+    wp_pool_fini(&pool);
+}
+
+/* What Perun notes of where it measured; its comparisons of two profiles ask for the host. */
+static void put_machine(struct writer *writer)
+{
+    const struct wp_facts *facts = writer->facts;
+    char several[32];
+    snprintf(several, sizeof(several), "%zu hosts", facts->host_count);
+    const char *host = facts->host_count == 1 ? facts->hosts[0] : several;
+    wp_buffer_puts(writer->out, "\"machine\":{");
+    put_text(writer, "host", host);
+    put_said(writer, host, "machine", ",\"architecture\":", "");
+    put_said(writer, host, "kernel", ",\"release\":", "");
+    put_said(writer, host, "cpus", ",\"cpu\":{\"total\":", "}");
+    wp_buffer_puts(writer->out, "},\n");
 }
 
 static void put_head(struct writer *writer)
@@ -199,13 +230,15 @@ static void put_head(struct writer *writer)
         wp_buffer_puts(writer->out, i ? "," : "");
         wp_escape_json(writer->out, facts->hosts[i]);
     }
-    wp_buffer_printf(writer->out, "],\"start_ns\":%" PRIu64 ",\"wall_ns\":%" PRIu64 ",\"total_ns\":%" PRIu64 "}},\n"
-        "\"postprocessors\":[],\n", writer->start_ns, facts->wall_ns, facts->total_ns);
+    wp_buffer_printf(writer->out, "],\"start_ns\":%" PRIu64 ",\"wall_ns\":%" PRIu64 ",\"total_ns\":%" PRIu64 "}},\n",
+        writer->start_ns, facts->wall_ns, facts->total_ns);
+    put_machine(writer);
+    wp_buffer_puts(writer->out, "\"postprocessors\":[],\n");
 }
 
-int wp_format_perun(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+static int put_profile(struct wp_buffer *out, const struct wp_facts *facts, bool is_whole, struct wp_error *err)
 {
-    struct writer writer = {.out = out, .facts = facts};
+    struct writer writer = {.out = out, .facts = facts, .is_whole = is_whole};
     int rc = take_resources(&writer);
     if (!rc) {
         put_head(&writer);
@@ -216,4 +249,14 @@ int wp_format_perun(struct wp_buffer *out, const struct wp_facts *facts, struct 
     free(writer.resources);
     free(writer.uses);
     return rc || out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the Perun profile") : 0;
+}
+
+int wp_format_perun(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+{
+    return put_profile(out, facts, false, err);
+}
+
+int wp_format_perun_whole(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+{
+    return put_profile(out, facts, true, err);
 }

@@ -61,6 +61,8 @@ static const char *cell_text(struct writer *writer, const struct wp_table *table
     const struct wp_field *field = &table->fields[row * table->column_count + column];
     struct wp_buffer clean = {0};
     const char *text = "";
+    if (field->is_none)
+        return "–";
     switch (table->columns[column].kind) {
     case WP_COLUMN_ID:
         return wp_pool_printf(&writer->pool, "%" PRIu64, field->number);

@@ -14,6 +14,8 @@
 #define ROW 82.0
 #define EDGE 26.0
 #define TEXT_BYTES 17u
+#define LETTER_WIDTH 7.0
+#define LABEL_HEIGHT 15.0
 #define NONE UINT32_MAX
 
 struct place {
@@ -21,11 +23,17 @@ struct place {
     double x, y;         /* of the upper left corner */
 };
 
+/* What an arrow says: the middle of its text's line. */
+struct label {
+    double x, y, width;
+};
+
 struct drawing {
     struct wp_buffer *out;
     enum wp_page_kind from;
     const struct wp_graph *graph;
     struct place *places; /* by box */
+    struct label *labels; /* by arrow */
     struct wp_pool pool;
     double width, height;
     uint64_t heaviest;
@@ -119,8 +127,49 @@ static struct curve bend(const struct drawing *drawing, const struct wp_arrow *a
     return (struct curve){a->x, y, a->x - 60, y + sag, b->x + BOX_WIDTH + 66, y3 + sag, b->x + BOX_WIDTH + 6, y3};
 }
 
-static void put_arrow(struct drawing *drawing, const struct wp_arrow *arrow)
+static double overlap(double a, double a_size, double b, double b_size)
 {
+    double size = (a_size + b_size) / 2 - fabs(a - b);
+    return size > 0 ? size : 0;
+}
+
+/* How much of a label would lie on boxes and on the labels before it. */
+static double covered(const struct drawing *drawing, const struct label *label, uint32_t before)
+{
+    double area = 0;
+    for (uint32_t i = 0; i < drawing->graph->box_count; i++)
+        area += overlap(label->x, label->width, drawing->places[i].x + BOX_WIDTH / 2, BOX_WIDTH) *
+            overlap(label->y, LABEL_HEIGHT, drawing->places[i].y + BOX_HEIGHT / 2, BOX_HEIGHT);
+    for (uint32_t i = 0; i < before; i++)
+        area += overlap(label->x, label->width, drawing->labels[i].x, drawing->labels[i].width) *
+            overlap(label->y, LABEL_HEIGHT, drawing->labels[i].y, LABEL_HEIGHT);
+    return area;
+}
+
+/* The heaviest choose first; nearer to the head is better, since several often leave one box. */
+static void place_labels(struct drawing *drawing)
+{
+    static const double along[] = {0.68, 0.6, 0.76, 0.52, 0.84, 0.44, 0.36, 0.28, 0.9, 0.2, 0.14};
+    for (uint32_t i = 0; i < drawing->graph->arrow_count; i++) {
+        struct curve c = bend(drawing, &drawing->graph->arrows[i]);
+        double width = LETTER_WIDTH * (double)strlen(drawing->graph->arrows[i].label), least = INFINITY;
+        for (size_t k = 0; k < sizeof(along) / sizeof(*along) && least > 0; k++) {
+            double t = along[k], s = 1 - t;
+            struct label label = {s * s * s * c.x0 + 3 * s * s * t * c.x1 + 3 * s * t * t * c.x2 + t * t * t * c.x3,
+                s * s * s * c.y0 + 3 * s * s * t * c.y1 + 3 * s * t * t * c.y2 + t * t * t * c.y3 - 11, width};
+            double area = covered(drawing, &label, i);
+            if (area < least) {
+                least = area;
+                drawing->labels[i] = label;
+            }
+        }
+    }
+}
+
+static void put_arrow(struct drawing *drawing, uint32_t number)
+{
+    const struct wp_arrow *arrow = &drawing->graph->arrows[number];
+    const struct label *label = &drawing->labels[number];
     struct wp_buffer *out = drawing->out;
     struct curve c = bend(drawing, arrow);
     double share = drawing->heaviest ? (double)arrow->weight / (double)drawing->heaviest : 0;
@@ -130,10 +179,7 @@ static void put_arrow(struct drawing *drawing, const struct wp_arrow *arrow)
         c.x1, c.y1, c.x2, c.y2, c.x3, c.y3);
     wp_buffer_printf(out, "<path class=\"head\" d=\"M6 0 L-7 -6 L-7 6 Z\" transform=\"translate(%.1f %.1f) rotate(%.1f)\"/>", c.x3,
         c.y3, way);
-    double t = 0.68, s = 1 - t; /* nearer to the head: several often leave one box */
-    wp_buffer_printf(out, "<text class=\"weight\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\">",
-        s * s * s * c.x0 + 3 * s * s * t * c.x1 + 3 * s * t * t * c.x2 + t * t * t * c.x3,
-        s * s * s * c.y0 + 3 * s * s * t * c.y1 + 3 * s * t * t * c.y2 + t * t * t * c.y3 - 7);
+    wp_buffer_printf(out, "<text class=\"weight\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\">", label->x, label->y + 4);
     wp_escape_html(out, arrow->label);
     wp_buffer_puts(out, "</text>");
     put_close(drawing, &arrow->link);
@@ -163,8 +209,10 @@ void wp_html_graph(struct wp_buffer *out, enum wp_page_kind from, const struct w
 {
     struct drawing drawing = {.out = out, .from = from, .graph = graph};
     drawing.places = wp_pool_alloc(&drawing.pool, (graph->box_count + 1u) * sizeof(*drawing.places));
-    if (drawing.places && graph->box_count) {
+    drawing.labels = wp_pool_alloc(&drawing.pool, (graph->arrow_count + 1u) * sizeof(*drawing.labels));
+    if (drawing.places && drawing.labels && graph->box_count) {
         place_rows(&drawing, place_columns(&drawing));
+        place_labels(&drawing);
         for (uint32_t i = 0; i < graph->arrow_count; i++)
             if (graph->arrows[i].weight > drawing.heaviest)
                 drawing.heaviest = graph->arrows[i].weight;
@@ -173,7 +221,7 @@ void wp_html_graph(struct wp_buffer *out, enum wp_page_kind from, const struct w
         wp_escape_html(out, label);
         wp_buffer_puts(out, "\">\n");
         for (uint32_t i = graph->arrow_count; i > 0; i--) /* the heaviest last, on top */
-            put_arrow(&drawing, &graph->arrows[i - 1]);
+            put_arrow(&drawing, i - 1);
         for (uint32_t i = 0; i < graph->box_count; i++)
             put_box(&drawing, i);
         wp_buffer_puts(out, "</svg></div>\n");

@@ -97,7 +97,9 @@ static void put_field(struct wp_buffer *out, struct wp_pool *pool, enum wp_page_
         wp_html_href(out, from, &field->link);
         wp_buffer_puts(out, "\">");
     }
-    if (kind == WP_COLUMN_ID)
+    if (field->is_none)
+        wp_buffer_puts(out, "–");
+    else if (kind == WP_COLUMN_ID)
         wp_buffer_printf(out, "%" PRIu64, field->number);
     else if (kind == WP_COLUMN_COUNT)
         wp_escape_html(out, wp_human_count(pool, field->number));

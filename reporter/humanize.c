@@ -59,6 +59,11 @@ const char *wp_human_count(struct wp_pool *pool, uint64_t count)
     return wp_pool_text(pool, spaced);
 }
 
+const char *wp_human_many(struct wp_pool *pool, uint64_t count, const char *noun)
+{
+    return wp_pool_printf(pool, "%s %s%s", wp_human_count(pool, count), noun, count == 1 ? "" : "s");
+}
+
 const char *wp_human_bytes(struct wp_pool *pool, uint64_t bytes)
 {
     static const char *const units[] = {"kB", "MB", "GB", "TB", "PB", "EB"};

@@ -14,6 +14,8 @@ const char *wp_human_share(struct wp_pool *pool, uint64_t part, uint64_t whole);
 const char *wp_human_percent(struct wp_pool *pool, double percent);
 /* "1 234 567" */
 const char *wp_human_count(struct wp_pool *pool, uint64_t count);
+/* "1 release", "1 234 releases": a noun whose plural has an s. */
+const char *wp_human_many(struct wp_pool *pool, uint64_t count, const char *noun);
 /* "812 B", "4.1 kB", "12.3 MB": powers of 1000, about three digits. */
 const char *wp_human_bytes(struct wp_pool *pool, uint64_t bytes);
 /* "2026-11-20" and "22:14:05 UTC": the two halves of wp_human_time. */

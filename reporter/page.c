@@ -22,6 +22,9 @@ static void functions(struct wp_display *display, const struct wp_facts *facts)
     struct wp_item *modules = wp_display_add(display, WP_ITEM_PARAGRAPH, "By object file and by service");
     if (modules)
         modules->link = wp_link_to(WP_PAGE_MODULES, facts->release, facts->aggregate, NULL);
+    struct wp_item *sources = facts->source.file_count ? wp_display_add(display, WP_ITEM_PARAGRAPH, "By source file and line") : NULL;
+    if (sources)
+        sources->link = wp_link_to(WP_PAGE_SOURCES, facts->release, facts->aggregate, NULL);
     wp_page_function_table(display, facts, ALL_ROWS);
     if (!facts->source.file_count)
         return;

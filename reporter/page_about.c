@@ -3,6 +3,8 @@
 #include "reporter/mixed.h"
 #include "reporter/page.h"
 
+#include <string.h>
+
 static void add_events(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
@@ -19,22 +21,40 @@ static void add_events(struct wp_display *display, const struct wp_facts *facts)
     }
 }
 
+/* By the names that an aggregator gives them (docs/engine.md). */
+static const char *meaning(const char *limit)
+{
+    static const char *const meanings[][2] = {
+        {"depth", "Somebody waited for somebody who waited, through more processes than --depth follows"},
+        {"width", "A sleep had more stretches behind it than --width looks at"},
+        {"history", "What was waited for lay further back than --history keeps"},
+        {"shards", "Another aggregator did not say what its hosts did"},
+        {"join", "A run between two sleeps that timed out was little longer than --join, and parted them"},
+        {"late sample", "A sample came later after its run than --late-sample takes, and was not counted for it"},
+    };
+    for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++)
+        if (!strcmp(limit, meanings[i][0]))
+            return meanings[i][1];
+    return "–";
+}
+
 static void add_limits(struct wp_display *display, const struct wp_facts *facts)
 {
     static const struct wp_column columns[] = {
-        {"Limit", NULL, WP_COLUMN_NAME},
+        {"Limit", NULL, WP_COLUMN_NAME}, {"What it means", NULL, WP_COLUMN_TEXT},
         {"Times", "How often it stopped an explanation", WP_COLUMN_COUNT},
         {"Time", "That it touched", WP_COLUMN_DURATION},
     };
-    struct wp_table *table = wp_display_table(display, "limits", columns, 3, facts->limit_count);
+    struct wp_table *table = wp_display_table(display, "limits", columns, 4, facts->limit_count);
     table->empty = "No limit of the analysis was reached.";
     for (size_t i = 0; i < facts->limit_count; i++) {
         struct wp_field *row = wp_display_row(table);
         if (!row)
             break;
         row[0].text = wp_pool_clip(&display->pool, facts->limits[i].name, 80);
-        row[1].number = facts->limits[i].count;
-        row[2].number = facts->limits[i].ns;
+        row[1].text = meaning(facts->limits[i].name);
+        row[2].number = facts->limits[i].count;
+        row[3].number = facts->limits[i].ns;
     }
 }
 

@@ -2,8 +2,10 @@
 /* Windows kept event by event: a list of them with why each was chosen, and two pages of each. */
 #include "reporter/humanize.h"
 #include "reporter/page.h"
+#include "reporter/stack_text.h"
 
 #include <errno.h>
+#include <string.h>
 
 #define NAME_BYTES 120u
 
@@ -16,6 +18,19 @@ static const char *reason(const struct wp_exemplar_fact *fact)
 struct wp_link wp_page_exemplar_link(const struct wp_facts *facts, unsigned number)
 {
     return wp_link_to_part(WP_PAGE_EXEMPLAR, facts->release, facts->aggregate, number, NULL);
+}
+
+/* The frame on top in a reader's words, beside its category: "for postgres", "in futex", "vda write"; "" where the category says it. */
+static const char *most(struct wp_pool *pool, const char *frame)
+{
+    if (!strncmp(frame, "path:", 5))
+        return wp_pool_printf(pool, "for %s, ", wp_stack_plain_process(pool, frame + 5));
+    if (!strncmp(frame, "sched:", 6) || !*frame)
+        return "";
+    if (!strncmp(frame, "io:", 3))
+        return wp_pool_printf(pool, "%s, ", wp_pool_clip(pool, frame + 3, NAME_BYTES));
+    return !strncmp(frame, "sleep:", 6) ? wp_pool_printf(pool, "in %s, ", wp_pool_clip(pool, frame + 6, NAME_BYTES))
+                                        : wp_pool_printf(pool, "%s, ", wp_pool_clip(pool, frame, NAME_BYTES));
 }
 
 static void add_row(struct wp_display *display, struct wp_table *table, const struct wp_facts *facts, unsigned number)
@@ -33,8 +48,7 @@ static void add_row(struct wp_display *display, struct wp_table *table, const st
     row[4].note = wp_pool_clip(&display->pool, fact->host, NAME_BYTES);
     if (fact->most_ns) {
         row[5].text = wp_category_title((enum wp_category)fact->most_category);
-        row[5].note = wp_pool_printf(&display->pool, "%s, %s", wp_pool_clip(&display->pool, fact->most, NAME_BYTES),
-            wp_human_duration(&display->pool, fact->most_ns));
+        row[5].note = wp_pool_printf(&display->pool, "%s%s", most(&display->pool, fact->most), wp_human_duration(&display->pool, fact->most_ns));
         row[5].swatch = (int)fact->most_category + 1;
     } else {
         row[5].text = "";

@@ -31,8 +31,8 @@ static struct wp_item *add_card(struct wp_display *display, const char *release,
     item->note = row->change ? row->change : row->finding_count ? row->findings[0].sentence : "Nothing was recorded.";
     if (row->damage_count)
         wp_display_add(display, WP_ITEM_NOTICE,
-            wp_pool_printf(pool, "%zu damaged values of %s in release %s are left out.", row->damage_count, row->name,
-                release));
+            wp_pool_printf(pool, "Left out of %s in release %s: %s.", row->name, release,
+                wp_human_many(pool, row->damage_count, "damaged value")));
     return item;
 }
 
@@ -170,7 +170,7 @@ static void add_single(struct wp_display *display, const struct wp_release_summa
     wp_display_fact(display, "Recorded", wp_human_date(pool, row->first_ns), wp_human_clock(pool, row->first_ns));
     if (row->damage_count)
         wp_display_add(display, WP_ITEM_NOTICE,
-            wp_pool_printf(pool, "%zu damaged values are left out.", row->damage_count));
+            wp_pool_printf(pool, "Left out: %s.", wp_human_many(pool, row->damage_count, "damaged value")));
     wp_display_heading(display, "Where the time went");
     struct wp_item *bar = wp_display_add(display, WP_ITEM_BAR, NULL);
     if (bar)
@@ -182,8 +182,9 @@ int wp_page_index(struct wp_display *display, const struct wp_site_summary *site
 {
     struct wp_pool *pool = &display->pool;
     display->title = "Where did the time go?";
-    display->subtitle = wp_pool_printf(pool, "%zu releases, newest first%s", site->release_count,
-        site->is_history ? ", in the order of their history" : "");
+    display->subtitle = site->release_count == 1 ? "One release"
+        : wp_pool_printf(pool, "%s, newest first%s", wp_human_many(pool, site->release_count, "release"),
+              site->is_history ? ", in the order of their history" : "");
     if (site->release_count == 1 && site->first->aggregate_count == 1) {
         add_single(display, site->first);
     } else {

@@ -39,6 +39,7 @@ static void add_modules(struct wp_display *display, const struct wp_facts *facts
         row[4].number = modules[i].waiting_ns;
         row[5].number = modules[i].count;
         row[6].number = modules[i].count ? (modules[i].running_ns + modules[i].waiting_ns) / modules[i].count : 0;
+        row[6].is_none = !modules[i].count;
         row[7].number = modules[i].functions;
         if (*modules[i].name) {
             row[8].text = "leave out";

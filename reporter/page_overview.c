@@ -98,6 +98,18 @@ static void add_requests(struct wp_display *display, const struct wp_facts *fact
         item->link = wp_link_to(WP_PAGE_TRANSACTIONS, facts->release, facts->aggregate, NULL);
 }
 
+/* Why the curve ends elsewhere than "Accounted for": it is of another whole. */
+static void add_explained(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_pool *pool = &display->pool;
+    uint64_t other = facts->categories[WP_OTHER_PATH];
+    const char *steps = "Each step adds one category, the best understood first.";
+    wp_display_add(display, WP_ITEM_PARAGRAPH, !other ? steps : wp_pool_printf(pool, "%s The whole is %s here: the total without the %s "
+        "that were spent waiting on another control path, since that path is counted itself.", steps,
+        wp_human_duration(pool, facts->total_ns - other), wp_human_duration(pool, other)));
+    add_chart(display, WP_ITEM_CURVE, facts);
+}
+
 void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
 {
     struct wp_query flame = {WP_PAGE_FLAME, facts->release, facts->aggregate};
@@ -112,10 +124,7 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
     wp_page_over_time(display, facts);
     add_requests(display, facts);
     wp_display_heading(display, "How much of it is explained");
-    wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "Each step adds one category, the best understood first. Time spent waiting on another control path is taken off "
-        "the whole here, since that path is counted itself.");
-    add_chart(display, WP_ITEM_CURVE, facts);
+    add_explained(display, facts);
     wp_display_heading(display, "Processes");
     wp_page_process_table(display, facts, TOP_ROWS);
     add_more_link(display, facts, WP_PAGE_PROCESSES, facts->process_count);

@@ -166,8 +166,8 @@ static void add_figures(struct wp_display *display, const struct wp_release_summ
     wp_display_fact(display, "Lost", wp_human_count(pool, dropped), "events");
     if (damaged || facts->damage)
         wp_display_add(display, WP_ITEM_NOTICE, facts->damage ? wp_pool_printf(pool, "Damaged and left out: metadata (%s).",
-            facts->damage) : wp_pool_printf(pool, "%s damaged values are left out; the aggregates' pages name them.",
-            wp_human_count(pool, damaged)));
+            facts->damage) : wp_pool_printf(pool, "Left out: %s; the aggregates' pages name what.",
+            wp_human_many(pool, damaged, "damaged value")));
 }
 
 void wp_page_release_facts(struct wp_display *display, const struct wp_release_summary *release,

@@ -165,8 +165,8 @@ static void say_text(struct wp_display *display, const struct wp_source_text *te
     struct wp_pool *pool = &display->pool;
     if (!text->text.size)
         wp_display_add(display, WP_ITEM_NOTICE, *text->why_not
-            ? wp_pool_printf(pool, "Source not available (%s). The times of its lines are all the same.", text->why_not)
-            : "Source not available. The times of its lines are all the same.");
+            ? wp_pool_printf(pool, "Source not available (%s). The times of its lines are here without it.", text->why_not)
+            : "Source not available. The times of its lines are here without it.");
     if (text->doubt)
         wp_display_add(display, WP_ITEM_NOTICE, text->doubt);
 }

@@ -201,5 +201,6 @@ void wp_page_damage(struct wp_display *display, const struct wp_facts *facts)
                 wp_pool_clip(&display->pool, facts->damage[i].reason, NAME_BYTES)));
     if (facts->damage_count > 20)
         wp_display_add(display, WP_ITEM_NOTICE,
-            wp_pool_printf(&display->pool, "And %zu more damaged values.", facts->damage_count - 20));
+            wp_pool_printf(&display->pool, "Left out besides: %s.",
+                wp_human_many(&display->pool, facts->damage_count - 20, "damaged value")));
 }

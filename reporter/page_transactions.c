@@ -124,7 +124,7 @@ void wp_page_transactions(struct wp_display *display, const struct wp_facts *fac
     size_t count;
     const struct wp_service_fact *services = wp_slow_requests_build(&display->pool, facts, &count);
     wp_display_add(display, WP_ITEM_PARAGRAPH, "From a request's arrival on a connection to when its reply begins to leave, by "
-        "where requests come in. Latencies are told to an eighth.");
+        "where requests come in. Latencies are exact to an eighth of themselves.");
     if (!count)
         wp_display_add(display, WP_ITEM_NOTICE, "The process of interest answered no request: nobody opened a TCP connection to it "
             "and got a reply on it within ten seconds while it was recorded. Whom it asked itself stands on the page of waits.");

@@ -12,6 +12,7 @@
 #include "reporter/page.h"
 #include "reporter/side.h"
 #include "reporter/single_file.h"
+#include "reporter/window_fit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,6 +47,7 @@ static const struct {
     [WP_FORMAT_SPEEDSCOPE] = {"speedscope", wp_format_speedscope},
     [WP_FORMAT_PERFETTO] = {"perfetto", wp_format_perfetto},
     [WP_FORMAT_PERUN] = {"perun", wp_format_perun},
+    [WP_FORMAT_PERUN_WHOLE] = {"perun-whole", wp_format_perun_whole},
     [WP_FORMAT_CSV] = {"csv", NULL},
     [WP_FORMAT_NDJSON] = {"ndjson", NULL},
 };
@@ -118,6 +120,8 @@ static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapsh
         rc = wp_facts_read(&facts, snapshot, aggregate, &options->selection, err);
     if (!rc && options->format == WP_FORMAT_HTML)
         rc = wp_origins_read(&facts, snapshot, &options->selection, err);
+    if (!rc && options->format == WP_FORMAT_HTML)
+        rc = wp_window_fit(&facts.trace, WP_WINDOW_BYTES, err);
     if (!rc && options->exemplar)
         rc = choose_window(&facts, options->exemplar, err);
     if (!rc)

@@ -14,13 +14,14 @@ enum wp_format {
     WP_FORMAT_SPEEDSCOPE,
     WP_FORMAT_PERFETTO,
     WP_FORMAT_PERUN,
+    WP_FORMAT_PERUN_WHOLE,
     WP_FORMAT_CSV,
     WP_FORMAT_NDJSON,
     WP_FORMATS
 };
 
 /* For people: "html, json, text ...". */
-#define WP_FORMAT_NAMES "html, json, text, folded, pprof, speedscope, perfetto, perun, csv or ndjson"
+#define WP_FORMAT_NAMES "html, json, text, folded, pprof, speedscope, perfetto, perun, perun-whole, csv or ndjson"
 struct wp_sheet;
 
 struct wp_print_options {

@@ -62,7 +62,7 @@ int wp_release_facts_read(struct wp_release_facts *release, const struct wp_snap
     if (!rc)
         rc = wp_snapshot_shards(snapshot, &release->shards, &release->shard_count, err);
     if (!rc)
-        rc = wp_snapshot_recordings(snapshot, &release->recordings, err);
+        rc = wp_snapshot_recordings(snapshot, NULL, &release->recordings, err);
     if (!rc)
         rc = read_buckets(release, snapshot, err);
     if (rc)

@@ -23,7 +23,7 @@ static const struct argp_option option_table[] = {
     {"release", 'r', "ID", 0, "Only this release: an id, or a reference as REV~2 or REV:AGGREGATE@TIMEBOX", 0},
     {"aggregate", 'a', "NAME", 0, "Only this aggregate (when printing: main, else the largest)", 0},
     {"format", 'f', "FORMAT", 0,
-        "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, csv or ndjson (html: the site)", 0},
+        "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, perun-whole, csv or ndjson (html: the site)", 0},
     {"table", 't', "TABLE", 0,
         "With csv or ndjson, only report, categories, processes, functions, waits, edges, requests, unexplained, stacks, lines or calls", 0},
     {"exemplar", KEY_EXEMPLAR, "N", 0, "With perfetto, the window of exemplar-N.html instead of the first one that was kept", 0},

@@ -110,14 +110,14 @@ int wp_side_parts_facts(struct wp_facts *facts, struct wp_side_parts *parts, con
             parts->rows[i].report = NULL;
     }
     if (!rc)
-        rc = wp_snapshot_recordings(snapshot, &recordings, err);
+        rc = wp_snapshot_recordings(snapshot, *spec->host ? spec->host : NULL, &recordings, err);
     wp_side_parts_fini(parts);
     if (rc) {
         wp_report_destroy(sum);
         return rc;
     }
     rc = wp_facts_build(facts, spec->release, aggregate, sum, NULL, err);
-    facts->recordings = recordings; /* of all hosts: at most so many are told apart */
+    facts->recordings = recordings;
     facts->group = *spec->host ? wp_pool_text(&facts->pool, spec->host) : NULL;
     return rc;
 }

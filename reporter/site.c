@@ -17,6 +17,7 @@
 #include "reporter/site_sources.h"
 #include "reporter/time_data.h"
 #include "reporter/view_data.h"
+#include "reporter/window_fit.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -244,6 +245,8 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     size_t row = wp_release_order_find(&site->order, release->id);
     size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
     int rc = wp_facts_read(&facts, snapshot, aggregate, &site->options->selection, err);
+    if (!rc)
+        rc = wp_window_fit(&facts.trace, WP_WINDOW_BYTES, err);
     if (!rc)
         rc = wp_origins_read(&facts, snapshot, &site->options->selection, err);
     if (!rc && row != SIZE_MAX) {

@@ -2,6 +2,8 @@
 #include "reporter/stores.h"
 
 #include "storage/bucket.h"
+#include "storage/host_part.h"
+#include "storage/keys.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -374,14 +376,38 @@ int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggreg
     return rc;
 }
 
-int wp_snapshot_recordings(const struct wp_snapshot *snapshot, uint64_t *count, struct wp_error *err)
+/* "<session>.<shard>": a session's id has no dot, a shard may have one. */
+static size_t session_size(const char *name)
+{
+    return strcspn(name, ".");
+}
+
+/* Whose session it is, as the first store says that has it. What cannot be read is nobody's. */
+static bool is_session_of(const struct wp_snapshot *snapshot, const char *name, const char *hosts)
+{
+    char text[WP_KEY_ROOM];
+    struct wp_key key;
+    snprintf(text, sizeof(text), SESSIONS "%s", name);
+    if (wp_key_parse(&key, text, NULL))
+        return false;
+    for (size_t i = 0; i < snapshot->stores->count; i++) {
+        struct wp_resume resume;
+        if (snapshot->txns[i] && !wp_txn_get_resume(snapshot->txns[i], key.shard, key.session, &resume, NULL))
+            return wp_hosts_match(hosts, resume.hostname);
+    }
+    return false;
+}
+
+int wp_snapshot_recordings(const struct wp_snapshot *snapshot, const char *hosts, uint64_t *count, struct wp_error *err)
 {
     struct names names = {0};
     int rc = list_sessions(snapshot, &names, err);
     *count = 0;
-    for (size_t i = 0; i < names.count && !rc; i++) /* a session's id has no dot, a shard may have one */
-        *count += !i || strcspn(names.rows[i], ".") != strcspn(names.rows[i - 1], ".") ||
-            strncmp(names.rows[i], names.rows[i - 1], strcspn(names.rows[i], "."));
+    for (size_t i = 0; i < names.count && !rc; i++) {
+        size_t size = session_size(names.rows[i]);
+        bool is_same = i && session_size(names.rows[i - 1]) == size && !strncmp(names.rows[i], names.rows[i - 1], size);
+        *count += !is_same && (!hosts || is_session_of(snapshot, names.rows[i], hosts));
+    }
     wp_strings_free(names.rows, names.count);
     return rc;
 }

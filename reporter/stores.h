@@ -51,7 +51,7 @@ int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate,
 /* Joined, as wp_txn_read_exemplars. */
 int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_exemplars *set, struct wp_error *err);
-/* Recordings that went into the release: sessions, each counted once. */
-int wp_snapshot_recordings(const struct wp_snapshot *snapshot, uint64_t *count, struct wp_error *err);
+/* Recordings that went into the release: sessions, each counted once; those of `hosts` (wp_hosts_match), NULL: of all. */
+int wp_snapshot_recordings(const struct wp_snapshot *snapshot, const char *hosts, uint64_t *count, struct wp_error *err);
 
 #endif

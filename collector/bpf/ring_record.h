@@ -52,6 +52,7 @@ struct wp_record {
 };
 
 #define WP_RECORD_SHORT 48u
+#define WP_RECORD_QUICK 56u /* or here */
 
 /* Tail of FORK (the child), EXEC, STATE, RENAME. */
 struct wp_record_task {
@@ -112,9 +113,26 @@ struct wp_work {
     wp_u64 reserved[3];           /* a cache line each */
 };
 
+/* A CPU's buffer of records without tails (collector/bpf/cpu_buffer.h): head and tail count slots and only grow. */
+struct wp_cpu_cursor {
+    wp_u64 head, tail_seen; /* the programs' */
+    wp_u32 is_busy, reserved;
+    wp_u64 apart[5];
+    wp_u64 tail;            /* the reader's, on a cache line of its own */
+    wp_u64 to_the_end[7];
+};
+
+struct wp_cpu_slot {
+    wp_u8 head[WP_RECORD_QUICK]; /* of a struct wp_record */
+    wp_u64 position;             /* so many bytes had been given out in the ring */
+};
+
+_Static_assert(sizeof(struct wp_cpu_cursor) == 128, "two cache lines");
+_Static_assert(sizeof(struct wp_cpu_slot) == 64, "a cache line");
 _Static_assert(sizeof(struct wp_work) == 64, "a cache line");
 _Static_assert(sizeof(struct wp_record) == 72, "the head of a record");
 _Static_assert(__builtin_offsetof(struct wp_record, a) == WP_RECORD_SHORT, "the head of a short record");
+_Static_assert(__builtin_offsetof(struct wp_record, b) == WP_RECORD_QUICK, "the head of a quick record");
 _Static_assert(sizeof(struct wp_record_task) == 40, "the tail of a task");
 _Static_assert(sizeof(struct wp_record_socket) == 44, "the tail of a socket");
 

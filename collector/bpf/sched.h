@@ -76,12 +76,12 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     if (r->head.c == STATE_INTERRUPTIBLE && (r->head.a = timeout_of(regs, call.number)))
         r->head.flags |= 4; /* WP_SWITCH_TIMED */
     if (!r->head.tid || r->head.c == STATE_RUNNING || r->head.c == STATE_DEAD || !is_chosen(r->head.pid)) {
-        send_with_stack(r);
+        send_with_stack(r, true);
         return 0;
     }
     if (!wp_walk_one_in) {
         is_walk_wanted();
-        send_with_stack(r);
+        send_with_stack(r, true);
         return 0;
     }
     /* Without user mode or memory there is nothing to remember. */
@@ -91,16 +91,16 @@ int WORK_PROG(wp_switch, bool preempt, struct task_struct *prev, struct task_str
     struct memo *memo = thread && wp_unwinds ? &thread->memo : 0;
     if (memo && regs && is_as_remembered(ctx, memo, prev, regs)) {
         r->head.stack_key = memo->key;
-        send_head(&r->head);
+        send_quick(&r->head);
         return 0;
     }
     if (!is_walk_wanted()) {
-        send_with_stack(r);
+        send_with_stack(r, true);
         return 0;
     }
     take_stacks(ctx, r, prev, regs, 0);
     __u16 kernel_ips = r->head.kernel_ips; /* the record is sent without them when the stack is known */
-    bool is_known = send_with_stack(r);
+    bool is_known = send_with_stack(r, true);
     r->head.kernel_ips = kernel_ips;
     if (memo && regs && is_known)
         remember(ctx, memo, r, prev, regs, 0);
@@ -119,7 +119,7 @@ int WORK_PROG(wp_waking, struct task_struct *woken)
     r.other_pid = woken->tgid;
     fill_cause(ctx, &r, context);
     r.stack_key = is_chosen(woken->tgid) ? ready_of(woken, &r, context) : 0;
-    send_head(&r);
+    send_quick(&r);
     return 0;
 }
 
@@ -252,7 +252,7 @@ static __always_inline void sample(void *ctx)
         return;
     fill_head(&r->head, KIND_SAMPLE, task);
     take_stacks(ctx, r, task, user_regs(task), 1);
-    send_with_stack(r);
+    send_with_stack(r, false);
 }
 
 SEC("perf_event")

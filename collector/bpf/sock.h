@@ -6,6 +6,7 @@
  * that reused memory is a new socket. TCP is located by stream positions, a UDP datagram by a hash of its headers that
  * both ends compute alike.
  */
+#include "cpu_buffer.h"
 #include "sched.h"
 
 #include <bpf/bpf_endian.h>
@@ -149,16 +150,14 @@ static __always_inline void forget_positions(struct socket *s, struct sock *sk)
 
 static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a, __u64 b, __u32 c)
 {
-    struct wp_record *r = RESERVE(struct wp_record, kind);
-    if (!r)
-        return;
-    fill_head(r, kind, current_task());
-    r->flags = flags;
-    r->d = key;
-    r->a = a;
-    r->b = b;
-    r->c = c;
-    submit(r);
+    struct wp_record r;
+    fill_head(&r, kind, current_task());
+    r.flags = flags;
+    r.d = key;
+    r.a = a;
+    r.b = b;
+    r.c = c;
+    send_quick(&r);
 }
 
 static __always_inline int tcp_sent(struct sock *sk, int result)

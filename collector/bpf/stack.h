@@ -5,6 +5,7 @@
  * Records with stacks. A stack is named by a hash of its addresses and of the address space; its addresses travel only
  * while the name is new to `seen`, so that a site that repeats costs a short record.
  */
+#include "cpu_buffer.h"
 #include "unwind.h"
 
 #define MAX_IPS (WP_RECORD_KERNEL_DEPTH + WP_RECORD_USER_DEPTH)
@@ -64,8 +65,8 @@ static __always_inline void take_stacks(void *ctx, struct stack_record *r, struc
     r->head.stack_key = h ? h : 1;
 }
 
-/* Sends the record, with the addresses when they are new. True: the reader knows the stack from now on. */
-static __always_inline bool send_with_stack(struct stack_record *r)
+/* Sends the record, with the addresses when they are new. True: the reader knows the stack from now on. `is_quick`: see send_quick. */
+static __always_inline bool send_with_stack(struct stack_record *r, bool is_quick)
 {
     __u32 count = (__u32)r->head.kernel_ips + r->head.user_ips;
     __u64 key = r->head.stack_key;
@@ -74,7 +75,7 @@ static __always_inline bool send_with_stack(struct stack_record *r)
         r->head.stack_key = 0;
     if (!is_new) {
         r->head.kernel_ips = r->head.user_ips = 0;
-        return send_head(&r->head);
+        return is_quick ? send_quick(&r->head) : send_head(&r->head);
     }
     __u64 bytes = count * 8ull;
     r->head.tail = (__u32)bytes;

@@ -34,7 +34,7 @@ function(bpf_object target source)
   else()
     set(arch x86)
   endif()
-  file(GLOB bpf_headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/bpf/*.h ${CMAKE_CURRENT_SOURCE_DIR}/bpf/*.bpf.c)
+  file(GLOB bpf_headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/collector/bpf/*.h ${CMAKE_CURRENT_SOURCE_DIR}/bpf/*.bpf.c)
   add_custom_command(OUTPUT ${dir}/${base}.skel.h
     COMMAND ${CMAKE_COMMAND} -E make_directory ${dir}
     COMMAND ${CLANG} -g -O2 -target bpf -D__TARGET_ARCH_${arch} -I${CMAKE_SOURCE_DIR} -I/usr/include/${multiarch}

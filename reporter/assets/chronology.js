@@ -49,6 +49,7 @@
 
   Chronology.prototype.draw = function (ctx, width, height, top) {
     var self = this;
+    this.texts = [];
     this.paths.forEach(function (path) {
       if (path.bottom < top || path.top > top + height) return;
       ctx.font = '600 12px ' + self.colours.sans;
@@ -61,7 +62,12 @@
         if (y < height && y + ROW > TimeAxis.HEIGHT) self.drawRow(ctx, row, y, width);
       });
     });
-    if (this.showLinks) this.drawLinks(ctx, top, height);
+    if (this.showLinks) this.drawLinks(ctx, width, top, height);
+    ctx.font = '11.5px ' + this.colours.font;
+    ctx.fillStyle = this.colours['frame-ink'];
+    this.texts.forEach(function (text) { // over the links: a name that lines cross must be readable
+      ctx.fillText(text[0], text[1], text[2]);
+    });
     wakepath.ready('chronology:' + this.drawn);
   };
 
@@ -99,10 +105,7 @@
     this.drawn++;
     ctx.fillStyle = this.colours[palette.colourName(frame[0], this.flags[node])];
     ctx.fillRect(x0, y, wide > 3 ? wide - 0.75 : wide, ROW - 1);
-    if (wide > 26) {
-      ctx.fillStyle = this.colours['frame-ink'];
-      ctx.fillText(Surface.fit(ctx, frame[1], wide - 8), Math.max(x0, 0) + 4, y + ROW / 2);
-    }
+    if (wide > 26) this.texts.push([Surface.fit(ctx, frame[1], wide - 8), Math.max(x0, 0) + 4, y + ROW / 2]);
   };
 
   // Where a thread stands at a moment: the path and the row of its layer's top, or null.
@@ -152,19 +155,23 @@
     return placed;
   };
 
-  Chronology.prototype.drawLinks = function (ctx, top, height) {
-    var axis = this.axis;
+  // Those that fall on the same pixels are one line; where lines stand close they are faint, so that what they cross is seen.
+  Chronology.prototype.drawLinks = function (ctx, width, top, height) {
+    var axis = this.axis, seen = new Set();
     ctx.strokeStyle = this.colours['link-line'];
     ctx.lineWidth = 1;
-    ctx.globalAlpha = this.links.length > 2000 ? 0.25 : 0.55;
     ctx.beginPath();
     this.links.forEach(function (link) {
       if (link.to.time < axis.from || link.from.time > axis.to) return;
       var y0 = link.from.path.bottom - link.from.row * ROW - top, y1 = link.to.path.bottom - link.to.row * ROW - top;
       if (Math.max(y0, y1) < 0 || Math.min(y0, y1) > height) return;
-      ctx.moveTo(axis.x(link.from.time), y0);
-      ctx.lineTo(axis.x(link.to.time), y1);
+      var x0 = Math.round(axis.x(link.from.time)) + 0.5, x1 = Math.round(axis.x(link.to.time)) + 0.5, key = [x0, x1, y0, y1].join(' ');
+      if (seen.has(key)) return;
+      seen.add(key);
+      ctx.moveTo(x0, y0);
+      ctx.lineTo(x1, y1);
     });
+    ctx.globalAlpha = Math.max(0.15, Math.min(0.6, width / 30 / seen.size));
     ctx.stroke();
     ctx.globalAlpha = 1;
   };

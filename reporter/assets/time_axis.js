@@ -85,7 +85,8 @@
       ctx.fillStyle = colours.line;
       ctx.fillRect(x, HEIGHT - 5, 1, height);
       ctx.fillStyle = colours.muted;
-      ctx.fillText(units.moment(at, step), x + 4, HEIGHT / 2);
+      var text = units.moment(at, step);
+      if (x + 4 + ctx.measureText(text).width <= width) ctx.fillText(text, x + 4, HEIGHT / 2); // half a number is a wrong one
     }
     ctx.fillStyle = colours.line;
     ctx.fillRect(0, HEIGHT - 1, width, 1);

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+from interval import of_share
+
 HOPS, SLOW, WORK_US = 3, 2, 1000
 CHAIN = "client › hop1 › hop2"
 KINDS = ("old", "equal", "slow")
@@ -136,8 +138,8 @@ def main():
         trials, (low, high), more = judge(given, pool), loads(given, pool), resample(given, pool)
     found, alarms = sum(trial["found"] for trial in trials), sum(trial["alarm"] for trial in trials)
     print(json.dumps({"measure": "T5", "program": "truth_rpc", "slowdown_percent": given.percent, "trials": given.trials, "recordings_each": given.each,
-                      "requests": given.requests, "load": [low, high], "ranked_first": found, "ranked_first_share": found / given.trials,
-                      "false_alarms": alarms, "false_alarm_share": alarms / given.trials, "drawn": given.resample, "drawn_first": more[0], "drawn_alarms": more[1]}))
+                      "requests": given.requests, "load": [low, high], "ranked_first": found, "ranked_first_share_95": of_share(found, given.trials),
+                      "false_alarms": alarms, "false_alarm_share_95": of_share(alarms, given.trials), "drawn": given.resample, "drawn_first": more[0], "drawn_alarms": more[1]}))
     return 1 if given.asserts and (found < given.trials) else 0
 
 

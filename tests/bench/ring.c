@@ -8,11 +8,11 @@
 #include "collector/batcher.h"
 #include "collector/bpf_programs.h"
 #include "collector/file_paths.h"
+#include "collector/records.h"
 #include "collector/ring_facts.h"
 #include "common/path.h"
 #include "proto/frame.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,15 +30,14 @@ static uint64_t clock_ns(clockid_t clock)
 }
 
 /* In the file: size as u64, bytes, padded to 8. */
-static int on_record(void *context, void *bytes, size_t size)
+static int add(struct wp_buffer *records, const void *bytes, size_t size, struct wp_error *err)
 {
     static const uint8_t zeros[8];
-    struct wp_buffer *records = context;
     uint64_t head = size;
     wp_buffer_append(records, &head, sizeof(head));
     wp_buffer_append(records, bytes, size);
     wp_buffer_append(records, zeros, -size & 7);
-    return records->failed ? -ENOMEM : 0;
+    return records->failed ? wp_error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 /* The record at *at, which is moved behind it; NULL: that was the last one. */
@@ -65,18 +64,24 @@ static int record(const char *path, unsigned seconds, struct wp_error *err)
     int rc = wp_programs_load(&programs, &options, &logger, err);
     if (rc)
         return rc;
-    struct ring_buffer *ring = ring_buffer__new(wp_programs_ring_fd(programs), on_record, &records, NULL);
-    rc = ring ? wp_programs_attach(programs, options.frequency_hz, err) : wp_error_set(err, -ENOMEM, "out of memory");
+    struct wp_records_options from;
+    struct wp_records *source = NULL;
+    wp_programs_records(programs, &from);
+    rc = wp_records_create(&source, &from);
+    rc = rc ? wp_error_errno(err, rc, "cannot map the buffers") : wp_programs_attach(programs, options.frequency_hz, err);
     if (!rc)
         rc = wp_programs_snapshot(programs, err);
     for (uint64_t end = clock_ns(CLOCK_MONOTONIC) + seconds * 1000000000ull; !rc && clock_ns(CLOCK_MONOTONIC) < end;) {
-        int got = ring_buffer__poll(ring, 20);
-        if (got < 0 && got != -EINTR)
-            rc = wp_error_errno(err, got, "cannot read the ring");
+        size_t size;
+        wp_records_wait(source, 20);
+        wp_records_begin(source, SIZE_MAX);
+        for (const void *bytes; !rc && (bytes = wp_records_next(source, &size));)
+            rc = add(&records, bytes, size, err);
+        wp_records_end(source);
     }
     if (!rc)
         rc = wp_file_write_atomic(path, records.data, records.size, err);
-    ring_buffer__free(ring);
+    wp_records_destroy(source);
     wp_programs_destroy(programs);
     wp_buffer_fini(&records);
     return rc;

@@ -22,7 +22,7 @@ class Difference(Exception):
 
 
 class OutOfTime(Exception):
-    """A program gave up because the machine was too slow, and said so: the session shows nothing, for or against."""
+    """A program gave up, as when the machine is too slow, and said so: the session shows nothing, for or against."""
 
 
 def read_text(path):
@@ -97,8 +97,8 @@ class Captures:
 class Rig:
     """A folder with a store, a spool, and the programs of one trial. All that was started ends with it."""
 
-    def __init__(self, captures):
-        self.captures, self.binaries = captures, captures.binaries
+    def __init__(self, captures, hurries=False):
+        self.captures, self.binaries, self.hurries = captures, captures.binaries, hurries
         self.folder = tempfile.mkdtemp(prefix="rig-", dir=captures.folder)
         self.store, self.spool = self.folder + "/store", self.folder + "/spool"
         self.endpoint = "ipc://%s/socket" % self.folder
@@ -128,6 +128,8 @@ class Rig:
             child = subprocess.Popen([*before, *words], stdout=log, stderr=log, env={**os.environ, **(environment or {})}, **options)
         child.log_path = path
         self.children.append(child)
+        if self.hurries:
+            self.hurry()
         return child
 
     def log(self, child):
@@ -173,6 +175,7 @@ class Rig:
         return "\n".join(lines)
 
     def hurry(self):
+        """All that was started comes before all others."""
         for task in [int(os.path.basename(path)) for child in self.children for path in glob.glob("/proc/%d/task/*" % child.pid)]:
             try:
                 os.sched_setscheduler(task, os.SCHED_OTHER, os.sched_param(0))

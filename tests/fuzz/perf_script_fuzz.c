@@ -38,7 +38,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     struct wp_error err = {0};
     struct wp_sink sink = {.fact = on_fact, .drops = on_drops, .watermark = on_watermark, .context = &last};
     is_open = is_open || dup2(memfd_create("text", 0), STDIN_FILENO) == STDIN_FILENO;
-    if (!is_open || ftruncate(STDIN_FILENO, 0) || pwrite(STDIN_FILENO, bytes, size, 0) != (ssize_t)size || lseek(STDIN_FILENO, 0, SEEK_SET))
+    /* its page stays: to empty the file first would give it back each time */
+    if (!is_open || pwrite(STDIN_FILENO, bytes, size, 0) != (ssize_t)size || ftruncate(STDIN_FILENO, (off_t)size) || lseek(STDIN_FILENO, 0, SEEK_SET))
         abort();
     if (!wp_source_perf_script_create(&source, "-", &err)) {
         int more = 1;

@@ -11,11 +11,14 @@ SETS = [HERE + "/corpus_v1"] + [HERE + f"/corpus_v1_{minor}" for minor in range(
 CORPUS = SETS[0]
 HELLO, WELCOME, BATCH, ACK, BYE, REFUSED, TIME_PROBE, TIME_REPLY = range(1, 9)
 NAME_QUESTION, NAME_ANSWER = 15, 16
+EVENTS, WINDOW = 7, 18  # a field of Batch; a kind of event
 HEAD = 32
 PATIENCE_S = 60
 XXHASH = ctypes.CDLL("libxxhash.so.0")
 XXHASH.XXH3_64bits.restype = ctypes.c_uint64
 XXHASH.XXH3_64bits.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+ZSTD = ctypes.CDLL("libzstd.so.1")
+ZSTD.ZSTD_decompress.restype = ctypes.c_size_t
 
 
 def varint(value):
@@ -60,6 +63,21 @@ def numbers(payload):
 
 def frame(kind, payload, major=1):
     return struct.pack("<4s4BIIQQ", b"WPF1", major, kind, 0, 0, len(payload), len(payload), XXHASH.XXH3_64bits(payload, len(payload)), 0) + payload
+
+
+def raw_of(body):
+    """The message in a frame."""
+    if not body[6]:
+        return body[HEAD:]
+    size = int.from_bytes(body[8:12], "little")
+    out = ctypes.create_string_buffer(size)
+    assert ZSTD.ZSTD_decompress(out, ctypes.c_size_t(size), body[HEAD:], ctypes.c_size_t(len(body) - HEAD)) == size
+    return out.raw
+
+
+def kinds_of(body):
+    """Of the events in a batch's frame, in their order."""
+    return list(numbers(numbers(raw_of(body)).get(EVENTS, b"")).get(2, b""))
 
 
 def frames_of(path):
@@ -134,10 +152,10 @@ class Programs(unittest.TestCase):
         self.children.append(child)
         return child
 
-    def aggregator(self, store):
+    def aggregator(self, store, *words):
         down, up = os.pipe()
         child = self.start("wakepath-aggregator", "--bind", f"ipc://{self.folder}/a", "--store", store, "--release", "v1",
-                           "--auto-aggregates", "5", "--exit-after-sessions", "1", "--ready-fd", str(up), pass_fds=[up])
+                           "--auto-aggregates", "5", "--exit-after-sessions", "1", "--ready-fd", str(up), *words, pass_fds=[up])
         os.close(up)
         self.assertTrue(os.read(down, 6))
         os.close(down)
@@ -160,15 +178,15 @@ class Programs(unittest.TestCase):
         self.assertEqual(child.returncode, status, text)
         return text
 
-    def collector(self, capture=CORPUS + "/recorded.capture", *words):
+    def collector(self, capture=CORPUS + "/recorded.capture", *words, **how):
         if os.path.exists(self.folder + "/a"):
             os.unlink(self.folder + "/a")
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(self.folder + "/a")
         listener.listen(4)
         listener.settimeout(PATIENCE_S)
-        child = self.start("wakepath-collector", "--source", f"capture:{capture}", "--connect", f"ipc://{self.folder}/a",
-                           "--spool", "none", *words)
+        child = self.start("wakepath-collector", "--source", f"capture:{capture}" if capture else "bpf", "--connect", f"ipc://{self.folder}/a",
+                           "--spool", "none", *words, **how)
         self.sockets.append(listener.accept()[0])
         listener.close()
         peer = Peer(self.sockets[-1], b"ROUTER")
@@ -270,6 +288,63 @@ class Versions(Programs):
             if one is not welcome:
                 peer.send(one)
         self.ended(child, 0)
+
+    def test_newer_sessions_for_older_aggregators(self):
+        """What was recorded by a newer version than the aggregator's, as from a spool: all batches come, without events that it would refuse."""
+        pauses = 0
+        for minor in range(len(SETS) - 1):
+            for newer in range(minor + 1, len(SETS)):
+                with self.subTest(minor=minor, newer=newer):
+                    pauses += self.a_newer_session(minor, SETS[newer] + "/made.capture")
+        self.assertGreater(pauses, 10)
+
+    def a_newer_session(self, minor, capture):
+        child, peer = self.collector(capture)
+        peer.send(frame(WELCOME, message(f1=1, f2=minor, f3=1, f4=1000)))
+        got, kind = [], None
+        while kind != BYE:
+            flags, body = peer.part()
+            if flags & 4:
+                continue
+            kind = body[5]
+            self.assertIn(kind, (BATCH, BYE))
+            if kind == BATCH:
+                got.append(kinds_of(body))
+                peer.send(frame(ACK, message(f1=len(got))))
+        self.ended(child, 0)
+        said = [kinds_of(one) for one in frames_of(capture) if one[5] == BATCH]
+        understood = [[kind for kind in batch if kind != WINDOW or minor >= 2] for batch in said]
+        self.assertEqual(got, understood)
+        return sum(map(len, said)) - sum(map(len, understood))
+
+    def test_what_an_older_collector_is_not_asked(self):
+        """A newer one asks for names of an object that both have: nobody asks the older one, and windows do not trouble it."""
+        self.aggregator(self.folder + "/store", "--window", "1s every 2s")
+        peers = []
+        for minor in (0, 1, 2, 3, 4):
+            session = bytes([minor]) * 16
+            peers.append(self.call(b"W" + session))
+            hello = numbers(frames_of(SETS[minor] + "/recorded.capture")[0][HEAD:])
+            peers[-1].send(frame(HELLO, message(**{f"f{number}": value for number, value in hello.items() if number not in (3, 4)},
+                                                f3=session, f4=session)))
+            self.assertEqual(peers[-1].receive()[0], WELCOME)
+        for round_ in range(1, 4):
+            peers[-1].send(frame(NAME_QUESTION, message(f1=round_, f2=bytes(range(20)), f3=b"\x10")))
+            kind, payload = peers[-1].receive()
+            while kind != NAME_ANSWER:
+                kind, payload = peers[-1].receive()
+        _, after = self.until_probe(peers[-1], 0)
+        for minor, peer in enumerate(peers[:-1]):
+            self.assertLessEqual(self.until_probe(peer, after)[0], {WELCOME, ACK, TIME_PROBE}, minor)
+
+    def until_probe(self, peer, after):
+        """The kinds of frames up to a probe that was sent later than that, and when it was."""
+        heard, sent = set(), 0
+        while sent <= after:
+            kind, payload = peer.receive()
+            heard.add(kind)
+            sent = numbers(payload)[1] if kind == TIME_PROBE else sent
+        return heard, sent
 
     def test_aggregator_of_a_newer_major(self):
         child, peer = self.collector()

@@ -69,6 +69,14 @@ class Passing(RecordTest):
             self.assertEqual(summary["aggregate"], name)
             self.assertGreater(summary["total_ns"], 0)
 
+    def test_who_asks_for_a_command_line_is_not_meant(self):
+        """The expression stands on the command line of the recorder, of its parts, and of what started it."""
+        self.record(["sh", "-c", "sh -c 'sleep 0.3; : byline'"], "--aggregate", "byline=cmdline~: byline", "--release", "v1")
+        rows = self.report("--release", "v1", "--aggregate", "byline", "--format", "folded").splitlines()
+        bases = {row.split(";")[0].split(" ")[0] for row in rows}
+        self.assertIn("[sh]", bases)
+        self.assertFalse({base for base in bases if base.startswith(("[wakepath-", "[ZMQ"))}, bases)
+
     def test_whole_host(self):
         self.record(None, "--duration", "1.5")
         summary = self.summary()

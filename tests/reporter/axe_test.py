@@ -5,8 +5,6 @@ nothing serious or critical may be said. axe_test.py BIN_DIR SAMPLE_TOOL CACHE_D
 
 axe-core comes from npm's registry, of one version with one digest, and is kept in CACHE_DIR. Without it the test is skipped, which ctest
 says (77); browser_test.py has a smaller check of our own that needs nothing."""
-import hashlib
-import io
 import json
 import os
 import subprocess
@@ -15,6 +13,7 @@ import tarfile
 import tempfile
 import unittest
 
+import npm_package
 from browser import Browser
 
 BIN, SAMPLE, CACHE = sys.argv.pop(1), sys.argv.pop(1), sys.argv.pop(1)
@@ -29,25 +28,11 @@ PAGES = {"plain": ("index", "v1/index", "v1/main/index", "v1/main/flame", "v1/ma
 
 def fetch():
     """The text of axe.min.js, or what kept it from being had."""
-    path = f"{CACHE}/axe-core-{VERSION}.tgz"
-    if not os.path.exists(path):
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                done = subprocess.run(["npm", "pack", "--silent", f"axe-core@{VERSION}"], cwd=folder, capture_output=True, text=True,
-                                      timeout=120, check=False)
-            except (OSError, subprocess.TimeoutExpired) as error:
-                return None, f"npm cannot fetch it: {error}"
-            if done.returncode:
-                return None, f"npm cannot fetch it: {done.stderr.strip()[-300:]}"
-            os.makedirs(CACHE, exist_ok=True)
-            os.replace(f"{folder}/axe-core-{VERSION}.tgz", path) if os.stat(folder).st_dev == os.stat(CACHE).st_dev else \
-                subprocess.run(["cp", f"{folder}/axe-core-{VERSION}.tgz", path], check=True)
-    with open(path, "rb") as file:
-        archive = file.read()
-    if hashlib.sha256(archive).hexdigest() != SHA256:
-        os.unlink(path)
-        raise SystemExit(f"axe-core {VERSION} is not what it was: sha256 {hashlib.sha256(archive).hexdigest()}")
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+    try:
+        path = npm_package.archive("axe-core", VERSION, SHA256, CACHE)
+    except npm_package.Missing as why:
+        return None, str(why)
+    with tarfile.open(path) as tar:
         return tar.extractfile("package/axe.min.js").read().decode(), None
 
 
@@ -114,6 +99,6 @@ class Axe(unittest.TestCase):
 if __name__ == "__main__":
     Axe.script, why = fetch()
     if why:
-        print(f"SKIPPED: axe-core {VERSION} is not here, and {why}. The pages were NOT looked at by it.", file=sys.stderr)
+        print(f"SKIPPED: {why}. The pages were NOT looked at by it.", file=sys.stderr)
         sys.exit(77)
     unittest.main(verbosity=2)

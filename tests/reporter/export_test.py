@@ -90,6 +90,21 @@ class Exports(Stores):
             self.assertEqual(sums((stack, "", ns) for stack, ns in flame), no_category)
             self.assertEqual(sums((stack, "", ns) for stack, ns in exports.read_folded(self.export(kind, "folded"))), no_category)
 
+    def test_go_tool_pprof_reads_them_too(self):
+        for kind in ("plain", "hostile", "service"):
+            path = f"{self.folder}/{kind}.pb.gz"
+            self.export(kind, "pprof", "--out", path)
+            done = subprocess.run(["go", "tool", "pprof", "-raw", path], capture_output=True, text=True, timeout=300, check=False,
+                                  env={**os.environ, "PPROF_TMPDIR": self.folder, "GOFLAGS": "", "GOTOOLCHAIN": "local"})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(path, "rb") as file:
+                wanted = exports.read_pprof(file.read())[0]
+            said = exports.read_pprof_raw(done.stdout)
+            self.assertEqual([row[1:] for row in said], [row[1:] for row in wanted], kind)
+            for (stack, *_), (names, *_) in zip(said, wanted):
+                self.assertEqual(len(stack), len(names))
+                self.assertTrue(all(text.startswith(name + " ") for text, name in zip(stack, names)), (kind, stack, names))
+
     def test_sums_of_hostile_names_are_exact_too(self):
         total = self.total("hostile")
         self.assertEqual(sum(row[2] for row in self.stacks("hostile")), total)
@@ -156,6 +171,25 @@ class Exports(Stores):
         self.assertEqual(root["origin"], "v1")
         self.assertGreater(float(rows[-1][0]), 800)
         self.assertEqual(exports.read_perun(self.export("plain", "perun"))[0]["chunks"], {})
+
+    def test_perun_whole_is_the_same_without_chunks(self):
+        """Perun's own programs do not look into chunks."""
+        for kind in ("plain", "hostile", "service"):
+            (root, rows), (whole, same) = (exports.read_perun(self.export(kind, form)) for form in ("perun", "perun-whole"))
+            self.assertEqual(rows, same)
+            self.assertEqual(whole["chunks"], {})
+            self.assertTrue(all(isinstance(one["trace"], list) for snapshot in whole["snapshots"] for one in snapshot["resources"]))
+            self.assertEqual({key: root[key] for key in ("origin", "header", "collector_info", "machine")},
+                             {key: whole[key] for key in ("origin", "header", "collector_info", "machine")})
+            self.assertTrue(root["machine"]["host"])  # Perun's comparison of two profiles fails without
+        self.assertTrue(root["chunks"])
+
+    def test_perfetto_leaves_out_links_that_hang_on_nothing(self):
+        """The made-up writer's thread is not in the window; viewers count such arrows as errors of the file."""
+        data = json.loads(self.export("plain", "perfetto"))
+        self.assertEqual(data["otherData"]["loose_links"], "5")
+        _, flows, _ = exports.read_perfetto(self.export("plain", "perfetto"))
+        self.assertEqual(len(flows), 65)
 
     def test_perfetto_has_the_window(self):
         slices, flows, names = exports.read_perfetto(self.export("plain", "perfetto"))

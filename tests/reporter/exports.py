@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 
 
 def varint(data, at):
@@ -96,6 +97,28 @@ def read_speedscope(data):
     return profiles
 
 
+def read_pprof_raw(text):
+    """[(stack, category, pieces, ns)] of what `go tool pprof -raw` says of a profile; a name has its file after it, or nothing where
+    pprof shows a shorter one (it takes templates and arguments for C++)."""
+    head, rest = text.split("\nSamples:\n")
+    samples, rest = rest.split("\nLocations\n")
+    locations, _ = rest.split("\nMappings\n")
+    assert "pieces/count" in samples and "time/nanoseconds[dflt]" in samples, head
+    names, rows = {}, []
+    for line in locations.split("\n"):
+        number, name, whole = re.fullmatch(r" *(\d+): 0x0 (?:M=\d+ )?(.*?):0 s=0(?:\((.*)\))?", line).groups()
+        names[int(number)] = f"{whole} " if whole else name
+    for line in samples.split("\n")[1:]:
+        numbers = re.fullmatch(r" *(\d+) +(\d+): ((?:\d+ )*)", line)
+        if numbers:
+            rows.append((tuple(names[int(one)] for one in reversed(numbers[3].split())), int(numbers[1]), int(numbers[2])))
+        else:
+            category = re.fullmatch(r" *category:\[(\w+)\] *", line)[1]
+            stack, pieces, ns = rows.pop()
+            rows.append((stack, category, pieces, ns))
+    return rows
+
+
 def thousandths(text):
     """Microseconds with three digits behind the point, exactly."""
     whole, _, part = text.partition(".")
@@ -107,7 +130,7 @@ def read_perfetto(data):
     """(slices by (pid, tid), flows, names by (pid, tid)) of trace event JSON. A slice is (start ns, end ns, category, name), a
     flow (kind, from, from ns, to, to ns); each end of a flow must hang on a slice, and slices of a thread never overlap."""
     root = json.loads(data.decode("utf-8"), parse_float=thousandths)
-    slices, begun, flows, names = {}, {}, [], {}
+    slices, begun, flows, names, opened = {}, {}, [], {}, {}
     for event in root["traceEvents"]:
         track = (event["pid"], event["tid"])
         assert event["pid"] > 0 and event["tid"] > 0
@@ -115,8 +138,13 @@ def read_perfetto(data):
             if event["name"] == "thread_name":
                 assert track not in names
                 names[track] = event["args"]["name"]
-        elif event["ph"] == "X":
-            slices.setdefault(track, []).append((event["ts"], event["ts"] + event["dur"], event["cat"], event["name"]))
+        elif event["ph"] == "B":
+            assert track not in opened
+            opened[track] = event
+        elif event["ph"] == "E":
+            start = opened.pop(track)
+            assert all(start[key] == event[key] for key in ("cat", "name", "args"))
+            slices.setdefault(track, []).append((start["ts"], event["ts"], event["cat"], event["name"]))
         elif event["ph"] == "s":
             assert event["id"] not in begun
             begun[event["id"]] = (event["name"], track, event["ts"])
@@ -125,16 +153,16 @@ def read_perfetto(data):
             kind, source, at = begun.pop(event["id"])
             assert kind == event["name"]
             flows.append((kind, source, at, track, event["ts"], "bp" in event))
-    assert not begun and set(slices) <= set(names)
+    assert not begun and not opened and set(slices) <= set(names)
     for rows in slices.values():
-        assert rows == sorted(rows, key=lambda row: row[:2])
+        assert all(row[0] <= row[1] <= after[0] for row, after in zip(rows, rows[1:] + [(rows[-1][1],)]))
     return slices, flows, names
 
 
 def read_perun(data):
     """(document, [(snapshot's time, stack, category, ns, uid's function)]) of a Perun profile."""
     root = json.loads(data.decode("utf-8"))
-    assert list(root) == ["origin", "header", "collector_info", "postprocessors", "snapshots", "chunks"]
+    assert list(root) == ["origin", "header", "collector_info", "machine", "postprocessors", "snapshots", "chunks"]
     assert root["header"]["type"] == "time" and root["header"]["units"] == {"time": "ns"}
     assert root["postprocessors"] == [] and root["collector_info"]["name"] == "wakepath"
     rows, used = [], []

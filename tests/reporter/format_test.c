@@ -310,7 +310,7 @@ static void findings_name_who_was_waited_for(void **state)
     assert_string_equal(facts.findings[first[2]].kind, "unaccounted");
     assert_int_equal(facts.findings[first[2]].page, WP_PAGE_UNEXPLAINED);
     for (size_t i = 1; i < facts.finding_count; i++)
-        assert_true(facts.findings[i].ns <= facts.findings[i - 1].ns);
+        assert_true(facts.findings[i].rank_ns <= facts.findings[i - 1].rank_ns);
     wp_facts_fini(&facts);
 }
 

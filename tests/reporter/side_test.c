@@ -102,6 +102,46 @@ static void hosts_are_told_by_their_shards(void **state)
     wp_facts_fini(&facts[1]);
 }
 
+/* Three sessions of one host and one of the other, in a release of one store. */
+static void put_sessions(const char *root)
+{
+    static const char *const hosts[] = {"web-1", "web-9", "web-1", "web-1"};
+    struct wp_error err = {0};
+    struct wp_store *store = NULL;
+    struct wp_txn *txn = NULL;
+    int rc = wp_store_open(&store, root, NULL, &err);
+    if (!rc)
+        rc = wp_txn_begin(&txn, store, "v1", true, &err);
+    for (uint8_t i = 0; i < 4 && !rc; i++) {
+        struct wp_resume resume = {.session = {1, i + 1}, .host = {2, i + 1}};
+        snprintf(resume.hostname, sizeof(resume.hostname), "%s", hosts[i]);
+        rc = wp_txn_put_resume(txn, "s", &resume, &err);
+    }
+    if (!rc)
+        rc = wp_txn_commit(txn, &err);
+    if (rc)
+        fail_msg("%s", err.text);
+    wp_store_close(store);
+}
+
+static void recordings_are_those_of_the_hosts(void **state)
+{
+    struct place *place = *state;
+    struct wp_facts facts[2];
+    struct wp_error err = {0};
+    put_sessions(place->roots[0]);
+    assert_int_equal(read_both(facts, &place->stores, "v1/web-1", "v1/web-9", false, &err), 0);
+    assert_int_equal(facts[0].recordings, 3);
+    assert_int_equal(facts[1].recordings, 1);
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+    assert_int_equal(read_both(facts, &place->stores, "v1", "v1/!web-9", false, &err), 0);
+    assert_int_equal(facts[0].recordings, 4);
+    assert_int_equal(facts[1].recordings, 3);
+    wp_facts_fini(&facts[0]);
+    wp_facts_fini(&facts[1]);
+}
+
 static void what_cannot_be_told_apart_is_refused(void **state)
 {
     struct place *place = *state;
@@ -174,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(hosts_are_told_by_their_shards, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_cannot_be_told_apart_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(recordings_are_those_of_the_hosts, set_up, tear_down),
         cmocka_unit_test(patterns_choose_hosts),
         cmocka_unit_test_setup_teardown(checks_are_kept_and_read_again, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#ifndef WP_COLLECTOR_BPF_CPU_BUFFER_H
+#define WP_COLLECTOR_BPF_CPU_BUFFER_H
+/*
+ * Switches, wakings and messages, which are most of what is recorded, do not go through the ring: to take a place there costs a lock that
+ * all processors share and two barriers, as much as all else that is done at a switch that is like the last one. Each processor has a
+ * buffer of its own, which user space reads in memory as well. A program that interrupts another one while that writes a slot uses the
+ * ring, and so do all when a buffer is full.
+ *
+ * A slot says where the ring was when it was written, so that all records have one order: see collector/records.h.
+ */
+#include "emit.h"
+
+const volatile __u32 wp_buffer_cpus = 0;  /* so many, the first ones, have a buffer */
+const volatile __u32 wp_buffer_slots = 4; /* of each, a power of two */
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1); /* a CPU each */
+    __type(key, __u32);
+    __type(value, struct wp_cpu_cursor);
+} cpu_cursors SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(map_flags, BPF_F_MMAPABLE);
+    __uint(max_entries, 1); /* wp_buffer_slots a CPU */
+    __type(key, __u32);
+    __type(value, struct wp_cpu_slot);
+} cpu_slots SEC(".maps");
+
+/* The slot is written before it is counted: x86 keeps the order of stores, elsewhere what is fetched and added is a barrier. */
+static __always_inline void count_slot(struct wp_cpu_cursor *cursor, __u64 head)
+{
+#if defined(__TARGET_ARCH_x86)
+    barrier();
+    *(volatile __u64 *)&cursor->head = head + 1;
+#else
+    volatile __u64 before = __sync_fetch_and_add(&cursor->head, 1);
+    (void)before;
+#endif
+}
+
+/* What is discarded wakes the reader too. */
+static __always_inline void wake_reader(void)
+{
+    void *nothing = bpf_ringbuf_reserve(&ring, 8, 0);
+    if (nothing)
+        bpf_ringbuf_discard(nothing, BPF_RB_FORCE_WAKEUP);
+}
+
+static __always_inline struct wp_cpu_slot *free_slot(struct wp_cpu_cursor *cursor, __u32 cpu, __u64 head)
+{
+    if (head - cursor->tail_seen >= wp_buffer_slots &&
+        head - (cursor->tail_seen = *(volatile __u64 *)&cursor->tail) >= wp_buffer_slots)
+        return 0;
+    __u32 index = cpu * wp_buffer_slots + ((__u32)head & (wp_buffer_slots - 1));
+    return bpf_map_lookup_elem(&cpu_slots, &index);
+}
+
+/* As send_head. Records with a `b`, which are few, do not fit into a slot. */
+static __always_inline bool send_quick(struct wp_record *r)
+{
+    __u32 cpu = r->cpu;
+    struct wp_cpu_cursor *cursor = cpu < wp_buffer_cpus ? bpf_map_lookup_elem(&cpu_cursors, &cpu) : 0;
+    if (!cursor || r->b || cursor->is_busy)
+        return send_head(r);
+    *(volatile __u32 *)&cursor->is_busy = 1;
+    barrier();
+    __u64 head = cursor->head;
+    struct wp_cpu_slot *slot = free_slot(cursor, cpu, head);
+    if (slot) {
+        __builtin_memcpy(slot->head, r, WP_RECORD_QUICK);
+        slot->position = bpf_ringbuf_query(&ring, BPF_RB_PROD_POS);
+        count_slot(cursor, head);
+    }
+    barrier();
+    *(volatile __u32 *)&cursor->is_busy = 0;
+    if (!slot)
+        return send_head(r);
+    if (!((head + 1) & (wp_buffer_slots / 4 - 1)))
+        wake_reader();
+    return true;
+}
+
+#endif
