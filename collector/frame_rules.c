@@ -112,10 +112,24 @@ static struct wp_unwind_row wide_row(const struct wp_frame_machine *m, uint64_t 
     return (struct wp_unwind_row){.cfa = WP_CFA_WIDE((unsigned)(offset >> 19), code), .bp = (int16_t)(uint16_t)(offset >> 3)};
 }
 
+/* The row of a rule with another register, which hand-written code keeps its caller's stack pointer in; of no rule when there is none. */
+static struct wp_unwind_row held_row(const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
+{
+    static const uint8_t held[WP_CFA_HELDS] = {[WP_CFA_HELD_AX] = 0, [WP_CFA_HELD_SI] = 4, [WP_CFA_HELD_R9] = 9, [WP_CFA_HELD_R11] = 11};
+    unsigned code;
+    if (m->elf == EM_X86_64 && caller == CALLER_KEPT && offset % 8 == 0 && offset >= -8 && offset <= WP_CFA_SP_AT_MOST && bp_code(bp, &code))
+        for (unsigned i = 0; i < WP_CFA_HELDS; i++)
+            if (held[i] == reg)
+                return (struct wp_unwind_row){.cfa = WP_CFA_HELD(i), .bp = WP_CFA_SP_AT_BP(offset, code)};
+    return (struct wp_unwind_row){.cfa = WP_CFA_NONE, .bp = bp};
+}
+
 static struct wp_unwind_row row_at(const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
 {
     uint16_t cfa = cfa_at(m, reg, offset, caller);
-    return cfa ? (struct wp_unwind_row){.cfa = cfa, .bp = bp} : wide_row(m, reg, offset, caller, bp);
+    if (cfa)
+        return (struct wp_unwind_row){.cfa = cfa, .bp = bp};
+    return reg == m->sp ? wide_row(m, reg, offset, caller, bp) : held_row(m, reg, offset, caller, bp);
 }
 
 /* *(sp + offset) + above */

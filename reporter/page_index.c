@@ -9,11 +9,16 @@ static size_t worse(const struct wp_aggregate_summary *row)
     return row->worse > row->kept_worse ? row->worse : row->kept_worse;
 }
 
+static size_t better(const struct wp_aggregate_summary *row)
+{
+    return row->better > row->kept_better ? row->better : row->kept_better;
+}
+
 /* What the comparison on these pages found, or a check that was kept in the store and found more. */
 static void mark(struct wp_item *item, const struct wp_aggregate_summary *row)
 {
     item->worse += worse(row);
-    item->better += row->better > row->kept_better ? row->better : row->kept_better;
+    item->better += better(row);
 }
 
 static struct wp_item *add_card(struct wp_display *display, const char *release, const struct wp_aggregate_summary *row,
@@ -52,18 +57,23 @@ static struct wp_point trend_point(struct wp_pool *pool, const struct wp_release
         release->is_dirty};
 }
 
-/* The card speaks of one aggregate; its marks are of all. Where only another one got worse that has the word. */
+/* The card speaks of one aggregate; its marks are of all. Where only another one got worse, or else better, that
+ * has the word. */
 static void mark_others(struct wp_pool *pool, struct wp_item *card, const struct wp_release_summary *release,
     const struct wp_aggregate_summary *row)
 {
-    const struct wp_aggregate_summary *worst = row;
+    const struct wp_aggregate_summary *worst = row, *best = row;
     for (const struct wp_aggregate_summary *other = release->first; other; other = other->next) {
         if (other == row)
             continue;
         mark(card, other);
         if (worse(other) > worse(worst) && !worse(row) && other->change)
             worst = other;
+        if (better(other) > better(best) && !worse(row) && !better(row) && other->change)
+            best = other;
     }
+    if (worst == row)
+        worst = best;
     if (worst != row)
         card->note = wp_pool_printf(pool, "%s: %s", worst->name, worst->change);
 }
@@ -182,7 +192,7 @@ int wp_page_index(struct wp_display *display, const struct wp_site_summary *site
 {
     struct wp_pool *pool = &display->pool;
     display->title = "Where did the time go?";
-    display->subtitle = site->release_count == 1 ? "One release"
+    display->subtitle = site->release_count < 2 ? (site->release_count ? "One release" : "No release")
         : wp_pool_printf(pool, "%s, newest first%s", wp_human_many(pool, site->release_count, "release"),
               site->is_history ? ", in the order of their history" : "");
     if (site->release_count == 1 && site->first->aggregate_count == 1) {

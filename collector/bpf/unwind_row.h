@@ -57,7 +57,12 @@ enum wp_cfa {
 #define WP_CFA_SP_AT_OFFSET(row) ((((long long)((wp_u16)(row).bp & 0xfff)) - 1) * 8)
 #define WP_CFA_SP_AT_BP_CODE(row) ((wp_u16)(row).bp >> 12)
 #define WP_CFA_SP_AT_MOST ((0xffe) * 8)
-#define WP_CFA_SP_AT_MOST_ABOVE (15 * 8)
+#define WP_CFA_SP_AT_MOST_ABOVE (11 * 8)
+/* Of the values of above / 8 the last four say that CFA = one of these registers + offset (x86-64). It is known in the innermost function alone. */
+enum wp_cfa_held { WP_CFA_HELD_AX, WP_CFA_HELD_SI, WP_CFA_HELD_R9, WP_CFA_HELD_R11, WP_CFA_HELDS };
+#define WP_CFA_HELD(which) WP_CFA_SP_AT((12 + (which)) * 8)
+#define WP_CFA_IS_HELD(row) ((row).cfa >> 12 >= 12)
+#define WP_CFA_HELD_OF(row) ((row).cfa >> 12 & 3)
 
 /* `bp`: bp of the caller is at CFA + bp * 8, or one of these. */
 #define WP_BP_SAME 0x7fff

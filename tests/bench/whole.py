@@ -38,6 +38,9 @@ def programs(folder):
         found["Go"] = f"{folder}/go >/dev/null"
     if shutil.which("node"):
         found["node"] = f"node {folder}/a.js"
+    if shutil.which("openssl"):
+        found["OpenSSL"] = ("timeout 2 openssl speed -seconds 1 sha512; timeout 2 openssl speed -seconds 1 rsa2048; "
+                            "for a in chacha20-poly1305 aes-128-gcm; do timeout 2 openssl speed -seconds 1 -evp $a; done")
     return found
 
 

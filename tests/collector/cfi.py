@@ -6,6 +6,7 @@ import bisect, struct
 SP, BP, RA = 7, 6, 16
 NONE, AT_SP, AT_BP, AT_BP_DEREF, PLT, SIGNAL, END, DI = range(8)  # enum wp_cfa
 BP_SAME, BP_AT_BP = 0x7FFF, 0x7FFE
+HELD = (0, 4, 9, 11)  # rax, rsi, r9, r11
 PLT_OPS = bytes([0x77, 8, 0x80, 0, 0x3F, 0x1A, 0x3B, 0x2A, 0x33, 0x24, 0x22])
 
 
@@ -197,7 +198,7 @@ def kept_sp(expression):
         return None
     reader.at += 2
     above = reader.leb()
-    is_held = reader.at == len(expression) and offset % 8 == above % 8 == 0 and -8 <= offset <= 0xFFE * 8 and 8 <= above <= 120
+    is_held = reader.at == len(expression) and offset % 8 == above % 8 == 0 and -8 <= offset <= 0xFFE * 8 and 8 <= above <= 88
     return (offset, above) if is_held else None
 
 
@@ -209,6 +210,10 @@ def row_value(cie, cfa, rules):
     if kept and is_kept and (-16 <= bp <= -2 or bp == BP_SAME):
         low = kept[0] // 8 + 1 | (-1 - bp if bp < 0 else 0) << 12
         return kept[1] // 8 << 12, low - (1 << 16) if low & 0x8000 else low
+    if value == NONE and cfa[0] == "reg" and cfa[1] in HELD and is_kept and cfa[2] % 8 == 0 and -8 <= cfa[2] <= 0xFFE * 8 and \
+            (-16 <= bp <= -2 or bp == BP_SAME):
+        low = cfa[2] // 8 + 1 | (-1 - bp if bp < 0 else 0) << 12
+        return 12 + HELD.index(cfa[1]) << 12, low - (1 << 16) if low & 0x8000 else low
     if value == NONE and cfa[0] == "reg" and cfa[1] == SP and is_kept and 0 < cfa[2] < 1 << 28 and cfa[2] % 8 == 0 and \
             (-16 <= bp <= -2 or bp == BP_SAME):
         low = cfa[2] // 8 & 0xFFFF
