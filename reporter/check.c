@@ -3,6 +3,7 @@
 
 #include "reporter/format_check.h"
 #include "reporter/format_text.h"
+#include "reporter/history.h"
 #include "reporter/kept_checks.h"
 #include "reporter/mixed.h"
 #include "reporter/page.h"
@@ -39,6 +40,34 @@ static int find_sides(const struct wp_stores *stores, const struct wp_check_opti
     }
     wp_release_order_fini(&order);
     return rc;
+}
+
+/* With --git a side may be a commit that no release is called after: OLD its release or nearest measured ancestor, NEW that very one's. */
+static int find_commit(struct wp_side_spec *spec, const struct wp_stores *stores, const char *git, bool is_exact, struct wp_error *err)
+{
+    char **releases = NULL, name[sizeof(spec->release) + 16];
+    size_t count = 0;
+    struct wp_history *history = NULL;
+    int rc = wp_stores_releases(stores, NULL, NULL, &releases, &count, err);
+    bool is_release = rc;
+    for (size_t i = 0; i < count && !is_release; i++)
+        is_release = !strcmp(releases[i], spec->release);
+    if (is_release) {
+        wp_strings_free(releases, count);
+        return rc;
+    }
+    snprintf(name, sizeof(name), spec->back ? "%s~%u" : "%s", spec->release, (unsigned)spec->back);
+    rc = wp_history_read(&history, git, releases, count, name, err);
+    size_t row = rc ? SIZE_MAX : wp_history_named(history, is_exact);
+    if (!rc && row == SIZE_MAX)
+        rc = wp_error_set(err, -ENOENT, is_exact ? "no release was measured at commit %s" : "nothing was measured at commit %s or before it", name);
+    if (!rc) {
+        snprintf(spec->release, sizeof(spec->release), "%s", releases[row]);
+        spec->back = 0;
+    }
+    wp_history_destroy(history);
+    wp_strings_free(releases, count);
+    return rc ? wp_error_wrap(err, rc, "no store has a release %s", name) : 0;
 }
 
 /* The same release on both sides: all hosts but the canaries, and these. */
@@ -95,6 +124,8 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
     int rc = wp_stores_open(&stores, options->common.stores, options->common.store_count, err);
     if (rc)
         return rc;
+    for (int i = 0; i < 2 && !rc && options->common.order.git; i++)
+        rc = *side[i].release ? find_commit(&side[i], &stores, options->common.order.git, i == WP_AFTER, err) : 0;
     for (int i = 0; i < 2 && !rc; i++)
         rc = wp_side_find(&side[i], &stores, err);
     if (!rc && !*side[WP_BEFORE].release && (!*options->canary || !*side[WP_AFTER].release))

@@ -273,3 +273,12 @@ size_t wp_history_against(const struct wp_history *history, size_t release)
 {
     return history->against ? nearest((struct wp_history *)(uintptr_t)history, history->against - 1, release) : SIZE_MAX;
 }
+
+size_t wp_history_named(const struct wp_history *history, bool is_exact)
+{
+    if (!history->against)
+        return SIZE_MAX;
+    if (is_exact)
+        return history->commits[history->against - 1].measured ? history->commits[history->against - 1].measured - 1 : SIZE_MAX;
+    return nearest((struct wp_history *)(uintptr_t)history, history->against - 1, SIZE_MAX);
+}

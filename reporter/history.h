@@ -29,4 +29,7 @@ size_t wp_history_baseline(const struct wp_history *history, size_t release);
 /* As it, seen from the commit `against`, which may be the measured one itself. */
 size_t wp_history_against(const struct wp_history *history, size_t release);
 
+/* The release of the commit `against`; else, unless it shall be that very one, its nearest measured ancestor. SIZE_MAX: none. */
+size_t wp_history_named(const struct wp_history *history, bool is_exact);
+
 #endif

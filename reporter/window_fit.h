@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 /* What a page's window may take as its data file; the page itself, its styles and scripts come on top of it. */
-#define WP_WINDOW_BYTES 1700000u
+#define WP_WINDOW_BYTES 1600000u
 
 /* *trace is replaced by a smaller one where its data file would be larger than `limit`. -ENOMEM: it is as it was. */
 int wp_window_fit(struct wp_trace **trace, size_t limit, struct wp_error *err);

@@ -4,6 +4,8 @@
 (function () {
   'use strict';
 
+  var PAPER = 4000; // pixels of a drawing on paper, where it is made to fit a page
+
   // acts: draw(ctx, width, height, top), hover(x, y, event), leave(), click(x, y, event), drag(dx, dy), wheel(x, event),
   // pinch(x, factor), key(event); y counts from the top of the content. head: pixels of an axis that stands above what is
   // scrolled. All but draw may be missing.
@@ -34,7 +36,9 @@
     document.addEventListener('wakepath-theme', function () {
       self.paint();
     });
-    document.addEventListener('wakepath-print', function () {
+    document.addEventListener('wakepath-print', function (event) {
+      self.onPaper = event.detail;
+      self.resize();
       self.paintNow(); // there is no next frame before the paper
     });
     new ResizeObserver(function () {
@@ -110,12 +114,13 @@
   // True when the canvas has another size, which empties it.
   Surface.prototype.resize = function () {
     var above = this.stage.getBoundingClientRect().top + window.scrollY;
-    var most = Math.max(320, Math.round(window.innerHeight - above - 20));
+    var most = this.onPaper ? PAPER : Math.max(320, Math.round(window.innerHeight - above - 20)); // paper does not scroll
     var height = Math.max(120, Math.min(this.contentHeight, most));
     var atEnd = this.height && this.stage.scrollTop + this.height >= this.contentHeight - 1; // what stands on the ground stays in sight
     this.stage.style.height = height + 'px';
     var width = this.stage.clientWidth, ratio = window.devicePixelRatio || 1;
     if (!width) return false;
+    if (this.onPaper) width = Math.max(width, Math.round(height * 1.2)); // scaled to a page: what is tall would leave most of its width blank
     this.spacer.style.height = Math.max(0, this.contentHeight - height) + 'px';
     if (atEnd) this.stage.scrollTop = this.contentHeight;
     if (this.width === width && this.height === height && this.ratio === ratio) return false;

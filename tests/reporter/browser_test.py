@@ -350,11 +350,33 @@ class Pages(unittest.TestCase):
         browser.call("Emulation.setEmulatedMedia", {"media": "print"})
         self.assertEqual(browser.evaluate("document.querySelectorAll('details:not([open])').length"), 0)
         self.assertGreater(browser.evaluate("document.querySelector('.stage canvas').getBoundingClientRect().height"), 50)
+        # The whole drawing, not the part in sight, as large as a page at most.
+        self.assertGreaterEqual(browser.evaluate("window.wakepath.flame.surface.height - window.wakepath.flame.surface.contentHeight"), 0)
+        self.assertLessEqual(browser.evaluate("document.querySelector('.stage').getBoundingClientRect().height"), 620)
         self.assertEqual(browser.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
         self.assertEqual(browser.evaluate("getComputedStyle(document.querySelector('.tools')).display"), "none")
         browser.call("Emulation.setEmulatedMedia", {"media": ""})
         browser.evaluate("window.dispatchEvent(new Event('afterprint'))")
         self.assertEqual(browser.evaluate("document.documentElement.getAttribute('data-theme')"), "dark")
+        self.assertEqual(browser.evaluate("document.querySelectorAll('.paper-note, .paper-short').length"), 0)
+        self.assertEqual(browser.faults(), [])
+
+    def test_paper_is_not_a_book(self):
+        """Of a long table that nobody unfolded its beginning, and how much more there is."""
+        shown = "Array.from(document.querySelectorAll('details tbody tr')).filter(function (row) { return row.offsetHeight; }).length"
+        self.open("large", "v1/main/flame.html")
+        browser = self.browser
+        rows = browser.evaluate("document.querySelectorAll('details tbody tr').length")
+        self.assertGreater(rows, 100)
+        browser.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        browser.call("Emulation.setEmulatedMedia", {"media": "print"})
+        self.assertEqual(browser.evaluate(shown), 40)
+        self.assertIn(f"{rows - 40} more rows", browser.evaluate("document.querySelector('.paper-note').textContent"))
+        browser.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        browser.evaluate("document.querySelector('details').open = true; window.dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual(browser.evaluate(shown), rows)
+        browser.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        browser.call("Emulation.setEmulatedMedia", {"media": ""})
         self.assertEqual(browser.faults(), [])
 
     def test_a_wait_on_another_path_leads_to_that_path(self):

@@ -411,6 +411,17 @@ class Program(unittest.TestCase):
         self.assertEqual(baseline("s2", "--against", "main"), "v2.0")
         self.assertIn("nothing measured comes before", baseline("v1.0"))
         self.assertIn("knows no commit", baseline("s2", "--against", "no-such-branch"))
+        def sides(*names):
+            run = self.check(*names, "--git", repo, "--format", "json")
+            return tuple(json.loads(run.stdout)[side]["release"] for side in ("old", "new")) if run.stdout else run.stderr
+        # Commits, by whatever name git has for them: the newer one must have been measured, the older one or what it stands on.
+        self.assertEqual(sides("main"), ("v1.1", "v2.0") if baseline("v2.0") == "v1.1" else ("s2", "v2.0"))
+        self.assertEqual(sides("main~2", "side"), ("v1.0", "s2"))
+        self.assertEqual(sides("v1.1", self.git("rev-parse", "main")), ("v1.1", "v2.0"))
+        self.git("checkout", "-q", "--detach", "side")
+        self.assertEqual(sides("HEAD"), ("v1.0", "s2"))
+        self.assertIn("no store has a release main~2: no release was measured at commit main~2", sides("v1.0", "main~2"))
+        self.assertIn("knows no commit nosuch", sides("nosuch", "main"))
         self.assertEqual(self.git("cat-file", "-t", described), "commit")
         bare = self.folder + "/bare.git"
         subprocess.run(["git", "clone", "-q", "--bare", repo, bare], check=True, capture_output=True)
