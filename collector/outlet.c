@@ -175,6 +175,8 @@ static void finish_leftovers(struct wp_outlet *o)
         wp_leftovers_pump(o->leftovers);
         usleep(1000);
     }
+    if (!wp_leftovers_are_done(o->leftovers))
+        wp_log(o->logger, WP_LOG_WARN, "batches that others left stay in the spool, the next collector there delivers them");
 }
 
 static int finish_sending(struct wp_outlet *o, const struct wp_bye *bye, struct wp_error *err)
