@@ -26,6 +26,8 @@ struct wp_aggregate {
     char bucket[129];                /* its name in the store, by what it is recorded with (storage/bucket.h) */
     struct wp_bucket_fact *bucket_facts; /* owned; WP_BUCKET_FACTS of them */
     bool is_bucket_said;             /* the store has them */
+    bool has_noted;                  /* the timebox of which the store has what the host is: */
+    uint64_t noted_timebox_s;
     uint64_t bit;
     struct wp_fleet *fleet;          /* borrowed */
     uint32_t home;                   /* its host there */

@@ -233,7 +233,7 @@ static void put_refusals(struct wp_aggregator_vitals *v)
     }
 }
 
-static void put_store(struct wp_aggregator_vitals *v)
+static void put_store(struct wp_aggregator_vitals *v, const struct wp_late_counts *late)
 {
     put(v, "wakepath_aggregator_commits_total", WP_COUNTER, "Commits to the store, one a session.", (double)v->commits);
     put(v, "wakepath_aggregator_commit_seconds_total", WP_COUNTER, "Time in them.", (double)v->commit_ns / 1e9);
@@ -241,6 +241,8 @@ static void put_store(struct wp_aggregator_vitals *v)
         (double)v->commit_last_ns / 1e9);
     put(v, "wakepath_aggregator_commit_failures_total", WP_COUNTER,
         "Rounds that could not be written, and are tried again.", (double)v->failures);
+    put(v, "wakepath_aggregator_late_reports_total", WP_COUNTER, "Additions to hours that had been over for --late-after.", (double)late->reports);
+    put(v, "wakepath_aggregator_late_seconds_total", WP_COUNTER, "Time of control paths in them.", (double)late->total_ns / 1e9);
     put(v, "wakepath_aggregator_store_bytes", WP_GAUGE, "The store on its disk.", (double)v->store_bytes);
     put(v, "wakepath_aggregator_store_free_bytes", WP_GAUGE, "What is free there.", (double)v->free_bytes);
     put(v, "wakepath_aggregator_store_releases", WP_GAUGE, "Releases in the store.", v->releases);
@@ -260,7 +262,7 @@ static void put_all(struct wp_aggregator_vitals *v)
     put_shards(v);
     put_names(v);
     put_refusals(v);
-    put_store(v);
+    put_store(v, &counts.late);
     wp_vital_hosts_put(v->hosts, &v->text);
     wp_metric_process(&v->text);
 }

@@ -2,6 +2,7 @@
 #include "aggregator/commit.h"
 
 #include "aggregator/commit_metadata.h"
+#include "aggregator/commit_timebox.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ struct work {
     struct wp_host_session **sessions; /* owned array */
     size_t count;
     struct wp_txn *txn;
+    struct wp_timebox_notes notes; /* owned */
 };
 
 /* What the sessions of one host say of one aggregate in one timebox is one delta; of hosts without reports of their own, what they all say. */
@@ -123,13 +125,29 @@ static int put_chosen(const struct work *work, const struct wp_aggregate *aggreg
     return rc;
 }
 
-static int gather(const struct work *work, const struct wp_host_session *session, struct deltas *deltas, struct wp_error *err)
+/* What the host is, once in each timebox. */
+static int note_host(struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate)
+{
+    uint64_t noted_s = aggregate->has_noted ? aggregate->noted_timebox_s : UINT64_MAX, now_s = wp_host_session_timebox(session, work->options->timebox_s);
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < aggregate->sealed_count; i++) {
+        uint64_t timebox_s = aggregate->sealed[i].timebox_s;
+        if (timebox_s != noted_s)
+            rc = wp_timebox_notes_host(&work->notes, aggregate->bucket, timebox_s, session);
+        noted_s = timebox_s;
+    }
+    return rc || now_s == noted_s ? rc : wp_timebox_notes_host(&work->notes, aggregate->bucket, now_s, session);
+}
+
+static int gather(struct work *work, const struct wp_host_session *session, struct deltas *deltas, struct wp_error *err)
 {
     for (uint32_t i = 0; i < session->aggregate_count; i++) {
         const struct wp_aggregate *aggregate = session->aggregates[i];
         if (!session->has_deltas || strcmp(aggregate->release, work->release))
             continue;
         int rc = add_deltas(work, session, aggregate, deltas, err);
+        if (!rc)
+            rc = note_host(work, session, aggregate);
         if (!rc)
             rc = put_exemplar(work, session, aggregate, err);
         if (!rc)
@@ -140,10 +158,17 @@ static int gather(const struct work *work, const struct wp_host_session *session
     return 0;
 }
 
+static bool is_late(const struct wp_commit_options *options, uint64_t timebox_s)
+{
+    uint64_t now_s = options->real_now_s, end_s = timebox_s + options->timebox_s;
+    return now_s > end_s && now_s - end_s > options->late_after_s;
+}
+
 static int put_reports(struct work *work, struct wp_error *err)
 {
     struct deltas deltas = {0};
     int rc = 0;
+    wp_timebox_notes_fini(&work->notes); /* of a try before this */
     for (size_t i = 0; !rc && i < work->count; i++)
         rc = gather(work, work->sessions[i], &deltas, err);
     for (size_t i = 0; i < deltas.count; i++) {
@@ -153,8 +178,14 @@ static int put_reports(struct work *work, struct wp_error *err)
         if (!rc && (rc = wp_txn_add_host_report(work->txn, delta->bucket, delta->timebox_s, work->options->shard, delta->host,
                 delta->report, err)))
             wp_error_wrap(err, rc, "aggregate '%s'", delta->bucket);
-        wp_report_destroy(delta->merged);
+        if (!rc && is_late(work->options, delta->timebox_s) &&
+                (rc = wp_timebox_notes_late(&work->notes, delta->bucket, delta->timebox_s, delta->host, delta->report)))
+            wp_error_set(err, rc, "out of memory for metadata");
     }
+    if (!rc)
+        rc = wp_timebox_notes_write(&work->notes, work->txn, work->options, err);
+    for (size_t i = 0; i < deltas.count; i++)
+        wp_report_destroy(deltas.rows[i].merged);
     free(deltas.rows);
     return rc;
 }
@@ -329,24 +360,26 @@ static int write_all(struct work *work, struct wp_error *err)
     return rc;
 }
 
-static void begin_delta(const struct wp_host_session *session, struct wp_aggregate *aggregate)
+static void begin_delta(const struct wp_host_session *session, struct wp_aggregate *aggregate, uint64_t timebox_s)
 {
     if (wants_exemplar(session, aggregate)) {
         aggregate->exemplar_ns = session->resolved_ns;
         aggregate->exemplar_pieces = aggregate->exemplar.trace->piece_count;
     }
-    aggregate->is_bucket_said = true;
+    aggregate->is_bucket_said = aggregate->has_noted = true;
+    aggregate->noted_timebox_s = timebox_s;
     wp_chosen_stored(&aggregate->chosen);
     wp_aggregate_drop_sealed(aggregate);
     wp_aggregate_next_delta(aggregate);
 }
 
 /* Deltas that were written must not be written again, whatever becomes of the others. */
-static void begin_deltas(struct wp_host_session *session, const char *release)
+static void begin_deltas(struct wp_host_session *session, const struct work *work)
 {
+    uint64_t timebox_s = wp_host_session_timebox(session, work->options->timebox_s);
     for (uint32_t i = 0; session->has_deltas && i < session->aggregate_count; i++)
-        if (!strcmp(session->aggregates[i]->release, release))
-            begin_delta(session, session->aggregates[i]);
+        if (!strcmp(session->aggregates[i]->release, work->release))
+            begin_delta(session, session->aggregates[i], timebox_s);
 }
 
 static int commit_release(struct wp_store *store, struct work *work, struct wp_error *err)
@@ -457,7 +490,10 @@ int wp_commit_sessions(struct wp_store *store, struct wp_host_session *const *se
             continue;
         rc = commit_release(store, &work, err);
         for (size_t j = 0; !rc && j < work.count; j++)
-            begin_deltas(work.sessions[j], work.release);
+            begin_deltas(work.sessions[j], &work);
+        if (!rc && options->late)
+            wp_timebox_notes_count(&work.notes, options->late);
+        wp_timebox_notes_fini(&work.notes);
         if (!rc && is_own)
             finish(&work);
     }

@@ -29,6 +29,7 @@ struct wp_engine {
     bool has_acks;              /* since the last ones there was a commit, or a Hello again */
     struct wp_batch batch;      /* decoded in place, kept for its storage */
     uint64_t last_commit_ns, messages, commits;
+    struct wp_late_counts late;
     uint64_t round_ns;          /* how far those that are replayed together have come, in rounds */
     struct wp_host_parts host_parts;
     uint64_t turn_ns;           /* when one of those had its turn last, 0 never */
@@ -479,8 +480,8 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
         return 0;
     engine->last_commit_ns = now_ns;
     engine->has_acks = true;
-    struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s, &engine->host_parts,
-        engine->options.labels, engine->options.label_count, engine->options.labels_s};
+    struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s, engine->options.late_after_s, &engine->late,
+        &engine->host_parts, engine->options.labels, engine->options.label_count, engine->options.labels_s};
     int rc = commit_all(engine, &options, err);
     if (rc)
         return rc;
@@ -519,7 +520,7 @@ void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_
 
 void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts)
 {
-    *counts = (struct wp_engine_counts){engine->seats.live, engine->ended, engine->commits};
+    *counts = (struct wp_engine_counts){engine->seats.live, engine->ended, engine->commits, engine->late};
 }
 
 struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine)

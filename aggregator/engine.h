@@ -12,6 +12,7 @@ struct wp_engine_options {
     const char *default_release, *shard;
     struct wp_host_session_options session;
     uint64_t timebox_s, commit_interval_ns;
+    uint64_t late_after_s;        /* what comes so long behind the end of its timebox is counted as late */
     const char *resume;           /* folder of checkpoints; NULL: a session that outlives the aggregator begins anew */
     uint32_t expected_hosts;      /* nothing is resolved before so many sessions have begun; for replays, which are taken in step */
     uint32_t host_parts;          /* so many hosts have reports of their own */
@@ -25,7 +26,7 @@ struct wp_engine_options {
     ((struct wp_engine_options){.default_release = "unversioned", .shard = "local",                                  \
         .session = {.epoch_ns = 1000000000, .lateness_ns = 2000000000, .history_ns = 10000000000,                 \
             .lookback_bytes = 1ull << 30, .checkpoint_ns = 5000000000},                   \
-        .timebox_s = 3600, .commit_interval_ns = 1000000000, .host_parts = WP_HOST_PARTS, .give_up_ns = 5000000000})
+        .timebox_s = 3600, .late_after_s = 3600, .commit_interval_ns = 1000000000, .host_parts = WP_HOST_PARTS, .give_up_ns = 5000000000})
 
 struct wp_engine;
 
@@ -60,6 +61,7 @@ void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_
 struct wp_engine_counts {
     uint32_t live, ended;       /* sessions */
     uint64_t commits;           /* of a session each */
+    struct wp_late_counts late; /* came behind the end of its timebox by more than late_after_s */
 };
 void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts);
 /* Sessions that said Bye. */

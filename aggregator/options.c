@@ -18,7 +18,7 @@
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
     KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_HOSTS,
-    KEY_EXPECT, KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW, KEY_LABEL };
+    KEY_EXPECT, KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW, KEY_LABEL, KEY_LATE_AFTER };
 
 #define LABELS 64u
 
@@ -50,6 +50,7 @@ static const struct argp_option option_table[] = {
     {"fit", KEY_FIT, "US", 0, "overlap that still is the same control path (default 100)", 0},
     {"join", KEY_JOIN, "US", 0, "a run shorter than this parts no loop of sleeps that time out (default 100)", 0},
     {"late-sample", KEY_LATE_SAMPLE, "US", 0, "how late a sample may come and still belong to the run before (default 20)", 0},
+    {"late-after", KEY_LATE_AFTER, "S", 0, "what comes so long after its hour was over is counted as late, or never (default 3600)", 0},
     {"depth", KEY_DEPTH, "N", 0, "layers of waiting for somebody who waits (default 64)", 0},
     {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
     {"host-reports", KEY_HOSTS, "N", 0, "so many hosts have reports of their own and can be told apart; what further ones do is added up (default 256)", 0},
@@ -171,6 +172,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_LOOKBACK: engine->session.lookback_ns = wp_config_number(state, "--lookback", argument, 1000, 86400000) * 1000000ull; break;
     case KEY_LOOKBACK_MEMORY: engine->session.lookback_bytes = (uint64_t)wp_config_number(state, "--lookback-memory", argument, 1, 1048576) << 20; break;
     case KEY_LATE_SAMPLE: engine->session.late_sample_ns = wp_config_number(state, "--late-sample", argument, 1, 100000) * 1000ull; break;
+    case KEY_LATE_AFTER:
+        engine->late_after_s = strcmp(argument, "never") ? wp_config_number(state, "--late-after", argument, 0, UINT32_MAX) : UINT64_MAX;
+        break;
     case KEY_HOSTS: engine->host_parts = wp_config_number(state, "--host-reports", argument, 0, WP_HOST_PARTS_LIMIT); break;
     case KEY_DEPTH: engine->session.depth = wp_config_number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
     case KEY_WIDTH: engine->session.width = wp_config_number(state, "--width", argument, 100, 100000000); break;

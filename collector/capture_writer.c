@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/capture_writer.h"
 
+#include "common/path.h"
 #include "proto/frame.h"
 
 #include <errno.h>
@@ -121,6 +122,8 @@ int wp_capture_writer_finish(struct wp_capture_writer *w, const struct wp_bye *b
         rc = write_failed(w, -errno, err);
     if (!rc && is_file(w) && rename(w->partial, w->path))
         rc = wp_error_errno(err, -errno, "cannot name the capture '%s'", w->path);
+    if (!rc && is_file(w))
+        wp_name_sync(w->path, NULL); /* it is whole; a folder that may not be read (as by the sandbox) is no reason to fail */
     if (rc && is_file(w))
         unlink(w->partial);
     destroy(w);

@@ -95,31 +95,66 @@ static uint16_t cfa_at(const struct wp_frame_machine *m, uint64_t reg, int64_t o
     return reg == m->bp && caller != CALLER_IN_LINK ? (uint16_t)(high | WP_CFA_BP) : WP_CFA_NONE;
 }
 
+/* Four bits for where the caller's bp is; false: it is somewhere else. */
+static bool bp_code(int16_t bp, unsigned *code)
+{
+    bool is_near = bp <= -2 && bp > -1 - WP_CFA_WIDE_CODES;
+    *code = is_near ? (unsigned)(-1 - bp) : 0;
+    return is_near || bp == WP_BP_SAME;
+}
+
 /* The row of a rule with a CFA far above sp, which `cfa` has no room for; of no rule when this has none either. */
 static struct wp_unwind_row wide_row(const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
 {
-    bool is_near = bp <= -2 && bp > -1 - WP_CFA_WIDE_CODES;
-    if (reg != m->sp || offset <= 0 || offset % 8 || (uint64_t)offset > WP_CFA_WIDE_MOST || caller != CALLER_KEPT || (!is_near && bp != WP_BP_SAME))
+    unsigned code;
+    if (reg != m->sp || offset <= 0 || offset % 8 || (uint64_t)offset > WP_CFA_WIDE_MOST || caller != CALLER_KEPT || !bp_code(bp, &code))
         return (struct wp_unwind_row){.cfa = WP_CFA_NONE, .bp = bp};
-    unsigned code = is_near ? (unsigned)(-1 - bp) : 0;
     return (struct wp_unwind_row){.cfa = WP_CFA_WIDE((unsigned)(offset >> 19), code), .bp = (int16_t)(uint16_t)(offset >> 3)};
+}
+
+/* The row of a rule with another register, which hand-written code keeps its caller's stack pointer in; of no rule when there is none. */
+static struct wp_unwind_row held_row(const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
+{
+    static const uint8_t held[WP_CFA_HELDS] = {[WP_CFA_HELD_AX] = 0, [WP_CFA_HELD_SI] = 4, [WP_CFA_HELD_R9] = 9, [WP_CFA_HELD_R11] = 11};
+    unsigned code;
+    if (m->elf == EM_X86_64 && caller == CALLER_KEPT && offset % 8 == 0 && offset >= -8 && offset <= WP_CFA_SP_AT_MOST && bp_code(bp, &code))
+        for (unsigned i = 0; i < WP_CFA_HELDS; i++)
+            if (held[i] == reg)
+                return (struct wp_unwind_row){.cfa = WP_CFA_HELD(i), .bp = WP_CFA_SP_AT_BP(offset, code)};
+    return (struct wp_unwind_row){.cfa = WP_CFA_NONE, .bp = bp};
 }
 
 static struct wp_unwind_row row_at(const struct wp_frame_machine *m, uint64_t reg, int64_t offset, enum caller caller, int16_t bp)
 {
     uint16_t cfa = cfa_at(m, reg, offset, caller);
-    return cfa ? (struct wp_unwind_row){.cfa = cfa, .bp = bp} : wide_row(m, reg, offset, caller, bp);
+    if (cfa)
+        return (struct wp_unwind_row){.cfa = cfa, .bp = bp};
+    return reg == m->sp ? wide_row(m, reg, offset, caller, bp) : held_row(m, reg, offset, caller, bp);
+}
+
+/* *(sp + offset) + above */
+static bool is_kept_sp(const struct wp_frame_machine *m, const Dwarf_Op *ops, size_t count, int64_t *offset)
+{
+    unsigned reg;
+    return count == 3 && is_register(&ops[0], &reg, offset) && reg == m->sp && ops[1].atom == DW_OP_deref && ops[2].atom == DW_OP_plus_uconst &&
+        *offset % 8 == 0 && *offset >= -8 && *offset <= WP_CFA_SP_AT_MOST && ops[2].number % 8 == 0 && ops[2].number >= 8 &&
+        ops[2].number <= WP_CFA_SP_AT_MOST_ABOVE;
 }
 
 /* A rule that is not register + offset. */
-static uint16_t special_cfa(const struct wp_frame_machine *m, const Dwarf_Op *ops, size_t count, enum caller caller)
+static struct wp_unwind_row special_row(const struct wp_frame_machine *m, const Dwarf_Op *ops, size_t count, enum caller caller, int16_t bp)
 {
-    unsigned reg;
+    struct wp_unwind_row row = {.cfa = WP_CFA_NONE, .bp = bp};
+    unsigned reg, code;
     int64_t offset;
-    if (is_plt(ops, count))
-        return WP_CFA_PLT;
     bool is_realigned = count == 2 && is_register(&ops[0], &reg, &offset) && reg == m->bp && ops[1].atom == DW_OP_deref;
-    return is_realigned && cfa_at(m, m->bp, offset, caller) ? (uint16_t)((uint16_t)(int16_t)offset | WP_CFA_BP_AT) : WP_CFA_NONE;
+    if (is_plt(ops, count))
+        row.cfa = WP_CFA_PLT;
+    else if (is_realigned && cfa_at(m, m->bp, offset, caller))
+        row.cfa = (uint16_t)((uint16_t)(int16_t)offset | WP_CFA_BP_AT);
+    else if (caller == CALLER_KEPT && is_kept_sp(m, ops, count, &offset) && bp_code(bp, &code))
+        row = (struct wp_unwind_row){.cfa = WP_CFA_SP_AT(ops[2].number), .bp = WP_CFA_SP_AT_BP(offset, code)};
+    return row;
 }
 
 struct wp_unwind_row wp_frame_rules_of(const struct wp_frame_machine *m, Dwarf_Frame *frame, bool is_signal)
@@ -137,7 +172,7 @@ struct wp_unwind_row wp_frame_rules_of(const struct wp_frame_machine *m, Dwarf_F
     else if (count == 1 && is_register(&ops[0], &reg, &offset))
         return row_at(m, reg, offset, caller, row.bp);
     else
-        row.cfa = special_cfa(m, ops, count, caller);
+        return special_row(m, ops, count, caller, row.bp);
     return row;
 }
 

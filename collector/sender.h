@@ -30,7 +30,6 @@ int wp_sender_pump(struct wp_sender *sender, int timeout_ms, struct wp_error *er
 /* See wp_client_answer_probes. */
 void wp_sender_answer_probes(struct wp_sender *sender, uint64_t (*clock_ns)(const void *context), const void *context);
 bool wp_sender_is_welcome(const struct wp_sender *sender);
-/* When to record, as an aggregator said last; unsaid: as this host likes. */
 /* What the aggregator says of names (proto/transport.h); of each that it talks to from now on. */
 void wp_sender_take_names(struct wp_sender *sender, void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size),
     void *context);
@@ -39,6 +38,7 @@ bool wp_sender_knows_names(const struct wp_sender *sender);
 int wp_sender_send_names(struct wp_sender *sender, enum wp_frame_type type, const uint8_t *raw, size_t size);
 /* As wp_client_fd, of the aggregator that it talks to now. */
 int wp_sender_fd(const struct wp_sender *sender);
+/* When to record, as an aggregator said last; unsaid: as this host likes. */
 struct wp_window wp_sender_window(struct wp_sender *sender);
 uint64_t wp_sender_absent_ms(const struct wp_sender *sender); /* since an aggregator was there */
 const char *wp_sender_trouble(const struct wp_sender *sender); /* why none is, as far as is known; "" else */
@@ -47,7 +47,7 @@ int wp_sender_push(struct wp_sender *sender, const struct wp_batch *batch, const
 /* One step to the end: says goodbye behind the last batch. 1: all is acknowledged, 0: not yet; pump in between. */
 int wp_sender_end(struct wp_sender *sender, const struct wp_bye *bye, struct wp_error *err);
 /* All steps. -ETIMEDOUT: batches are lost; what is in the spool is not. While batches are in memory alone (no spool, or its
- * disk is full) the time begins anew with each that is acknowledged. */
+ * disk is full) the time begins anew with each that is acknowledged or taken in. */
 int wp_sender_finish(struct wp_sender *sender, const struct wp_bye *bye, uint64_t timeout_ms, struct wp_error *err);
 
 #endif

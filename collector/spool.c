@@ -161,6 +161,8 @@ int wp_spool_open(struct wp_spool **spool, const char *path, uint64_t limit_byte
     mode_t before = umask(0077); /* what a host does is for its owner alone */
     if (!rc)
         rc = wp_path_make(path, err);
+    if (!rc)
+        wp_name_sync(path, NULL); /* the folder above need not be this user's to read */
     if (rc == -EACCES)
         wp_error_wrap(err, rc, "cannot have this spool (make its folder for this user, or --spool names another, or none)");
     umask(before);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define STRETCHES 256u          /* a session that moves more often forgets who had the oldest: nobody gets them again */
 #define FILE_BYTES ((size_t)STRETCHES * 600)
@@ -86,7 +87,7 @@ int wp_spool_acks_open(struct wp_spool_acks *a, const char *folder, struct wp_er
     return 0;
 }
 
-/* Renamed into place and not synced: after a crash of the machine an older one is as good. */
+/* After a crash of the machine an older one is nearly as good, so its name is not waited for; an empty one is not. */
 int wp_spool_acks_save(struct wp_spool_acks *a, struct wp_error *err)
 {
     char fresh[4096];
@@ -97,6 +98,8 @@ int wp_spool_acks_save(struct wp_spool_acks *a, struct wp_error *err)
     for (uint32_t i = 0; file && i < a->count; i++)
         fprintf(file, "%llu %s\n", (unsigned long long)a->stretches[i].last_seq, a->stretches[i].endpoint);
     bool is_bad = !file || ferror(file);
+    if (file && !is_bad && (fflush(file) || fdatasync(fileno(file))))
+        is_bad = true;
     if (file && fclose(file))
         is_bad = true;
     if (is_bad || rename(fresh, a->path))

@@ -77,7 +77,9 @@ static int make_folder(struct wp_spool_session *s, const struct wp_hello *hello,
         return wp_error_errno(err, -errno, "cannot make '%s'", s->path);
     wp_buffer_clear(&s->raw);
     int rc = wp_hello_encode(hello, &s->raw, err);
-    return rc ? rc : put_small_file(s, "hello", WP_FRAME_HELLO, err);
+    if (!rc)
+        rc = put_small_file(s, "hello", WP_FRAME_HELLO, err);
+    return rc ? rc : wp_name_sync(s->path, err);
 }
 
 static int by_number(const void *a, const void *b)

@@ -203,6 +203,8 @@ int wp_unwind_rows_pages(const struct wp_unwind_rows *r,
     for (uint32_t i = 0; i < r->count;) {
         uint64_t first = r->rows[i].offset / size * size;
         int rc = give_level(&p, &i, 0, first);
+        if (rc)
+            return rc;
         /* Pages that lie whole within the last rule. */
         uint64_t next = i < r->count ? r->rows[i].offset : first + size;
         bool has_rule = r->rows[i - 1].cfa != WP_CFA_NONE;
@@ -246,7 +248,7 @@ struct kept_head {
     uint32_t count, row_bytes;
 };
 
-static const char kept_magic[8] = "WPROWS5";
+static const char kept_magic[8] = "WPROWS7";
 
 static uint64_t checksum(const uint8_t *bytes, size_t size)
 {

@@ -49,7 +49,9 @@ int wp_path_make(const char *path, struct wp_error *err)
             continue;
         char keep = part[i];
         part[i] = 0;
-        if (mkdir(part, 0777) && errno != EEXIST)
+        if (!mkdir(part, 0777))
+            wp_name_sync(part, NULL); /* who syncs the last one's name relies on those above */
+        else if (errno != EEXIST)
             return wp_error_errno(err, -errno, "cannot make folder '%s'", part);
         part[i] = keep;
     }
@@ -143,6 +145,23 @@ int wp_folder_sync(const char *path, struct wp_error *err)
     if (fd >= 0)
         close(fd);
     return rc ? wp_error_errno(err, rc, "cannot sync '%s'", path) : 0;
+}
+
+int wp_name_sync(const char *path, struct wp_error *err)
+{
+    char folder[PATH_MAX];
+    size_t size = strlen(path);
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    while (size && path[size - 1] != '/')
+        size--;
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    if (size >= sizeof(folder))
+        return wp_error_set(err, -ENAMETOOLONG, "cannot sync the folder of '%.100s...': name too long", path);
+    memcpy(folder, path, size);
+    folder[size] = 0;
+    return wp_folder_sync(size ? folder : ".", err);
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)

@@ -22,6 +22,8 @@ int wp_file_write_atomic(const char *path, const void *bytes, size_t size, struc
 int wp_file_write_cached(const char *path, const void *bytes, size_t size, struct wp_error *err);
 /* Waits until the names in the folder are on the disk: a file that was made or renamed there can be found after a crash of the machine. */
 int wp_folder_sync(const char *path, struct wp_error *err);
+/* The same of the folder that `path` is in: a file or folder of that name can be found again. */
+int wp_name_sync(const char *path, struct wp_error *err);
 /* rm -r; a missing path is no error. */
 int wp_path_remove(const char *path, struct wp_error *err);
 

@@ -198,6 +198,10 @@ int wp_key_files_write(const struct wp_key_files *files, const struct wp_key_pai
     if (rc)
         return rc;
     rc = write_public(files, pair, public, err);
+    if (!rc)
+        rc = wp_folder_sync(files->dir, err);
+    if (!rc)
+        wp_name_sync(files->dir, NULL); /* the folder above need not be this user's to read */
     if (rc && !files->may_replace)
         unlink(secret); /* made a moment ago; nobody knows its other half */
     return rc;

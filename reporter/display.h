@@ -77,7 +77,9 @@ enum wp_box_kind { WP_BOX_PROCESS, WP_BOX_DISK, WP_BOX_PEER, WP_BOX_UNKNOWN, WP_
 
 struct wp_box {
     enum wp_box_kind kind;
-    const char *text, *note;
+    const char *text;
+    const char *place;        /* the end of `text` that stands on a line of its own: " on db-3"; NULL none */
+    const char *note;
     bool is_first;            /* stands leftmost: arrows begin there */
     bool is_knot;             /* in a circle with others */
     struct wp_link link;

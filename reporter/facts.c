@@ -228,6 +228,21 @@ static int read_metadata(struct wp_facts *facts, const struct wp_snapshot *snaps
     return rc ? wp_error_set(err, rc, "%s", reason.text) : 0;
 }
 
+static int read_late(struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_selection *selection, struct wp_error *err)
+{
+    struct wp_error reason = {0};
+    char bucket[129];
+    int rc = 0;
+    if (wp_snapshot_bucket(snapshot, facts->aggregate, bucket, NULL))
+        return 0;
+    for (size_t i = 0; !rc && i < snapshot->stores->count; i++)
+        if (snapshot->txns[i])
+            rc = wp_txn_late(snapshot->txns[i], bucket, selection, &facts->late, &reason);
+    if (rc == -EBADMSG)
+        return add_damage(facts, "metadata", reason.text);
+    return rc ? wp_error_set(err, rc, "%s", reason.text) : 0;
+}
+
 static int read_exemplars(struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_selection *selection,
     struct wp_error *err)
 {
@@ -262,6 +277,8 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     facts->group = selection && selection->hosts ? wp_pool_text(&facts->pool, selection->hosts) : NULL;
     if (!rc)
         rc = read_metadata(facts, snapshot, err);
+    if (!rc)
+        rc = read_late(facts, snapshot, selection, err);
     if (!rc)
         rc = wp_snapshot_recordings(snapshot, selection ? selection->hosts : NULL, &facts->recordings, err);
     if (!rc)

@@ -102,6 +102,7 @@ struct wp_facts {
     const char *group;             /* the hosts that were asked for, NULL all */
     uint64_t recordings;           /* sessions behind the release, 0 not known */
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];
+    struct wp_late late;           /* of that, what came when its hour had long been over */
     uint64_t events_total, events_dropped;
     uint64_t first_ns, last_ns;    /* real time of the first and last activity, 0 none */
     uint64_t estimated_ns;     /* the total if what was not recorded was like what was */

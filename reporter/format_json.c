@@ -228,6 +228,10 @@ static void put_all(struct wp_json_writer *writer, struct json_object *root, con
     wp_writer_double(writer, root, "coverage", facts->coverage);
     wp_writer_number(writer, root, "estimated_total_ns", facts->estimated_ns);
     wp_writer_number(writer, root, "uncertain_ns", facts->uncertain_ns);
+    if (facts->late.total_ns) {
+        wp_writer_number(writer, root, "late_ns", facts->late.total_ns);
+        wp_writer_number(writer, root, "late_last_s", facts->late.last_s);
+    }
     wp_writer_number(writer, root, "detached_ns", facts->detached_ns);
     wp_writer_number(writer, root, "stack_ns", facts->stack_ends.stack_ns);
     wp_writer_number(writer, root, "whole_stack_ns", facts->stack_ends.whole_ns);

@@ -11,11 +11,14 @@
 #define BOX_WIDTH 156.0
 #define BOX_HEIGHT 46.0
 #define COLUMN 292.0
+#define NARROW_COLUMN 250.0 /* where there are many */
+#define MANY_COLUMNS 5u
 #define ROW 82.0
 #define EDGE 26.0
 #define TEXT_BYTES 17u
 #define LETTER_WIDTH 7.0
 #define LABEL_HEIGHT 15.0
+#define WIDE 1000.0 /* takes the window's width, not only that of the text */
 #define NONE UINT32_MAX
 
 struct place {
@@ -73,7 +76,8 @@ static void place_rows(struct drawing *drawing, uint32_t columns)
         if (drawing->places[i].row + 1 > most)
             most = drawing->places[i].row + 1;
     }
-    drawing->width = EDGE * 2 + (columns - 1) * COLUMN + BOX_WIDTH;
+    double column = columns < MANY_COLUMNS ? COLUMN : NARROW_COLUMN;
+    drawing->width = EDGE * 2 + (columns - 1) * column + BOX_WIDTH;
     for (uint32_t i = 0; i < graph->arrow_count; i++) /* those go around on the right */
         if (drawing->places[graph->arrows[i].from].column == columns - 1 && drawing->places[graph->arrows[i].to].column == columns - 1) {
             drawing->width += 56;
@@ -82,7 +86,7 @@ static void place_rows(struct drawing *drawing, uint32_t columns)
     drawing->height = EDGE * 2 + (most - 1) * ROW + BOX_HEIGHT + 34;
     for (uint32_t i = 0; i < graph->box_count; i++) {
         struct place *place = &drawing->places[i];
-        place->x = EDGE + place->column * COLUMN;
+        place->x = EDGE + place->column * column;
         place->y = EDGE + (place->row + (most - filled[place->column]) / 2.0) * ROW;
     }
 }
@@ -153,10 +157,10 @@ static void place_labels(struct drawing *drawing)
     for (uint32_t i = 0; i < drawing->graph->arrow_count; i++) {
         struct curve c = bend(drawing, &drawing->graph->arrows[i]);
         double width = LETTER_WIDTH * (double)strlen(drawing->graph->arrows[i].label), least = INFINITY;
-        for (size_t k = 0; k < sizeof(along) / sizeof(*along) && least > 0; k++) {
-            double t = along[k], s = 1 - t;
+        for (size_t k = 0; k < 2 * sizeof(along) / sizeof(*along) && least > 0; k++) { /* over the arrow, then under it */
+            double t = along[k / 2], s = 1 - t, side = k % 2 ? 12 : -11;
             struct label label = {s * s * s * c.x0 + 3 * s * s * t * c.x1 + 3 * s * t * t * c.x2 + t * t * t * c.x3,
-                s * s * s * c.y0 + 3 * s * s * t * c.y1 + 3 * s * t * t * c.y2 + t * t * t * c.y3 - 11, width};
+                s * s * s * c.y0 + 3 * s * s * t * c.y1 + 3 * s * t * t * c.y2 + t * t * t * c.y3 + side, width};
             double area = covered(drawing, &label, i);
             if (area < least) {
                 least = area;
@@ -185,6 +189,13 @@ static void put_arrow(struct drawing *drawing, uint32_t number)
     put_close(drawing, &arrow->link);
 }
 
+static void put_line(struct wp_buffer *out, const char *class_name, const struct place *at, double y, const char *text)
+{
+    wp_buffer_printf(out, "<text class=\"%s\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\">", class_name, at->x + BOX_WIDTH / 2, y);
+    wp_escape_html(out, text);
+    wp_buffer_puts(out, "</text>");
+}
+
 static void put_box(struct drawing *drawing, uint32_t box)
 {
     static const char *const kinds[] = {[WP_BOX_PROCESS] = "process", [WP_BOX_DISK] = "io", [WP_BOX_PEER] = "net",
@@ -192,16 +203,17 @@ static void put_box(struct drawing *drawing, uint32_t box)
     const struct wp_box *row = &drawing->graph->boxes[box];
     const struct place *at = &drawing->places[box];
     struct wp_buffer *out = drawing->out;
+    struct wp_pool *pool = &drawing->pool;
+    const char *name = row->place ? wp_pool_printf(pool, "%.*s", (int)(row->place - row->text), row->text) : row->text;
+    double top = at->y + (row->place ? 15 : 20), step = row->place ? 12.6 : 17;
     put_open(drawing, &row->link, wp_pool_printf(&drawing->pool, "box f-%s%s", kinds[row->kind], row->is_knot ? " knot" : ""),
         row->text);
     wp_buffer_printf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\" rx=\"9\"/>", at->x, at->y, BOX_WIDTH,
         BOX_HEIGHT);
-    wp_buffer_printf(out, "<text class=\"name\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\">", at->x + BOX_WIDTH / 2, at->y + 20);
-    wp_escape_html(out, wp_pool_clip(&drawing->pool, row->text, TEXT_BYTES));
-    wp_buffer_printf(out, "</text><text class=\"note\" text-anchor=\"middle\" x=\"%.1f\" y=\"%.1f\">", at->x + BOX_WIDTH / 2,
-        at->y + 37);
-    wp_escape_html(out, row->note);
-    wp_buffer_puts(out, "</text>");
+    put_line(out, "name", at, top, wp_pool_clip(pool, name, TEXT_BYTES));
+    if (row->place)
+        put_line(out, "note", at, top += step, wp_pool_clip(pool, row->place + strspn(row->place, " "), TEXT_BYTES + 6));
+    put_line(out, "note", at, top + step, row->note);
     put_close(drawing, &row->link);
 }
 
@@ -216,8 +228,8 @@ void wp_html_graph(struct wp_buffer *out, enum wp_page_kind from, const struct w
         for (uint32_t i = 0; i < graph->arrow_count; i++)
             if (graph->arrows[i].weight > drawing.heaviest)
                 drawing.heaviest = graph->arrows[i].weight;
-        wp_buffer_printf(out, "<div class=\"scroll\"><svg class=\"graph\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
-            "role=\"group\" aria-label=\"", drawing.width, drawing.height, drawing.width, drawing.height);
+        wp_buffer_printf(out, "<div class=\"scroll%s\"><svg class=\"graph\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" height=\"%.0f\" "
+            "role=\"group\" aria-label=\"", drawing.width > WIDE ? " wide" : "", drawing.width, drawing.height, drawing.width, drawing.height);
         wp_escape_html(out, label);
         wp_buffer_puts(out, "\">\n");
         for (uint32_t i = graph->arrow_count; i > 0; i--) /* the heaviest last, on top */

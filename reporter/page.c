@@ -10,7 +10,7 @@ static void processes(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "Every process that stood in a control path. Time on paths is how long it was running or waited for there; "
-        "running is the part in which it was itself on a CPU.");
+        "running is the part in which it was itself on a CPU. What stands behind a time is of all processes of that name, by host.");
     wp_page_process_table(display, facts, ALL_ROWS);
 }
 

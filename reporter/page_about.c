@@ -66,6 +66,10 @@ void wp_page_about(struct wp_display *display, const struct wp_facts *facts)
     wp_display_fact(display, "Coverage", wp_human_percent(pool, 100 * facts->coverage), "of the time was recorded");
     wp_display_fact(display, "Uncertain", wp_human_duration(pool, facts->uncertain_ns),
         wp_pool_printf(pool, "%s, touched by losses", wp_human_share(pool, facts->uncertain_ns, facts->total_ns)));
+    if (facts->late.total_ns)
+        wp_display_fact(display, "Came late", wp_human_share(pool, facts->late.total_ns, facts->total_ns),
+            wp_pool_printf(pool, "%s, when its hour had long been over; the last of it %s", wp_human_duration(pool, facts->late.total_ns),
+                wp_human_time(pool, facts->late.last_s * 1000000000)));
     wp_display_fact(display, "Detached", wp_human_duration(pool, facts->detached_ns), "started, not waited for");
     wp_display_fact(display, "From", wp_human_date(pool, facts->first_ns), wp_human_clock(pool, facts->first_ns));
     wp_display_fact(display, "To", wp_human_date(pool, facts->last_ns), wp_human_clock(pool, facts->last_ns));

@@ -189,9 +189,7 @@ static void add_hosts(struct wp_display *display, const struct wp_facts *facts, 
         row[0].note = host->is_recorded ? NULL : "not on these paths";
         row[0].link = flame_of_host(display, facts, host->name);
         row[1].number = host->processes;
-        row[2].number = row[3].number = host->total_ns;
-        if (row[0].link.set)
-            row[2].link = wp_page_behind_link(display, facts, "host", host->name);
+        row[2].number = row[3].number = host->total_ns; /* no link: layers overlap in it, and a flame counts a stack once */
         row[4].number = host->running_ns;
         row[5].number = host->waited_ns;
         row[6].number = host->waited_for_ns;

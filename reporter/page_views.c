@@ -180,8 +180,10 @@ static void add_threads(struct wp_display *display, const struct wp_facts *facts
             continue;
         row[0].text = wp_pool_clip(&display->pool, trace_text(trace, thread->comm), 80);
         row[0].note = thread->is_base ? "process of interest" : NULL;
-        row[0].link = wp_page_flame_link(display, facts, "process",
-            wp_pool_printf(&display->pool, "[%s]", row[0].text));
+        if (*row[0].text)
+            row[0].link = wp_page_flame_link(display, facts, "process", wp_pool_printf(&display->pool, "[%s]", row[0].text));
+        else
+            row[0].text = "?"; /* as in the flame */
         row[1].number = thread->pid;
         row[2].number = thread->tid;
         row[3].text = wp_pool_clip(&display->pool, trace_text(trace, thread->host), 80);

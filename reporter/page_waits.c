@@ -4,6 +4,7 @@
 #include "reporter/wait_graph.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define DRAWN_PARTIES 14u
 #define DRAWN_WAITS 40u
@@ -21,12 +22,25 @@ static const char *party_name(struct wp_display *display, const struct wp_party 
 static struct wp_link party_link(struct wp_display *display, const struct wp_facts *facts, const struct wp_party *party)
 {
     if (party->kind == WP_PARTY_PROCESS)
-        return wp_page_flame_link(display, facts, "process", wp_pool_printf(&display->pool, "[%s]", party->name));
+        return wp_page_flame_link(display, facts, "process", party->frame);
     if (party->kind == WP_PARTY_HOST)
         return wp_link_to(WP_PAGE_HOSTS, facts->release, facts->aggregate, NULL);
     if (party->kind == WP_PARTY_UNKNOWN)
         return wp_link_to(WP_PAGE_UNEXPLAINED, facts->release, facts->aggregate, NULL);
     return wp_page_flame_link(display, facts, "search", wp_pool_clip(&display->pool, party->name, NAME_BYTES));
+}
+
+/* "web@db-3" of "[web]@db-3", as assets/figure.js reads it; of what is no process its name. */
+static const char *in_address(struct wp_display *display, const struct wp_party *party)
+{
+    char *text = party->frame ? wp_pool_alloc(&display->pool, strlen(party->frame) + 1) : NULL, *end = text;
+    if (!text)
+        return party->name;
+    for (const char *at = party->frame; *at; at++)
+        if (!(at == party->frame && *at == '[') && !(*at == ']' && (at[1] == '@' || !at[1])))
+            *end++ = *at;
+    *end = 0;
+    return text;
 }
 
 /* Whose, when and where a wait is: of those for processes, disks and peers. */
@@ -35,7 +49,8 @@ static struct wp_link behind_wait(struct wp_display *display, const struct wp_fa
 {
     if (to->kind == WP_PARTY_UNKNOWN || from->kind != WP_PARTY_PROCESS)
         return wp_page_behind_node(display, facts, wait->permalink);
-    struct wp_link link = wp_page_behind_link(display, facts, "waiter", from->name), other = wp_page_behind_link(display, facts, "for", to->name);
+    struct wp_link link = wp_page_behind_link(display, facts, "waiter", in_address(display, from));
+    struct wp_link other = wp_page_behind_link(display, facts, "for", in_address(display, to));
     link.fragment = wp_pool_printf(&display->pool, "%s&%s", link.fragment, other.fragment);
     return link;
 }
@@ -46,6 +61,15 @@ static struct wp_link wait_link(struct wp_display *display, const struct wp_fact
         wp_pool_printf(&display->pool, "node=%08" PRIx32, wait->permalink)) : (struct wp_link){0};
 }
 
+/* Where `part` stands last in the text; NULL nowhere. */
+static const char *last_of(const char *text, const char *part)
+{
+    const char *last = NULL;
+    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+        last = at;
+    return last;
+}
+
 static void put_box(struct wp_display *display, const struct wp_facts *facts, const struct wp_party *party, struct wp_box *box)
 {
     static const enum wp_box_kind kinds[] = {[WP_PARTY_PROCESS] = WP_BOX_PROCESS, [WP_PARTY_DISK] = WP_BOX_DISK,
@@ -53,7 +77,8 @@ static void put_box(struct wp_display *display, const struct wp_facts *facts, co
     const char *note = party->waited_for_ns ? wp_pool_printf(&display->pool, "waited for %s",
         wp_human_duration(&display->pool, party->waited_for_ns)) : party->is_base && party->kind == WP_PARTY_PROCESS
         ? "process of interest" : "";
-    *box = (struct wp_box){kinds[party->kind], party_name(display, party), note,
+    const char *name = party_name(display, party), *host = party->frame && strstr(party->frame, "]@") ? last_of(name, " on ") : NULL;
+    *box = (struct wp_box){kinds[party->kind], name, host, note,
         party->is_base && party->waited_ns >= party->waited_for_ns, party->knot > 0, party_link(display, facts, party)};
 }
 

@@ -52,6 +52,7 @@ int wp_site_canary(struct wp_site_files *files, struct wp_facts *facts, const st
     if (!rc) {
         facts->canary = wp_compare_summary(&facts->pool, &compare);
         facts->has_canary = true;
+        both[WP_AFTER].change = facts->change; /* the same tabs as on the aggregate's other pages */
         rc = wp_site_comparison(files, &both[WP_AFTER], &compare, WP_PAGE_CANARY, &reason);
         wp_compare_fini(&compare);
     } else if (rc == -EINVAL) { /* hosts in one sum: worth saying; that there are none of them is not */

@@ -95,6 +95,8 @@ static void assign(struct building *building)
         bool is_new = style == WP_STYLE_PROCESS;
         if (is_new)
             mine = party_of(building, WP_PARTY_PROCESS, plain_name(building, name));
+        if (is_new && mine != NONE && !building->graph->parties[mine].frame)
+            building->graph->parties[mine].frame = name;
         if (style == WP_STYLE_IO && below != NONE && building->graph->parties[below].kind == WP_PARTY_PROCESS) {
             mine = party_of(building, WP_PARTY_DISK, wp_io_device(building->pool, name));
             is_new = true;

@@ -14,7 +14,8 @@ enum wp_party_kind { WP_PARTY_PROCESS, WP_PARTY_DISK, WP_PARTY_PEER, WP_PARTY_UN
 
 struct wp_party {
     enum wp_party_kind kind;
-    const char *name;         /* "web", "vda", "tcp:10.0.0.7:5432" */
+    const char *name;         /* "web", "web on db-3", "vda", "tcp:10.0.0.7:5432" */
+    const char *frame;        /* of a process: its name in the flame, "[web]@db-3"; NULL of others */
     bool is_base;             /* the process of interest; a host that waits more than it is waited for */
     uint64_t waited_ns;       /* for others */
     uint64_t waited_for_ns;   /* by others */

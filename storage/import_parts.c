@@ -107,7 +107,7 @@ static int own_folder(char folder[PATH_MAX], struct wp_error *err)
 static int start_aggregator(const struct wp_import_options *o, const char *folder, const char *endpoint, pid_t *child, struct wp_error *err)
 {
     struct line line = {{"wakepath-aggregator", "--no-config", "--no-resume", "--bind", endpoint, "--store", o->root, "--release", o->release,
-        "--shard", o->shard, "--exit-after-sessions", "1", "--log-level", "warn", "--ready-fd"}, 16};
+        "--shard", o->shard, "--exit-after-sessions", "1", "--late-after", "never" /* nobody waited for it */, "--log-level", "warn", "--ready-fd"}, 18};
     int ready[2];
     char fd[16], byte;
     if (pipe(ready))

@@ -200,9 +200,15 @@ static int save_merged(struct wp_txn *txn, const struct wp_key *key, const struc
 int wp_txn_put_all_metadata(struct wp_txn *txn, const char *aggregate, const char *shard, const struct wp_metadata_entry *entries,
     size_t count, uint64_t real_s, struct wp_error *err)
 {
+    return wp_txn_put_metadata_at(txn, &(struct wp_metadata_place){.aggregate = aggregate}, shard, entries, count, real_s, err);
+}
+
+int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard, const struct wp_metadata_entry *entries,
+    size_t count, uint64_t real_s, struct wp_error *err)
+{
     struct wp_key key;
     ProtobufCMessage *message = NULL;
-    int rc = count ? make_key(&key, &(struct wp_metadata_place){.aggregate = aggregate}, shard, err) : 0;
+    int rc = count ? make_key(&key, place, shard, err) : 0;
     if (!rc && count)
         rc = load(txn, &key, &message, err);
     if (rc || !count)

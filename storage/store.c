@@ -31,6 +31,7 @@ static int check_root(const char *root, bool create, struct wp_error *err)
         if (rc)
             return wp_error_wrap(err, rc, "cannot make store '%s'%s", root,
                 rc == -EACCES ? " (make the folder for this user, or choose another)" : "");
+        wp_name_sync(root, NULL); /* the folder above need not be this user's to read */
     } else if (!S_ISDIR(st.st_mode)) {
         return wp_error_set(err, -ENOTDIR, "cannot open store '%s': it is a file, a store is a folder", root);
     }

@@ -159,6 +159,9 @@ struct wp_metadata_place {
     bool has_timebox;          /* "<aggregate>/metadata.~<timebox>.<shard>" */
     uint64_t timebox_s;
 };
+/* As wp_txn_put_all_metadata, at any of the three levels. */
+int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard, const struct wp_metadata_entry *entries,
+    size_t count, uint64_t real_s, struct wp_error *err);
 /* At any of the three levels; value NULL removes the key from this shard. -ENOENT: it was not there. */
 int wp_txn_set_metadata(struct wp_txn *txn, const struct wp_metadata_place *place, const char *shard, const char *key,
     const char *value, uint64_t real_s, struct wp_error *err);
@@ -182,6 +185,12 @@ struct wp_selection {          /* zeroed: everything */
     const char *shard;
     const char *hosts;         /* of these hosts (wp_hosts_match); NULL: of all */
 };
+/* What came for timeboxes when they had long been over (docs/store-format.md), as their metadata says. Added to. */
+struct wp_late {
+    uint64_t total_ns, timeboxes; /* of control paths; values that say so, one a timebox and shard */
+    uint64_t last_s;           /* realtime when the last of it came */
+};
+int wp_txn_late(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection, struct wp_late *late, struct wp_error *err);
 /* What one host, or a shard whose hosts have no reports of their own, has in a timebox. */
 struct wp_share {
     uint64_t timebox_s;

@@ -83,7 +83,8 @@ static int prepare_folder(const struct wp_store *store, const char *release, boo
         return wp_error_errno(err, -errno, "cannot look at '%s'", data);
     if (!write)
         return wp_error_set(err, -ENOENT, "store '%s' has no release '%s'", store->root, release);
-    return wp_path_make(path, err);
+    rc = wp_path_make(path, err);
+    return rc ? rc : wp_name_sync(path, err); /* what will be acknowledged must be found there after a crash of the machine */
 }
 
 /* LMDB would end the process that reads a ruined file. A writer has no time to read all of it. */

@@ -41,7 +41,7 @@ static const struct command commands[] = {
     {"backup", "ROOT[/RELEASE] --into DIR", "Copy it while it is in use", 1, 2, WP_TOOL_JSON | WP_TOOL_VALUE(WP_TOOL_INTO),
         wp_tool_backup},
     {"dump", "ROOT[/RELEASE]", "Print all of it as text", 1, 2, WP_TOOL_JSON, wp_tool_dump},
-    {"metadata", "get|set|rm|ls ROOT/RELEASE [KEY [VALUE]]", "Read and write what is said about it", 2, 4, WP_TOOL_JSON |
+    {"metadata", "get|set|rm|ls ROOT/RELEASE [KEY [VALUE]]", "Read and write what is said about it", 2, 5, WP_TOOL_JSON |
         WP_TOOL_LONG | WP_TOOL_VALUE(WP_TOOL_SHARD) | WP_TOOL_VALUE(WP_TOOL_AGGREGATE) | WP_TOOL_VALUE(WP_TOOL_TIMEBOX) |
         WP_TOOL_VALUE(WP_TOOL_NOW), wp_tool_metadata},
     {"source", "add|ls ROOT/RELEASE [PREFIX=DIR|FILE]...", "Keep the text of source files with it", 2, WP_TOOL_ARGUMENTS, WP_TOOL_JSON |

@@ -24,7 +24,7 @@ enum wp_tool_value {
 };
 #define WP_TOOL_VALUE(n) (1u << (16 + (n)))
 
-#define WP_TOOL_ARGUMENTS 5
+#define WP_TOOL_ARGUMENTS 1024 /* as many stores or captures as somebody names at once */
 #define WP_TOOL_GIVEN 32       /* options with a value, of one command line */
 
 struct wp_tool_given {

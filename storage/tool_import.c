@@ -3,6 +3,8 @@
 #include "storage/import_parts.h"
 #include "storage/json_parts.h"
 #include "storage/merge_store.h"
+#include "storage/report_store.h"
+#include "storage/shard_store.h"
 #include "storage/store_tool.h"
 
 #include "common/path.h"
@@ -191,6 +193,49 @@ static int merge_in(struct wp_txn *txn, void *context)
     return rc || i->is_there ? rc : note_in(i, txn, i->tool->place.rest);
 }
 
+/* Where a shard of that origin is in another release than the wanted one: 1, and the release. */
+static int find_shard(struct importing *i, struct wp_store *to, const uint8_t origin[16], char found[129])
+{
+    char **releases = NULL, shard[WP_ID_ROOM];
+    size_t count = 0;
+    int rc = wp_store_releases(to, &releases, &count, i->err);
+    for (size_t at = 0; !rc && at < count; at++) {
+        struct wp_txn *txn = NULL;
+        if (!strcmp(releases[at], i->release))
+            continue;
+        rc = wp_txn_begin(&txn, to, releases[at], false, i->err);
+        if (!rc)
+            rc = wp_txn_shard_of_origin(txn, origin, shard, i->err);
+        wp_txn_abort(txn);
+        rc = !rc ? 1 : rc == -ENOENT ? 0 : rc;
+        if (rc == 1)
+            snprintf(found, 129, "%s", releases[at]);
+    }
+    wp_strings_free(releases, count);
+    return rc;
+}
+
+/* What is there as another release would count in both. */
+static int check_shards(struct importing *i, struct wp_store *to)
+{
+    char **shards = NULL, found[129];
+    size_t count = 0;
+    uint8_t origin[16];
+    int rc = i->tool->flags & WP_TOOL_FORCE ? 0 : wp_txn_shards(i->source, &shards, &count, i->err);
+    for (size_t at = 0; !rc && at < count; at++) {
+        rc = wp_txn_shard_origin(i->source, shards[at], origin, i->err);
+        if (!rc)
+            rc = find_shard(i, to, origin, found);
+        else if (wp_is_damage(rc) || rc == -ENODATA)
+            rc = 0; /* left out and named when it is merged */
+        if (rc == 1)
+            rc = wp_error_set(i->err, -EEXIST, "shard '%s' of '%s' is in release '%s' already: --force files it under '%s' too", shards[at], i->from,
+                found, i->release);
+    }
+    wp_strings_free(shards, count);
+    return rc;
+}
+
 static int import_release(struct importing *i, struct wp_store *to, const char *release)
 {
     i->merge = (struct wp_merge){.renames_shards = i->tool->flags & WP_TOOL_RENAME_SHARD,
@@ -201,7 +246,9 @@ static int import_release(struct importing *i, struct wp_store *to, const char *
         rc = wp_txn_begin(&i->source, i->tool->store, release, false, i->err);
     if (rc)
         return rc;
-    rc = wp_store_update(to, i->release, merge_in, i, i->err);
+    rc = check_shards(i, to);
+    if (!rc)
+        rc = wp_store_update(to, i->release, merge_in, i, i->err);
     wp_txn_abort(i->source);
     return rc;
 }

@@ -205,18 +205,20 @@ int wp_tool_metadata(struct wp_tool *tool, struct wp_error *err)
     } verbs[] = {{"get", 1}, {"set", 2}, {"rm", 1}, {"ls", 0}};
     const char *verb = tool->arguments[0], *place[WP_TOOL_ARGUMENTS] = {tool->arguments[1]};
     struct job job = {.tool = tool, .now_s = (uint64_t)time(NULL), .err = err};
-    int words = -1;
+    int words = -1, count = 0;
+    while (count < WP_TOOL_ARGUMENTS && tool->arguments[count])
+        count++;
     for (size_t i = 0; i < 4; i++)
         if (!strcmp(verb, verbs[i].name))
             words = verbs[i].words;
-    for (int i = 0; i <= words; i++)
-        if (i < words ? !tool->arguments[2 + i] : tool->arguments[2 + i] != NULL)
-            words = -1;
-    if (words < 0)
+    int first = count - words; /* of the words: the place is one argument, or two, ROOT and what is in it */
+    if (first == 3)
+        place[1] = tool->arguments[2];
+    if (words < 0 || (first != 2 && first != 3))
         return wp_error_set(err, -WP_TOOL_MISUSE, "metadata takes: get ROOT/RELEASE KEY, set ROOT/RELEASE KEY VALUE, rm ROOT/RELEASE KEY, "
             "ls ROOT/RELEASE");
-    job.key = words > 0 ? tool->arguments[2] : NULL;
-    job.value = words > 1 ? tool->arguments[3] : NULL;
+    job.key = words > 0 ? tool->arguments[first] : NULL;
+    job.value = words > 1 ? tool->arguments[first + 1] : NULL;
     int rc = take_options(&job);
     if (!rc)
         rc = wp_tool_open_at(tool, place, err);

@@ -188,6 +188,7 @@ struct walk {
     __u32 word_count; /* past WALK_WORDS: not all of them are there */
     __u64 highest, mixed; /* the last of their addresses; all of them or-ed, and odd when one lies below the stack */
     __u64 floor, di;      /* sp and di at the start */
+    __u64 held[WP_CFA_HELDS]; /* other registers then */
     struct word words[WALK_WORDS]; /* all that was read: the same words lead to the same walk */
 };
 
@@ -349,8 +350,28 @@ static __always_inline long step_row(struct walk *w, struct wp_unwind_row row)
     default:
         if (!row.cfa)
             return step_pointer(w); /* code that has no rule may still keep a frame pointer */
-        cfa = w->sp + WP_CFA_WIDE_OFFSET(row);
-        row.bp = WP_CFA_WIDE_BP_CODE(row) ? -1 - (short)WP_CFA_WIDE_BP_CODE(row) : WP_BP_SAME;
+        __u32 code = WP_CFA_WIDE_BP_CODE(row);
+        if (WP_CFA_IS_SP_AT(row)) {
+            code = WP_CFA_SP_AT_BP_CODE(row);
+            if (WP_CFA_IS_HELD(row)) {
+                __u32 which = WP_CFA_HELD_OF(row);
+                w->word_count = WALK_WORDS + 1; /* as in step_register */
+                if (w->count != 1) {
+                    w->end = WP_UNWIND_NO_ROWS;
+                    return 1;
+                }
+                barrier_var(which);
+                cfa = w->held[which & (WP_CFA_HELDS - 1)] + WP_CFA_SP_AT_OFFSET(row);
+            } else if (!read_word(w, w->sp + WP_CFA_SP_AT_OFFSET(row), &cfa)) {
+                w->end = WP_UNWIND_UNREADABLE;
+                return 1;
+            } else {
+                cfa += WP_CFA_SP_AT_ABOVE(row);
+            }
+        } else {
+            cfa = w->sp + WP_CFA_WIDE_OFFSET(row);
+        }
+        row.bp = code ? -1 - (short)code : WP_BP_SAME;
     }
 #if defined(__TARGET_ARCH_arm64) /* the caller is behind bp, wherever that is */
     __u64 caller = cfa + (__s64)row.bp * 8 + 8;
@@ -418,6 +439,12 @@ static __always_inline __u32 unwind_user(struct task_struct *task, struct pt_reg
     w->highest = w->mixed = 0;
     w->floor = w->sp;
     w->di = REGS_LINK(regs);
+#if defined(__TARGET_ARCH_x86)
+    w->held[WP_CFA_HELD_AX] = regs->ax;
+    w->held[WP_CFA_HELD_SI] = regs->si;
+    w->held[WP_CFA_HELD_R9] = regs->r9;
+    w->held[WP_CFA_HELD_R11] = regs->r11;
+#endif
     w->is_exact = 1;
     w->end = WP_UNWIND_TOO_DEEP;
     bpf_loop(WP_RECORD_USER_DEPTH, step, &context, 0);

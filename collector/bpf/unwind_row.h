@@ -46,6 +46,24 @@ enum wp_cfa {
 #define WP_CFA_WIDE_MOST (((wp_u64)0x1fe << 16 | 0xffff) << 3)
 #define WP_CFA_WIDE_CODES 16
 
+/*
+ * CFA = *(sp + offset) + above, as hand-written code keeps its caller's stack pointer (OpenSSL's ciphers): kind WP_CFA_NONE with those nine bits 0 and
+ * above / 8 in the other four, which is not 0. `bp`: offset / 8 + 1 in its lower twelve bits, and where the caller's bp is in the others, as before.
+ */
+#define WP_CFA_SP_AT(above) ((wp_u16)((above) / 8 << 12))
+#define WP_CFA_IS_SP_AT(row) (!((row).cfa & 0xfff))
+#define WP_CFA_SP_AT_BP(offset, bp_code) ((short)(wp_u16)(((offset) / 8 + 1) | (bp_code) << 12))
+#define WP_CFA_SP_AT_ABOVE(row) (((wp_u64)(row).cfa >> 12) * 8)
+#define WP_CFA_SP_AT_OFFSET(row) ((((long long)((wp_u16)(row).bp & 0xfff)) - 1) * 8)
+#define WP_CFA_SP_AT_BP_CODE(row) ((wp_u16)(row).bp >> 12)
+#define WP_CFA_SP_AT_MOST ((0xffe) * 8)
+#define WP_CFA_SP_AT_MOST_ABOVE (11 * 8)
+/* Of the values of above / 8 the last four say that CFA = one of these registers + offset (x86-64). It is known in the innermost function alone. */
+enum wp_cfa_held { WP_CFA_HELD_AX, WP_CFA_HELD_SI, WP_CFA_HELD_R9, WP_CFA_HELD_R11, WP_CFA_HELDS };
+#define WP_CFA_HELD(which) WP_CFA_SP_AT((12 + (which)) * 8)
+#define WP_CFA_IS_HELD(row) ((row).cfa >> 12 >= 12)
+#define WP_CFA_HELD_OF(row) ((row).cfa >> 12 & 3)
+
 /* `bp`: bp of the caller is at CFA + bp * 8, or one of these. */
 #define WP_BP_SAME 0x7fff
 #define WP_BP_AT_BP 0x7ffe       /* at bp + 0 */

@@ -76,7 +76,7 @@
       group.threads.forEach(function (thread, place) {
         var comm = data.names[data.thread_comm[thread]];
         rows.push({top: y, height: ROW, thread: thread, comm: comm, base: data.thread_base[thread], more: place > 0,
-          label: (place ? '  ' : '') + comm, number: data.thread_tid[thread]});
+          label: (place ? '  ' : '') + (comm || '?'), number: data.thread_tid[thread]});
         this.rowOf[thread] = rows[rows.length - 1];
         y += ROW;
       }, this);

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/bench/whole.py BIN_DIR [--only NAME,...]: how many walks of user stacks reach the thread's first function, as a table;
-asserts nothing. As root; about two minutes.
+"""tests/bench/whole.py BIN_DIR [--only NAME/...] [--seconds N]: how many walks of user stacks reach the thread's first function, as a table;
+asserts nothing. As root; about two minutes. With --seconds: a Rust compiler that nobody has met runs again and again for so long, a line a second.
 
 Each program runs three times under a collector that follows it and what it starts: with no unwind rows on disk (the first time on a
 host), so with --learn of the program (as the first `wakepath record` of it is), and with the rows that the first run left. Walks are counted, not time: a stack that repeats is walked once. Why the others ended:
 not_yet (a file's rows were not known yet), no_rows (code with neither rows nor a frame pointer), not_code (a return address that is
 in no code), unreadable (the stack is paged out, or no stack), too_deep (127 frames)."""
-import os, re, shutil, subprocess, sys, tempfile, time
+import os, re, shutil, socket, subprocess, sys, tempfile, time, urllib.request
 
 BIN, HERE = os.path.abspath(sys.argv[1]), os.path.dirname(os.path.abspath(__file__))
 ZOO = os.path.join(HERE, "..", "collector", "zoo.cc")
@@ -32,13 +32,21 @@ def programs(folder):
              "compiling C++": f"for i in 1 2 3; do c++ -O2 -o {folder}/a.out {folder}/a.cc; done",
              "python": f"/usr/bin/python3 {folder}/a.py"}
     if shutil.which("rustc"):
-        found["compiling Rust"] = f"rustc -O -o {folder}/rust {folder}/a.rs && {folder}/rust >/dev/null"
+        found["compiling Rust"] = f"{real_rustc()} -O -o {folder}/rust {folder}/a.rs && {folder}/rust >/dev/null"
     if shutil.which("go"):
         subprocess.run(["go", "build", "-o", f"{folder}/go", f"{folder}/a.go"], check=True, env={**os.environ, "GOCACHE": folder + "/cache"})
         found["Go"] = f"{folder}/go >/dev/null"
     if shutil.which("node"):
         found["node"] = f"node {folder}/a.js"
+    if shutil.which("openssl"):
+        found["OpenSSL"] = ("timeout 2 openssl speed -seconds 1 sha512; timeout 2 openssl speed -seconds 1 rsa2048; "
+                            "for a in chacha20-poly1305 aes-128-gcm; do timeout 2 openssl speed -seconds 1 -evp $a; done")
     return found
+
+
+def real_rustc():
+    """rustup's is another program, which finds out which one is meant."""
+    return os.path.join(subprocess.run(["rustc", "--print", "sysroot"], check=True, capture_output=True, text=True).stdout.strip(), "bin/rustc")
 
 
 def program_of(command):
@@ -47,8 +55,8 @@ def program_of(command):
     return shutil.which("sh" if command.startswith("i=0") else words[0])
 
 
-def walks(command, cache, *flags):
-    """{end: walks} of the command and what it starts."""
+def started(command, cache, *flags):
+    """(the command, which waits for a line, and the collector that follows it)"""
     child = subprocess.Popen(["sh", "-c", "read word; " + command], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                              stderr=subprocess.DEVNULL, start_new_session=True)
     ready, word = os.pipe()
@@ -59,14 +67,53 @@ def walks(command, cache, *flags):
     if not os.read(ready, 16):
         sys.exit(collector.communicate()[1])
     os.close(ready)
+    return child, collector
+
+
+def walks(command, cache, *flags):
+    """{end: walks} of the command and what it starts."""
+    child, collector = started(command, cache, *flags)
     child.communicate(b"go\n")
     collector.terminate()
     text = collector.communicate()[1]
     return {end: int(re.search(rf"user stacks .*{end}=(\d+)", text)[1]) for end in ENDS}
 
 
+def told(port):
+    text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics").read().decode()
+    return {end: int(count) for end, count in re.findall(r'stack_walks_total\{[^}]*="(\w+)"[^}]*\} (\d+)', text)}
+
+
+def since_the_start(seconds):
+    """Nothing is known of the compiler when its first run begins. Metrics are told once a second."""
+    with socket.socket() as one, tempfile.TemporaryDirectory() as folder:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+        one.close()
+        with open(folder + "/a.rs", "w", encoding="utf-8") as file:
+            file.write(RUST)
+        child, collector = started(f"while true; do {real_rustc()} -O -o {folder}/rust {folder}/a.rs; done", "none", f"--metrics=127.0.0.1:{port}")
+        child.stdin.write(b"go\n")
+        child.stdin.flush()
+        before = told(port)
+        print("| second | walks | whole | not_yet |\n| --- | --- | --- | --- |")
+        for second in range(1, seconds + 1):
+            time.sleep(1)
+            now = told(port)
+            new = {end: now[end] - before[end] for end in ENDS}
+            print(f"| {second} | {sum(new.values())} | {100 * new['complete'] / max(sum(new.values()), 1):.1f} % | {new['not_yet']} |", flush=True)
+            before = now
+        os.killpg(child.pid, 9)
+        child.wait()
+        collector.terminate()
+        collector.communicate()
+
+
 def main():
-    only = sys.argv[3].split(",") if sys.argv[2:3] == ["--only"] else None
+    if sys.argv[2:3] == ["--seconds"]:
+        since_the_start(int(sys.argv[3]))
+        return
+    only = sys.argv[3].split("/") if sys.argv[2:3] == ["--only"] else None
     print("| program | rows on disk | walks | whole |", " | ".join(ENDS[1:]), "|")
     print("| --- | --- | --- | --- |", " | ".join("---" for _ in ENDS[1:]), "|")
     with tempfile.TemporaryDirectory() as folder:

@@ -6,6 +6,7 @@ import bisect, struct
 SP, BP, RA = 7, 6, 16
 NONE, AT_SP, AT_BP, AT_BP_DEREF, PLT, SIGNAL, END, DI = range(8)  # enum wp_cfa
 BP_SAME, BP_AT_BP = 0x7FFF, 0x7FFE
+HELD = (0, 4, 9, 11)  # rax, rsi, r9, r11
 PLT_OPS = bytes([0x77, 8, 0x80, 0, 0x3F, 0x1A, 0x3B, 0x2A, 0x33, 0x24, 0x22])
 
 
@@ -189,10 +190,30 @@ def bp_value(rules):
     return BP_AT_BP if rule == ("expression", b"\x76\x00") else BP_SAME
 
 
+def kept_sp(expression):
+    """(offset, above) of *(rsp + offset) + above, or None."""
+    reader = Reader(expression, 1)
+    offset = reader.leb(True)
+    if expression[0] != 0x77 or expression[reader.at:reader.at + 2] != b"\x06\x23":
+        return None
+    reader.at += 2
+    above = reader.leb()
+    is_held = reader.at == len(expression) and offset % 8 == above % 8 == 0 and -8 <= offset <= 0xFFE * 8 and 8 <= above <= 88
+    return (offset, above) if is_held else None
+
+
 def row_value(cie, cfa, rules):
-    """What a row says; a frame of 32 KiB and more has the form of its own (collector/bpf/unwind_row.h)."""
+    """What a row says; a frame of 32 KiB and more, and one whose caller's sp is kept, have forms of their own (collector/bpf/unwind_row.h)."""
     value, bp = cfa_value(cie, cfa, rules), bp_value(rules)
     is_kept = rules.get(cie.ra, ("at",))[0] == "at"
+    kept = kept_sp(cfa[1]) if value == NONE and cfa[0] == "expression" else None
+    if kept and is_kept and (-16 <= bp <= -2 or bp == BP_SAME):
+        low = kept[0] // 8 + 1 | (-1 - bp if bp < 0 else 0) << 12
+        return kept[1] // 8 << 12, low - (1 << 16) if low & 0x8000 else low
+    if value == NONE and cfa[0] == "reg" and cfa[1] in HELD and is_kept and cfa[2] % 8 == 0 and -8 <= cfa[2] <= 0xFFE * 8 and \
+            (-16 <= bp <= -2 or bp == BP_SAME):
+        low = cfa[2] // 8 + 1 | (-1 - bp if bp < 0 else 0) << 12
+        return 12 + HELD.index(cfa[1]) << 12, low - (1 << 16) if low & 0x8000 else low
     if value == NONE and cfa[0] == "reg" and cfa[1] == SP and is_kept and 0 < cfa[2] < 1 << 28 and cfa[2] % 8 == 0 and \
             (-16 <= bp <= -2 or bp == BP_SAME):
         low = cfa[2] // 8 & 0xFFFF

@@ -13,7 +13,8 @@ PAGE, FINE = 4096, 256
 
 def objects():
     found = [min(glob.glob(pattern), key=len, default=None) for pattern in
-             ("/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/bin/python3.*[0-9]", "/usr/bin/node")]
+             ("/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/bin/python3.*[0-9]", "/usr/bin/node",
+              "/usr/lib/x86_64-linux-gnu/libcrypto.so.3")]
     return sys.argv[2:] or [os.path.realpath(path) for path in found if path]
 
 

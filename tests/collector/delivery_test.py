@@ -303,7 +303,7 @@ class Delivery(unittest.TestCase):
         self.assertGreater(second["total_ns"], 0)
         self.assertLess(second["events"]["total"], self.events["total"])
         self.assertGreaterEqual(first["events"]["total"] + second["events"]["total"], self.events["total"])
-        self.assertEqual(second["events"]["dropped"], self.events["dropped"])
+        self.assertLessEqual(second["events"]["dropped"], self.events["dropped"])  # what a busy machine lost before is in either part
         undisturbed = json.loads(self.report)["total_ns"]
         self.assertLess(abs(first["total_ns"] + second["total_ns"] - undisturbed), undisturbed * 0.3)
 

@@ -302,6 +302,69 @@ static void damaged_anywhere(void **state)
     free(path);
 }
 
+#define SYNCED 8u
+#define PAGE 4096u
+
+/* What a crash of the machine may leave of a file behind what was synced: the size it had, or less, and each page as it was or never written. */
+static void lose_pages(struct fixture *f, const char *path, const struct wp_buffer *whole, size_t synced)
+{
+    uint8_t *left = malloc(whole->size);
+    memcpy(left, whole->data, whole->size);
+    unsigned odds = 1 + (unsigned)(made_random(&f->made) % 3);
+    for (size_t at = synced; at < whole->size; at = (at / PAGE + 1) * PAGE) {
+        size_t end = (at / PAGE + 1) * PAGE;
+        if (made_random(&f->made) % 4 < odds)
+            memset(left + at, 0, (end < whole->size ? end : whole->size) - at);
+    }
+    size_t size = made_random(&f->made) % 3 ? whole->size : synced + made_random(&f->made) % (whole->size - synced + 1);
+    FILE *file = fopen(path, "w");
+    assert_true(file && fwrite(left, 1, size, file) == size && !fclose(file));
+    free(left);
+}
+
+/* What was synced is all there, and each number behind it has its batch or says what it lost; and it can be gone on with. */
+static void crash_of_the_machine(void **state)
+{
+    struct fixture *f = *state;
+    struct wp_buffer whole = {0};
+    struct stat status;
+    open_spool(f, LIMIT);
+    for (unsigned i = 0; i < SYNCED; i++)
+        assert_int_equal(put(f, 200), 0);
+    assert_int_equal(wp_spool_session_sync(f->session, NULL), 0);
+    uint64_t safe_events = f->events;
+    char *path = segment_path(f, 0);
+    assert_int_equal(stat(path, &status), 0);
+    for (unsigned i = 0; i < SYNCED; i++)
+        assert_int_equal(put(f, 200), 0);
+    assert_int_equal(wp_file_read(path, LIMIT, &whole, NULL), 0);
+    assert_true(whole.size > (size_t)status.st_size + 8 * PAGE);
+    unsigned partial = 0, gaps = 0;
+    for (unsigned i = 0; i < 300; i++) {
+        close_spool(f);
+        lose_pages(f, path, &whole, (size_t)status.st_size);
+        open_spool(f, LIMIT);
+        uint64_t last = wp_spool_session_last(f->session);
+        assert_true(last >= SYNCED && last <= 2 * SYNCED);
+        struct taken taken = {.dictionary = wp_dictionary_create()};
+        for (uint64_t seq = 1; seq <= SYNCED; seq++)
+            take_one(f, &taken, seq, A);
+        assert_int_equal(taken.events + taken.dropped, safe_events);
+        for (uint64_t seq = SYNCED + 1; seq <= last; seq++) {
+            uint64_t events = taken.events;
+            take_one(f, &taken, seq, A);
+            gaps += taken.events == events;
+        }
+        assert_true(taken.events + taken.dropped >= safe_events + (last - SYNCED));
+        partial += last > SYNCED && last < 2 * SYNCED;
+        wp_dictionary_destroy(taken.dictionary);
+        wp_batch_fini(&taken.batch);
+    }
+    assert_true(partial > 20 && gaps > 20);
+    wp_buffer_fini(&whole);
+    free(path);
+}
+
 /* Unread events go when the limit is reached: counted, and the names of what comes behind are all there. */
 static void full(void **state)
 {
@@ -445,7 +508,7 @@ static void left_over(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(there_and_back), TEST(two_collectors), TEST(torn_at_every_byte), TEST(damaged_anywhere),
+    const struct CMUnitTest tests[] = {TEST(there_and_back), TEST(two_collectors), TEST(torn_at_every_byte), TEST(damaged_anywhere), TEST(crash_of_the_machine),
         TEST(full), TEST(dropped_behind_a_reader), TEST(moved), TEST(acknowledged), TEST(full_of_names), TEST(left_over)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

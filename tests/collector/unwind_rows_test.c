@@ -74,6 +74,32 @@ static void own_program(void **state)
     wp_unwind_rows_destroy(rows);
 }
 
+static int refuse(void *context, uint32_t number, const struct wp_unwind_page *page)
+{
+    uint64_t *left = context;
+    (void)number;
+    (void)page;
+    return *left && (*left)-- ? 0 : -ENOSPC;
+}
+
+/* Whichever page there is no room for, it is the last one; here the first one is split. */
+static void no_room_for_a_page(void **state)
+{
+    (void)state;
+    struct wp_unwind_rows *rows;
+    struct wp_unwind_stats all, stats;
+    struct seen seen;
+    assert_int_equal(read_path(&rows, CROWDED_OBJECT, NULL), 0);
+    all = walk(rows, &seen);
+    assert_true(all.pages > 1);
+    for (uint64_t room = 0; room < all.pages; room++) {
+        uint64_t left = room;
+        assert_int_equal(wp_unwind_rows_pages(rows, refuse, &left, &stats), -ENOSPC);
+        assert_int_equal(stats.pages, room + 1);
+    }
+    wp_unwind_rows_destroy(rows);
+}
+
 static bool is_same(const struct wp_unwind_rows *a, const struct wp_unwind_rows *b)
 {
     struct wp_buffer x = {0}, y = {0};
@@ -240,7 +266,7 @@ static void hostile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(own_program), cmocka_unit_test(vdso), cmocka_unit_test(kept), cmocka_unit_test(cached), cmocka_unit_test(no_objects),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(own_program), cmocka_unit_test(no_room_for_a_page), cmocka_unit_test(vdso), cmocka_unit_test(kept), cmocka_unit_test(cached), cmocka_unit_test(no_objects),
         cmocka_unit_test(hostile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

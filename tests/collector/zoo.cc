@@ -121,6 +121,48 @@ KEPT static int threaded()
     return 0;
 }
 
+// As hand-written code does it: the caller's stack pointer is in a register, or on the stack, and its frame is described by that.
+asm(R"(
+        .text
+        .type held_nap, @function
+held_nap:
+        .cfi_startproc
+        leaq 8(%rsp), %r9
+        .cfi_def_cfa %r9, 0
+        subq $232, %rsp
+        xorl %esi, %esi
+1:      movl $35, %eax
+        syscall
+        jmp 1b
+        .cfi_endproc
+        .size held_nap, . - held_nap
+        .type kept_nap, @function
+kept_nap:
+        .cfi_startproc
+        movq %rsp, %rax
+        .cfi_def_cfa_register %rax
+        pushq %rbp
+        .cfi_offset %rbp, -16
+        subq $160, %rsp
+        movq %rax, 80(%rsp)
+        .cfi_escape 0x0f, 0x06, 0x77, 0xd0, 0x00, 0x06, 0x23, 0x08 # the frame is at *(rsp + 80) + 8
+        xorl %esi, %esi
+        xorl %ebp, %ebp
+2:      movl $35, %eax
+        syscall
+        jmp 2b
+        .cfi_endproc
+        .size kept_nap, . - kept_nap
+)");
+extern "C" int held_nap(const struct timespec *), kept_nap(const struct timespec *);
+
+KEPT static int by_hand(int (*nap)(const struct timespec *), int depth)
+{
+    struct timespec ts = {0, 20000000};
+    int below = depth ? by_hand(nap, depth - 1) : nap(&ts);
+    return below * 3 + depth;
+}
+
 static const char *library;
 static char **arguments;
 
@@ -152,7 +194,8 @@ int main(int argc, char **argv)
     static const struct { const char *name; int (*call)(); } ways[] = {{"plain", [] { return plain(6); }},
         {"sized", [] { return sized(333); }}, {"realigned", [] { return realigned(77); }}, {"signalled", signalled},
         {"sorted", sorted}, {"caught", caught}, {"destroyed", destroyed}, {"threaded", threaded},
-        {"wide", [] { return wide<100000>(2); }}, {"wider", [] { return wide<1500000>(1); }}, {"loaded", loaded}, {"executed", executed}};
+        {"wide", [] { return wide<100000>(2); }}, {"wider", [] { return wide<1500000>(1); }}, {"loaded", loaded}, {"executed", executed},
+        {"held", [] { return by_hand(held_nap, 4); }}, {"kept", [] { return by_hand(kept_nap, 4); }}};
     for (const auto &way : ways)
         if (argc > 1 && !strcmp(argv[1], way.name))
             return way.call() & 1;

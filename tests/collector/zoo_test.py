@@ -32,11 +32,12 @@ fn main() {
 }
 """
 PYTHON = "import time\ndef f(n):\n    if n: return f(n - 1) + 1\n    while True: time.sleep(0.02)\nlist(map(f, [5]))"
-WAYS = ("plain", "sized", "realigned", "signalled", "sorted", "caught", "destroyed", "threaded", "wide", "wider", "executed")
+WAYS = ("plain", "sized", "realigned", "signalled", "sorted", "caught", "destroyed", "threaded", "wide", "wider", "executed", "held", "kept")
 LIBRARY = "int call_back(int (*call)(int)) { volatile char room[333]; room[0] = 1; return call(2) + room[0]; }"
 LAST = 20
 SHARE = 0.9  # of a thread's sleeps: it may be stopped for something else now and then
-GO = ('package main\nimport "syscall"\nfunc rest(n int) int {\n if n > 0 { return rest(n-1) + 1 }\n'
+# On one thread: it would go from one to the other.
+GO = ('package main\nimport ("runtime"; "syscall")\nfunc init() { runtime.LockOSThread() }\nfunc rest(n int) int {\n if n > 0 { return rest(n-1) + 1 }\n'
       ' for { t := syscall.Timespec{Nsec: 20000000}; syscall.Nanosleep(&t, nil) }\n}\nfunc main() { rest(5) }\n')
 NODE = "setInterval(() => { }, 20)"
 

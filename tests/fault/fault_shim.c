@@ -5,8 +5,9 @@
  * "sync STOP once" does not let it fail but stops the program before it (SIGSTOP).
  * "real SECONDS" shifts CLOCK_REALTIME. It touches no call that is not ordered to fail.
  *
- * In the folder WP_SHIM_JOURNAL it notes what a crash of the machine could undo: for each write to a data.mdb that no sync has followed (and that
- * is not O_DSYNC) what was there before, in a file named by the inode: offset, size, the file's size before (8 bytes each), the bytes.
+ * In the folder WP_SHIM_JOURNAL it notes what a crash of the machine could undo: for each write to a data.mdb or a checkpoint's dictionary that no
+ * sync has followed (and that is not O_DSYNC) what was there before, in a file named by the inode: offset, size, the file's size before (8 bytes
+ * each), the bytes.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -50,17 +51,31 @@ static int is_below(int fd)
     return under && *path && !strncmp(path, under, strlen(under));
 }
 
+static int is_noted(const char *path)
+{
+    const char *name = strrchr(path, '/'), *end = strrchr(path, '.');
+    return name && (!strcmp(name, "/data.mdb") || (end && !strcmp(end, ".dictionary")));
+}
+
 /* The journal of the file, opened; -1: there is none. */
 static int open_journal(int fd, int flags)
 {
     char path[PATH_MAX];
-    const char *folder = getenv("WP_SHIM_JOURNAL"), *name;
+    const char *folder = getenv("WP_SHIM_JOURNAL");
     struct stat status;
     path_of(fd, path);
-    if (!folder || !(name = strrchr(path, '/')) || strcmp(name, "/data.mdb") || fcntl(fd, F_GETFL) & O_DSYNC || fstat(fd, &status))
+    if (!folder || !is_noted(path) || fcntl(fd, F_GETFL) & O_DSYNC || fstat(fd, &status))
         return -1;
     snprintf(path, sizeof(path), "%s/%llu", folder, (unsigned long long)status.st_ino);
     return (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0600);
+}
+
+/* To read what can only be written there. */
+static int open_again(int fd)
+{
+    char link[64];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    return (int)syscall(SYS_openat, AT_FDCWD, link, O_RDONLY | O_CLOEXEC);
 }
 
 static void note(int fd, long long at, size_t size)
@@ -72,8 +87,10 @@ static void note(int fd, long long at, size_t size)
         record[0] = (uint64_t)at;
         record[1] = size;
         record[2] = (uint64_t)status.st_size;
-        if (pread(fd, record + 3, size, at) < 0 || syscall(SYS_write, journal, record, 24 + size) < 0)
+        int reader = open_again(fd);
+        if (reader < 0 || pread(reader, record + 3, size, at) < 0 || syscall(SYS_write, journal, record, 24 + size) < 0)
             abort();
+        syscall(SYS_close, reader);
     }
     free(record);
     if (journal >= 0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine crashes: of what was written to the store and not yet synced any page may be on disk, or not, or as an earlier write left it."""
+"""The machine crashes: of what was written to the store or to what checkpoints append to and not yet synced any page may be on disk, or not, or as an
+earlier write left it."""
 import glob, os, signal, struct, subprocess
 
 from faults_disk import Shim
@@ -45,6 +46,10 @@ def crash(path, journal, chance):
     return bool(pages)
 
 
+def is_stopped(child):
+    return read_text("/proc/%d/stat" % child.pid).rsplit(")", 1)[-1][1:2] == "T"
+
+
 def stop(rig, shim, chance, is_over):
     """Stops the aggregator: anywhere, before it syncs, or among the writes before that. False: the session was over."""
     order = chance.choice(("sync STOP once", "sync STOP once", "write STOP once", ""))
@@ -52,9 +57,13 @@ def stop(rig, shim, chance, is_over):
         shim.order(order)
     else:
         rig.daemon.send_signal(signal.SIGSTOP)
-    rig.waits("the stop", lambda: read_text("/proc/%d/stat" % rig.daemon.pid).rsplit(")", 1)[-1][1:2] == "T" or is_over())
-    shim.relieve()
-    return not is_over()
+    rig.waits("the stop", lambda: is_stopped(rig.daemon) or is_over())
+    is_stopping = not shim.relieve()  # or the session was over before it came to that
+    was_over = is_over()
+    if was_over and is_stopping:
+        rig.waits("the stop", lambda: is_stopped(rig.daemon))
+        rig.daemon.send_signal(signal.SIGCONT)
+    return not was_over
 
 
 def check(rig):
@@ -72,12 +81,13 @@ def store(rig, chance):
     rig.aggregator(environment=environment)
     collector, done = rig.collector(), 0
     for _ in range(CRASHES):
-        rig.moment(chance)
+        rig.moment_on(chance, collector)
         if not stop(rig, shim, chance, lambda: collector.poll() is not None):
             break
         rig.kill(rig.daemon)
         files = glob.glob(rig.store + "/*/data.mdb")
-        done += any([crash(path, "%s/%d" % (journals, os.stat(path).st_ino), chance) for path in files])
+        appended = glob.glob(rig.store + ".resume/*/*.dictionary")
+        done += any([crash(path, "%s/%d" % (journals, os.stat(path).st_ino), chance) for path in files + appended])
         if any(os.path.getsize(path) for path in files):
             check(rig)
         for name in os.listdir(journals):

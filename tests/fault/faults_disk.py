@@ -5,6 +5,7 @@ import os, subprocess, time
 from twin import Difference
 
 STRIKES = 4  # at most, in one session
+IN_MEMORY = ("wait in memory", "goes on in memory")  # what a collector says of a spool that it cannot write
 
 
 class Shim:
@@ -20,8 +21,12 @@ class Shim:
         os.rename(self.orders + ".new", self.orders)
 
     def relieve(self):
-        if os.path.exists(self.orders):
+        """False: there is no order left to withdraw."""
+        try:
             os.unlink(self.orders)
+            return True
+        except FileNotFoundError:
+            return False
 
     def has_struck(self):
         """Of an order for one call."""
@@ -57,7 +62,7 @@ def full_resume(rig, chance):
     rig.aggregator()
     collector, done = rig.collector(), 0
     for _ in range(STRIKES):
-        rig.moment(chance)
+        rig.moment_on(chance, collector)
         rig.fill(rig.store + ".resume/filler")
         time.sleep(chance.uniform(0.1, 0.4))
         done += collector.poll() is None
@@ -91,7 +96,7 @@ def failing_store(what, words):
         rig.aggregator(environment=shim.environment)
         collector, done = rig.collector(), 0
         for _ in range(STRIKES):
-            rig.moment(chance)
+            rig.moment_on(chance, collector)
             if collector.poll() is None:
                 shim.order(what + " once")
             rig.waits("the fault", lambda: shim.has_struck() or collector.poll() is not None)
@@ -114,7 +119,7 @@ def failing_resume(what):
         rig.aggregator(environment=shim.environment)
         collector, done = rig.collector(), 0
         for _ in range(STRIKES):
-            rig.moment(chance)
+            rig.moment_on(chance, collector)
             before = rig.log(rig.daemon).count("cannot be kept")
             shim.order(what)
             rig.waits("the complaint", lambda: rig.log(rig.daemon).count("cannot be kept") > before or collector.poll() is not None)
@@ -138,30 +143,52 @@ def failing_spool(what):
         rig.waits("the spool", lambda: rig.spooled() > 0)
         rig.moment(chance, 0.02)
         shim.order(what)
-        rig.waits("the complaint", lambda: any(words in rig.log(child) for words in ("wait in memory", "goes on in memory"))
-                 or "no aggregator answers" in rig.log(child))
+        rig.waits("the complaint", lambda: any(words in rig.log(child) for words in (*IN_MEMORY, "no aggregator answers")))
         rig.aggregator()
         rig.moment(chance, 0.3)
         shim.relieve()
         rig.delivers(child)
-        return int(any(words in rig.log(child) for words in ("wait in memory", "goes on in memory")))
+        return int(any(words in rig.log(child) for words in IN_MEMORY))
     return fault
 
 
-def remount(rig, chance):
-    """A file system of its own becomes read-only under the store, as ext4 does after an error; it is mounted anew and all goes on."""
-    image, mount = rig.folder + "/image", rig.folder + "/mount"
-    os.mkdir(mount)
-    subprocess.run(["truncate", "-s", "64M", image], check=True)
-    subprocess.run(["mkfs.ext4", "-q", image], check=True)
-    subprocess.run(["mount", "-o", "loop", image, mount], check=True)
-    rig.mounted.append(mount)
-    rig.store = mount + "/store"
+class Disk:
+    """A file system of its own, which becomes read-only as ext4 does after an error, and is mounted anew."""
+
+    def __init__(self, rig):
+        self.rig, self.image, self.mount = rig, rig.folder + "/image", rig.folder + "/mount"
+        os.mkdir(self.mount)
+        subprocess.run(["truncate", "-s", "64M", self.image], check=True)
+        subprocess.run(["mkfs.ext4", "-q", self.image], check=True)
+        self.put_in()
+
+    def put_in(self):
+        subprocess.run(["mount", "-o", "loop", self.image, self.mount], check=True)
+        self.rig.mounted.append(self.mount)
+        if os.statvfs(self.mount).f_flag & os.ST_RDONLY:
+            raise OSError("the file system came back read-only")
+
+    def fail(self):
+        subprocess.run(["mount", "-o", "remount,abort", self.mount], check=True)
+
+    def mend(self):
+        """What had not been written when it failed is gone."""
+        subprocess.run(["umount", self.mount], check=True)
+        self.rig.mounted.remove(self.mount)
+        self.rig.waits("the loop device to go",
+                       lambda: not subprocess.run(["losetup", "-j", self.image], check=True, capture_output=True).stdout)
+        subprocess.run(["e2fsck", "-fy", self.image], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.put_in()
+
+
+def readonly_store(rig, chance):
+    disk = Disk(rig)
+    rig.store = disk.mount + "/store"
     rig.aggregator()
     collector = rig.collector(spool=rig.spool)
     rig.moment(chance, 0.5)
     was_going_on = collector.poll() is None
-    subprocess.run(["mount", "-o", "remount,abort", mount], check=True)
+    disk.fail()
     if not was_going_on:
         rig.ends(collector)
     if was_going_on:
@@ -172,18 +199,28 @@ def remount(rig, chance):
         says(rig, refused, "Read-only", "read-only")
     else:
         rig.kill(rig.daemon)
-    subprocess.run(["umount", mount], check=True)
-    rig.mounted.remove(mount)
-    rig.waits("the loop device to go", lambda: not subprocess.run(["losetup", "-j", image], check=True, capture_output=True).stdout)
-    subprocess.run(["e2fsck", "-fy", image], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    subprocess.run(["mount", "-o", "loop", image, mount], check=True)
-    rig.mounted.append(mount)
-    if os.statvfs(mount).f_flag & os.ST_RDONLY:
-        raise OSError("the file system came back read-only")
+    disk.mend()
     rig.aggregator()
     if was_going_on:
         rig.delivers(collector)
     return int(was_going_on)
+
+
+def readonly_spool(rig, chance):
+    """The rest waits in memory and arrives; what has arrived and could not be removed, or came back with the disk, is sent again and counts once."""
+    disk = Disk(rig)
+    rig.spool = disk.mount + "/spool"
+    child = rig.collector(spool=rig.spool)
+    rig.waits("the spool", lambda: rig.spooled() > 0)
+    rig.moment(chance, 0.02)
+    disk.fail()
+    rig.waits("the complaint", lambda: any(words in rig.log(child) for words in (*IN_MEMORY, "no aggregator answers")))
+    rig.aggregator()
+    rig.moment(chance, 0.3)
+    rig.delivers(child)
+    disk.mend()
+    rig.delivers(rig.collector(spool=rig.spool))
+    return int(any(words in rig.log(child) for words in IN_MEMORY))
 
 
 FAULTS = [("store's disk full", full_store), ("checkpoints' disk full", full_resume), ("spool's disk full", full_spool),
@@ -191,4 +228,4 @@ FAULTS = [("store's disk full", full_store), ("checkpoints' disk full", full_res
           ("store: fsync fails (EIO)", failing_store("sync EIO", ["Input/output error"])),
           ("checkpoints: writes fail (EIO)", failing_resume("write EIO")), ("checkpoints: fsync fails (EIO)", failing_resume("sync EIO")),
           ("spool: writes fail (EIO)", failing_spool("write EIO")), ("spool: fsync fails (EIO)", failing_spool("sync EIO")),
-          ("store's file system read-only", remount)]
+          ("store's file system read-only", readonly_store), ("spool's file system read-only", readonly_spool)]

@@ -1,13 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of the programs, at random instants of a session."""
+import glob
 
 KILLS = 8  # at most, in one session
-
-
-def pause(rig, chance, collector, most=0.3):
-    """True: the session was still going on after it."""
-    rig.moment(chance, most)
-    return collector.poll() is None
 
 
 def aggregator(rig, chance):
@@ -15,7 +10,7 @@ def aggregator(rig, chance):
     rig.aggregator()
     collector, done = rig.collector(), 0
     for _ in range(KILLS):
-        if pause(rig, chance, collector):
+        if rig.moment_on(chance, collector):
             rig.kill(rig.daemon)
             rig.aggregator()
             done += 1
@@ -28,7 +23,8 @@ def collector(rig, chance):
     rig.aggregator()
     child, done = rig.collector(spool=rig.spool), 0
     for _ in range(KILLS):
-        if pause(rig, chance, child):
+        rig.moment(chance, 0.3)
+        if child.poll() is None:
             rig.kill(child)
             child = rig.collector(spool=rig.spool)
             done += 1
@@ -41,7 +37,7 @@ def both(rig, chance):
     rig.aggregator()
     child, done = rig.collector(spool=rig.spool), 0
     for _ in range(KILLS):
-        if not pause(rig, chance, child):
+        if not rig.moment_on(chance, child):
             break
         rig.kill(rig.daemon)
         rig.kill(child)
@@ -56,5 +52,29 @@ def both(rig, chance):
     return done
 
 
+def replaced(rig, chance):
+    """The next collector records something else: what the killed one had recorded is in the spool alone. It may be killed, too."""
+    rig.captures.add_second()
+    rig.has_second = True
+    if chance.random() < 0.5:
+        rig.aggregator()
+    child = rig.collector(spool=rig.spool)
+    rig.waits("the end of the recording", lambda: glob.glob(rig.spool + "/*/bye") or child.poll() is not None)
+    rig.moment(chance)
+    done = int(child.poll() is None)
+    rig.kill(child)
+    if not rig.daemon:
+        rig.aggregator()
+    child = rig.collector(spool=rig.spool, capture=rig.captures.second)
+    rig.moment(chance)
+    if child.poll() is None and chance.random() < 0.5:
+        rig.kill(child)
+        child = rig.collector(spool=rig.spool, capture=rig.captures.second)
+        done += 1
+    rig.delivers(child)
+    return done
+
+
 FAULTS = [("kill -9 of the aggregator", aggregator), ("kill -9 of the collector, with a spool", collector),
-          ("kill -9 of both", both)]
+          ("kill -9 of both", both),
+          ("kill -9 of the collector, another one goes on", replaced)]

@@ -206,7 +206,7 @@ def clock_steps(rig, chance):
     rig.aggregator(environment=shim.environment)
     collector, done = rig.collector(), 0
     for _ in range(STEPS):
-        rig.moment(chance, 0.1)
+        rig.moment_on(chance, collector, 0.1)
         done += collector.poll() is None
         shim.order("real %d" % chance.choice((-3600, 3600)))
         if chance.random() < 0.3:
@@ -221,7 +221,7 @@ def time_namespace(rig, chance):
     rig.aggregator()
     collector, done = rig.collector(), 0
     for _ in range(NAMESPACES):
-        rig.moment(chance, 0.25)
+        rig.moment_on(chance, collector)
         if done and collector.poll() is not None:
             break
         done += collector.poll() is None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A session of the real programs that faults are put into, and its undisturbed twin: both replay the same captures, and what the
 merged reports say in the end must be the same, byte for byte."""
-import concurrent.futures, glob, json, os, shutil, subprocess, sys, tempfile, time
+import concurrent.futures, glob, json, os, shutil, subprocess, sys, tempfile, threading, time
 
 PLAN = """hosts 1 cpus=4
 service web hosts=1 threads=6 base pause=2000
@@ -44,6 +44,7 @@ class Captures:
 
     def __init__(self, binaries, jobs=1, folder="/var/tmp", seconds=16):
         self.binaries, self.seconds, self.took_s = os.path.abspath(binaries), seconds, 1
+        self.lock, self.second, self.report_of_two = threading.Lock(), None, None
         self.folder = tempfile.mkdtemp(prefix="wakepath-fault-", dir=folder)
         self.measure()
         while self.took_s < LEAST_S and self.seconds < 8 * seconds:
@@ -69,12 +70,26 @@ class Captures:
             rig.ends(rig.collector())
             return time.monotonic() - begin, rig.finish()
 
-    def generate(self, name, seconds):
+    def add_second(self):
+        """Another session, and what the report says of the two together. For those that want it: it costs as much as the first."""
+        with self.lock:
+            if self.report_of_two:
+                return
+            self.second = self.generate("second", 4, 12)
+            with Rig(self) as rig:
+                rig.aggregator()
+                rig.ends(rig.collector())
+                rig.ends(rig.collector(capture=self.second))
+                self.report_of_two = rig.finish()
+            if self.report_of_two == self.report:
+                raise Difference("a second session looks like none")
+
+    def generate(self, name, seconds, seed=11):
         folder = "%s/%s" % (self.folder, name)
         os.mkdir(folder)
         with open(folder + "/plan", "w", encoding="ascii") as file:
             file.write(PLAN)
-        subprocess.run([self.binaries + "/fleetgen", "--out", folder, "--plan", folder + "/plan", "--seconds", str(seconds), "--seed", "11"],
+        subprocess.run([self.binaries + "/fleetgen", "--out", folder, "--plan", folder + "/plan", "--seconds", str(seconds), "--seed", str(seed)],
                        check=True)
         return glob.glob(folder + "/*.capture")[0]
 
@@ -104,6 +119,7 @@ class Rig:
         self.endpoint = "ipc://%s/socket" % self.folder
         self.number = self.folder.rsplit("-", 1)[1]  # nobody else's on this machine
         self.children, self.mounted, self.daemon, self.logs = [], [], None, 0
+        self.has_second = False  # the twin to compare with has two sessions
 
     def __enter__(self):
         return self
@@ -152,13 +168,32 @@ class Rig:
             raise Difference("the aggregator did not start: " + self.log(self.daemon))
         return self.daemon
 
-    def collector(self, *options, connect=None, spool="none", **how):
-        return self.start(self.program("wakepath-collector"), "--no-config", "--source", "capture:" + self.captures.capture, "--connect",
+    def collector(self, *options, connect=None, spool="none", capture=None, **how):
+        return self.start(self.program("wakepath-collector"), "--no-config", "--source", "capture:" + (capture or self.captures.capture), "--connect",
                           connect or self.endpoint, "--spool", spool, *options, **how)
 
     def moment(self, chance, part=0.2, most_s=60):
         """Waits for less than so much of what an undisturbed session takes here and now."""
         time.sleep(chance.uniform(0, min(most_s, part * self.captures.took_s)))
+
+    def checkpoints(self):
+        """When each was written."""
+        times = {}
+        for path in glob.glob(self.store + ".resume/*/*.checkpoint"):
+            try:
+                times[path] = os.stat(path).st_mtime_ns
+            except OSError:
+                pass  # its session is over
+        return times
+
+    def moment_on(self, chance, collector, part=0.2):
+        """A moment in one half of the cases; in the other one that comes when the session got on: the aggregator has written a checkpoint since
+        now. One that lives shorter begins at the same place again and again. True: the session was still going on after it."""
+        if chance.random() < 0.5:
+            before = self.checkpoints()
+            self.waits("a checkpoint", lambda: self.checkpoints() != before or collector.poll() is not None)
+        self.moment(chance, part)
+        return collector.poll() is None
 
     def kill(self, child):
         child.kill()
@@ -243,8 +278,8 @@ class Rig:
 
     def same(self):
         """Ends the trial: is all as it is with the twin?"""
-        mine = self.finish()
-        for name, text, twin in zip((a + what for a in AGGREGATES for what in (".json", ".folded")), mine, self.captures.report):
+        mine, report = self.finish(), self.captures.report_of_two if self.has_second else self.captures.report
+        for name, text, twin in zip((a + what for a in AGGREGATES for what in (".json", ".folded")), mine, report):
             if text != twin:
                 for end, content in (("mine", text), ("twin", twin)):
                     with open("/var/tmp/wakepath-fault-%s.%s" % (name, end), "w", encoding="utf-8") as file:

@@ -13,6 +13,8 @@
 #include "reporter/modules.h"
 #include "reporter/origin_data.h"
 #include "reporter/over_time.h"
+#include "reporter/page.h"
+#include "reporter/site_summary.h"
 #include "reporter/wait_graph.h"
 #include "reporter/slow_requests.h"
 #include "tests/reporter/sample_fleet.h"
@@ -161,6 +163,64 @@ static void hostile_hosts_are_only_names(void **state)
     assert_true(hosts.count >= sample_hostile_count);
     for (size_t i = 0; i < hosts.pair_count; i++)
         assert_true(hosts.pairs[i].from < hosts.count && hosts.pairs[i].to < hosts.count);
+    wp_facts_fini(&facts);
+}
+
+/* The card of a release speaks of one aggregate, and counts what changed in all: its sentence must not deny what the marks say. */
+static void an_index_card_says_what_its_marks_count(void **state)
+{
+    (void)state;
+    const struct {
+        size_t main[2], other[2]; /* worse, better */
+        const char *note;
+    } rows[] = {
+        {{0, 0}, {0, 0}, "main is the same"}, {{0, 0}, {0, 2}, "web: web changed"}, {{0, 0}, {2, 0}, "web: web changed"},
+        {{0, 1}, {0, 2}, "main is the same"}, {{0, 1}, {1, 0}, "web: web changed"}, {{1, 0}, {5, 5}, "main is the same"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct wp_site_summary site = {0};
+        struct wp_display display;
+        struct wp_error err = {0};
+        struct wp_release_summary *release = wp_summary_release(&site, "v1");
+        struct wp_aggregate_summary *row = wp_summary_row(&site, release), *other = wp_summary_row(&site, release);
+        row->name = "main";
+        row->change = "main is the same";
+        row->worse = rows[i].main[0];
+        row->better = rows[i].main[1];
+        other->name = "web";
+        other->change = "web changed";
+        other->worse = rows[i].other[0];
+        other->better = rows[i].other[1];
+        wp_display_init(&display, &(struct wp_query){.page = WP_PAGE_INDEX});
+        assert_int_equal(wp_page_index(&display, &site, &err), 0);
+        assert_string_equal(display.subtitle, "One release");
+        const struct wp_item *card = display.first;
+        while (card && card->kind != WP_ITEM_CARD)
+            card = card->next;
+        assert_non_null(card);
+        assert_string_equal(card->note, rows[i].note);
+        assert_int_equal(card->worse, rows[i].main[0] + rows[i].other[0]);
+        wp_display_fini(&display);
+        wp_summary_fini(&site);
+    }
+}
+
+/* Waiting for a path that is told where it is counted itself is no news, however long it was. */
+static void findings_do_not_begin_with_what_is_counted_elsewhere(void **state)
+{
+    (void)state;
+    struct wp_facts facts;
+    struct wp_error err = {0};
+    struct wp_report *report = wp_report_create();
+    wp_report_add(report, sample_node(report, "[pool];f;sleep:futex;path:[pool]"), WP_OTHER_PATH, 9000, 9);
+    wp_report_add(report, sample_node(report, "[pool];f;sleep:futex;[db];g;sleep:fsync;io:vda write"), WP_BLOCKING_IO, 700, 7);
+    wp_report_add(report, sample_node(report, "[pool];f;sleep:futex;[db];g"), WP_UNDERSTOOD_FUNCTIONS, 50, 1);
+    wp_report_add(report, sample_node(report, "[pool];f"), WP_UNDERSTOOD_FUNCTIONS, 300, 3);
+    assert_int_equal(wp_facts_build(&facts, "v1", "main", report, NULL, &err), 0);
+    assert_non_null(strstr(facts.findings[0].sentence, "waiting for db"));
+    assert_non_null(strstr(facts.findings[1].sentence, "goes to disks"));
+    assert_non_null(strstr(facts.findings[2].sentence, "pool itself, which waits for work on another path"));
+    assert_string_equal(facts.findings[facts.finding_count - 1].kind, "other_path");
     wp_facts_fini(&facts);
 }
 
@@ -503,6 +563,8 @@ int main(void)
         cmocka_unit_test(time_by_object_file),
         cmocka_unit_test(hosts_and_what_went_between_them),
         cmocka_unit_test(hostile_hosts_are_only_names),
+        cmocka_unit_test(an_index_card_says_what_its_marks_count),
+        cmocka_unit_test(findings_do_not_begin_with_what_is_counted_elsewhere),
         cmocka_unit_test(processes_wait_for_each_other),
         cmocka_unit_test(hosts_wait_for_each_other),
         cmocka_unit_test(components_of_a_graph),

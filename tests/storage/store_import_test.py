@@ -87,6 +87,11 @@ class ImportTest(StoreCase):
         self.take(0, other + "/v1", "--release", "v9", "--force")
         self.assertEqual(self.total("v9", "main"), self.total("v1", "main", other))
         self.assertIn("has it already", self.take(0, other + "/v2").stdout)
+        before = self.values()
+        self.assertIn("is in release 'v9' already", self.take(1, other + "/v1").stderr)
+        self.assertEqual(self.values(), before, "what would count in two releases is not written")
+        self.take(0, other + "/v1", "--force")
+        self.assertEqual(self.total("v1", "main"), self.total("v9", "main"))
         self.assertIn("into itself", self.take(1, self.root).stderr)
 
     def aggregate(self, capture, *options):

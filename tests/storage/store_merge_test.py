@@ -40,6 +40,15 @@ class Merge(StoreCase):
         return {(release, aggregate): self.total(release, aggregate, self.path(name))
                 for release in ("v1", "v2") for aggregate in ("main", "web")}
 
+    def test_many_roots_at_once(self):
+        roots = []
+        for number in range(12):
+            roots.append(f"{self.holder.name}/host{number}")
+            self.make("v1", f"report:main:{ago(1)}:{number}", shard=f"s{number}", root=roots[-1])
+        self.says(0, "merge", *roots, "--into", self.root)
+        self.assertEqual(self.total("v1", "main"), sum(self.total("v1", "main", root) for root in roots))
+        self.assertEqual(len([key for key in self.keys() if "/__state__/shard." in key]), 12)
+
     def test_two_hosts(self):
         self.host("a", 1)
         self.host("b", 2)

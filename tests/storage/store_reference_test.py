@@ -36,6 +36,11 @@ class ReferenceTest(StoreCase):
 
     def test_metadata(self):
         self.says(0, "metadata", "set", self.root + "/v1~2", "owner", "ann")
+        self.says(0, "metadata", "set", self.root, "v1~2", "parted by", "blanks")
+        self.assertEqual(self.says(0, "metadata", "get", self.root, "v1~2", "parted by").stdout, "blanks\n")
+        self.assertEqual(len(self.json("metadata", "ls", self.root, "v1~2")), 2)
+        self.says(0, "metadata", "rm", self.root, "v1~2", "parted by")
+        self.says(64, "metadata", "ls", self.root, "v1~2", "parted by")
         self.says(0, "metadata", "set", f"{self.root}/v1~1:web@{ago(2)}", "note", "slow disk")
         self.assertEqual(self.says(0, "metadata", "get", self.root + "/zebra", "owner").stdout.strip(), "ann")
         self.assertEqual(self.says(0, "metadata", "get", self.root + "/v9", "note", "--aggregate", "web", "--timebox", str(ago(2))).stdout

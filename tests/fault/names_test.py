@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""names_test.py BIN: a crash of the machine takes a file that was made or renamed and whose folder was not synced, however often the file itself
+was. What is relied on must be found again: names of keys, captures, the spool, the store and checkpoints, seen in what the programs ask of
+the kernel (name_shim.c)."""
+import glob, os, shutil, subprocess, sys, tempfile, unittest
+
+BIN = os.path.abspath(sys.argv[1])
+HERE = os.path.dirname(os.path.abspath(__file__))
+CAPTURE = HERE + "/../proto/corpus_v1_4/recorded.capture"
+PATIENCE_S = 120
+
+
+class Names:
+    """What a crash could take at each moment of a journal."""
+
+    def __init__(self, journal, base):
+        self.base, self.loose, self.synced, self.early = base, {}, {}, []
+        with open(journal, encoding="utf-8") as file:
+            for at, line in enumerate(file):
+                what, _, path = line.rstrip("\n").partition(" ")
+                path = os.path.normpath(path)
+                getattr(self, what)(path, at)
+
+    def make(self, path, at):
+        self.loose[path] = at
+
+    def name(self, path, at):
+        self.loose[path] = at
+
+    def sync(self, path, at):
+        """Of a folder: its names stay. Of a file: whoever syncs it once more has relied on what was there at the last time."""
+        for name in [name for name in self.loose if os.path.dirname(name) == path]:
+            del self.loose[name]
+        before = self.synced.get(path, -1)
+        self.early += [f"{name} when {path} was synced" for name in self.way_to(path) if self.loose.get(name, at) < before]
+        self.synced[path] = at
+
+    def way_to(self, path):
+        while path.startswith(self.base + "/"):
+            yield path
+            path = os.path.dirname(path)
+
+    def lost(self, path):
+        return [name for name in self.way_to(path) if name in self.loose]
+
+
+class Crash(unittest.TestCase):
+    def setUp(self):
+        self.base = tempfile.mkdtemp(prefix="wp-names-", dir="/var/tmp")
+        self.journal = self.base + ".journal"
+        self.addCleanup(shutil.rmtree, self.base)
+        self.addCleanup(os.unlink, self.journal)
+        with open(self.journal, "w", encoding="utf-8"):
+            pass
+        self.with_shim = dict(os.environ, LD_PRELOAD=BIN + "/libname_shim.so", WP_NAMES=self.journal)
+
+    def run_one(self, name, *words):
+        run = subprocess.run([f"{BIN}/{name}", *words], env=self.with_shim, capture_output=True, text=True, timeout=PATIENCE_S)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+    def stays(self, *patterns):
+        """All files of these patterns are found again, and no file was relied on before that."""
+        names = Names(self.journal, self.base)
+        self.assertEqual(names.early, [])
+        for pattern in patterns:
+            found = glob.glob(f"{self.base}/{pattern}")
+            self.assertTrue(found, pattern)
+            for path in found:
+                self.assertEqual(names.lost(path), [], path)
+        return names
+
+    def test_keys(self):
+        self.run_one("wakepath", "keygen", "aggregator", "--dir", self.base + "/keys")
+        self.stays("keys/*.key", "keys/*.pub")
+
+    def test_capture(self):
+        self.run_one("wakepath-collector", "--no-config", "--source", f"perf-script:{HERE}/../perf_script/recorded.txt", "--output", self.base + "/some.capture")
+        names = self.stays("some.capture")
+        self.assertIn(self.base, names.synced)
+
+    def test_spool(self):
+        self.run_one("wakepath-collector", "--no-config", "--source", f"capture:{CAPTURE}", "--connect", f"ipc://{self.base}/nobody", "--spool", self.base + "/spool")
+        names = self.stays("spool/*-*/hello", "spool/*-*/*.batches", "spool/*-*/dictionary", "spool/*-*/bye")
+        self.assertTrue([path for path in names.synced if path.endswith(".batches")])
+
+    def test_store_and_checkpoints(self):
+        down, up = os.pipe()
+        aggregator = subprocess.Popen([f"{BIN}/wakepath-aggregator", "--no-config", "--bind", f"ipc://{self.base}/a", "--store", self.base + "/new/store",
+                                       "--auto-aggregates", "5", "--history", "1000", "--ready-fd", str(up)], env=self.with_shim, pass_fds=[up], stderr=subprocess.PIPE)
+        self.addCleanup(aggregator.stderr.close)
+        os.close(up)
+        self.assertTrue(os.read(down, 6))
+        os.close(down)
+        folder = self.base + "/captures"
+        os.mkdir(folder)
+        subprocess.run([BIN + "/fleetgen", "--out", folder, "--seconds", "12", "--seed", "1", "--release", "v1"], check=True, timeout=60)
+        capture = sorted(glob.glob(folder + "/*.capture"))[0]
+        subprocess.run([f"{BIN}/wakepath-collector", "--no-config", "--source", f"capture:{capture}", "--connect", f"ipc://{self.base}/a",
+                        "--replay-speed", "recorded"], check=True,
+                       timeout=PATIENCE_S, stderr=subprocess.DEVNULL)
+        aggregator.terminate()
+        self.assertEqual(aggregator.wait(PATIENCE_S), 0)
+        names = self.stays("new/store/v1/data.mdb")
+        self.assertTrue([path for path in names.synced if path.endswith("/data.mdb")])
+        self.assertTrue([path for path in names.synced if "/new/store.resume/local/" in path], "a checkpoint")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=["names_test"], verbosity=2)
