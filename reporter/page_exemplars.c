@@ -105,7 +105,7 @@ int wp_page_exemplar(struct wp_display *display, const struct wp_facts *facts, u
     if (number < facts->exemplars.count)
         add_turn(display, facts, display->query.page, number + 1, "The next window");
     add_turn(display, facts, WP_PAGE_EXEMPLARS, 0, "All windows that were kept");
-    wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "For Perfetto: wakepath-reporter --release %s --aggregate %s --format "
+    wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "For Perfetto: wakepath-reporter --store ROOT --release %s --aggregate %s --format "
         "perfetto --exemplar %u", facts->release, facts->aggregate, number));
     return pool->failed ? wp_error_set(err, -ENOMEM, "out of memory for an exemplar of %s", facts->aggregate) : 0;
 }

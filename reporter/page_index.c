@@ -21,6 +21,11 @@ static void mark(struct wp_item *item, const struct wp_aggregate_summary *row)
     item->better += better(row);
 }
 
+static const char *note_of(const struct wp_aggregate_summary *row)
+{
+    return row->change ? row->change : row->finding_count ? row->findings[0].sentence : "Nothing was recorded.";
+}
+
 static struct wp_item *add_card(struct wp_display *display, const char *release, const struct wp_aggregate_summary *row,
     const char *label, struct wp_link link)
 {
@@ -33,7 +38,7 @@ static struct wp_item *add_card(struct wp_display *display, const char *release,
     item->label = wp_pool_printf(pool, "%s wall, %s total, %s accounted for", wp_human_duration(pool, row->wall_ns),
         wp_human_duration(pool, row->total_ns), wp_human_percent(pool, row->accounted_percent));
     mark(item, row);
-    item->note = row->change ? row->change : row->finding_count ? row->findings[0].sentence : "Nothing was recorded.";
+    item->note = note_of(row);
     if (row->damage_count)
         wp_display_add(display, WP_ITEM_NOTICE,
             wp_pool_printf(pool, "Left out of %s in release %s: %s.", row->name, release,
@@ -42,6 +47,7 @@ static struct wp_item *add_card(struct wp_display *display, const char *release,
 }
 
 #define TREND_RELEASES 40u
+#define CARDS TREND_RELEASES /* of the newest; the others stand in a table */
 
 /* What a trend is of: TREND_WALL, TREND_ACCOUNTED, or a category's share. */
 enum { TREND_ACCOUNTED = -2, TREND_WALL = -1 };
@@ -188,6 +194,69 @@ static void add_single(struct wp_display *display, const struct wp_release_summa
     wp_page_categories(display, row->categories, &flame);
 }
 
+static struct wp_link release_link(const struct wp_release_summary *release, const struct wp_aggregate_summary *row)
+{
+    return release->aggregate_count == 1 ? wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL)
+                                         : wp_link_to(WP_PAGE_RELEASE, release->id, NULL, NULL);
+}
+
+static void add_release(struct wp_display *display, const struct wp_release_summary *release)
+{
+    struct wp_pool *pool = &display->pool;
+    const struct wp_aggregate_summary *row = wp_summary_main(release);
+    if (release->is_damaged)
+        add_damaged(display, release);
+    struct wp_item *card = !row ? NULL
+        : add_card(display, release->id, row, release->aggregate_count == 1 ? release_label(pool, release)
+            : wp_pool_printf(pool, "%s (%zu aggregates, here %s)", release_label(pool, release), release->aggregate_count, row->name),
+            release_link(release, row));
+    if (card)
+        mark_others(pool, card, release, row);
+}
+
+/* A row says what a card does; a long history is looked through by name, time or what changed. */
+static void put_older(struct wp_pool *pool, struct wp_field *row, const struct wp_release_summary *release)
+{
+    const struct wp_aggregate_summary *speaks = wp_summary_main(release);
+    row[0].text = release_label(pool, release);
+    row[1].text = speaks ? speaks->name : "";
+    if (!speaks) {
+        row[6].text = release->is_damaged ? "Cannot be read: its data.mdb is damaged." : "This release has no reports yet.";
+        row[2].is_none = row[4].is_none = row[5].is_none = true;
+        row[3].text = "";
+        row[3].value = -1;
+        return;
+    }
+    struct wp_item card = {.note = note_of(speaks)};
+    mark(&card, speaks);
+    mark_others(pool, &card, release, speaks);
+    row[0].link = release_link(release, speaks);
+    row[2].number = speaks->wall_ns;
+    row[3].text = wp_human_percent(pool, speaks->accounted_percent);
+    row[3].value = speaks->accounted_percent;
+    row[4].number = card.worse;
+    row[5].number = card.better;
+    row[6].text = speaks->damage_count ? wp_pool_printf(pool, "%s Left out: %s.", card.note,
+        wp_human_many(pool, speaks->damage_count, "damaged value")) : card.note;
+}
+
+static void add_older(struct wp_display *display, const struct wp_release_summary *release, size_t count)
+{
+    static const struct wp_column columns[] = {
+        {"Release", NULL, WP_COLUMN_NAME}, {"Aggregate", "That speaks for it", WP_COLUMN_NAME}, {"Wall time", NULL, WP_COLUMN_DURATION},
+        {"Accounted for", "Of the total", WP_COLUMN_VALUE}, {"Worse", "Rows that take longer than in the release before", WP_COLUMN_COUNT},
+        {"Better", "Rows that take less", WP_COLUMN_COUNT}, {"What changed, or was found", NULL, WP_COLUMN_TEXT},
+    };
+    wp_display_heading(display, "Older releases");
+    struct wp_table *table = wp_display_table(display, "releases", columns, 7, count);
+    table->searchable = true;
+    for (; release; release = release->next) {
+        struct wp_field *row = wp_display_row(table);
+        if (row)
+            put_older(&display->pool, row, release);
+    }
+}
+
 int wp_page_index(struct wp_display *display, const struct wp_site_summary *site, struct wp_error *err)
 {
     struct wp_pool *pool = &display->pool;
@@ -201,19 +270,11 @@ int wp_page_index(struct wp_display *display, const struct wp_site_summary *site
         add_trend(display, site, "Wall time", TREND_WALL);
         add_trend(display, site, "Accounted for", TREND_ACCOUNTED);
         add_category_trends(display, site);
-        for (const struct wp_release_summary *release = site->first; release; release = release->next) {
-            const struct wp_aggregate_summary *row = wp_summary_main(release);
-            if (release->is_damaged)
-                add_damaged(display, release);
-            struct wp_item *card = !row ? NULL
-                : add_card(display, release->id, row, release->aggregate_count == 1 ? release_label(pool, release)
-                    : wp_pool_printf(pool, "%s (%zu aggregates, here %s)", release_label(pool, release),
-                          release->aggregate_count, row->name),
-                    release->aggregate_count == 1 ? wp_link_to(WP_PAGE_OVERVIEW, release->id, row->name, NULL)
-                                                  : wp_link_to(WP_PAGE_RELEASE, release->id, NULL, NULL));
-            if (card)
-                mark_others(pool, card, release, row);
-        }
+        const struct wp_release_summary *release = site->first;
+        for (size_t i = 0; release && i < CARDS; release = release->next, i++)
+            add_release(display, release);
+        if (release)
+            add_older(display, release, site->release_count - CARDS);
         if (!site->aggregate_count)
             wp_display_add(display, WP_ITEM_PARAGRAPH, "The store has no reports yet.");
     }

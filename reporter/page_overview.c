@@ -59,8 +59,8 @@ static void add_quality(struct wp_display *display, const struct wp_facts *facts
     struct wp_pool *pool = &display->pool;
     if (facts->events_dropped)
         wp_display_add(display, WP_ITEM_NOTICE,
-            wp_pool_printf(pool, "%s events were lost while recording; %s of the time is marked uncertain.",
-                wp_human_count(pool, facts->events_dropped),
+            wp_pool_printf(pool, "%s %s lost while recording; %s of the time is marked uncertain.",
+                wp_human_many(pool, facts->events_dropped, "event"), facts->events_dropped == 1 ? "was" : "were",
                 wp_human_share(pool, facts->uncertain_ns, facts->total_ns)));
     if (facts->detached_ns)
         wp_display_add(display, WP_ITEM_PARAGRAPH,

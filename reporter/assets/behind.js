@@ -134,7 +134,7 @@
     });
     var title = wakepath.figure.title(figure, this.all, this.roots), kind = this.category < 0 ? '' : this.data.categories[this.category][1];
     this.head.textContent = '';
-    this.head.appendChild(view.element('bdi', 'what', title && kind ? title + ', ' + kind.toLowerCase() : title || kind));
+    this.head.appendChild(view.element('bdi', 'what', title && kind ? title + ', ' + units.within(kind) : title || kind));
     this.head.appendChild(view.element('strong', '', units.duration(this.total)));
     this.head.appendChild(view.element('span', '', units.share(this.total, this.all.total[0]) + ' of the aggregate'));
     var flame = view.element('a', '', 'In the flame');

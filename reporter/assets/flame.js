@@ -412,7 +412,7 @@
       }
     }
     this.found.textContent = units.duration(sum) + ', ' + units.share(sum, model.total[0]) +
-      (category !== null ? ' ' + this.data.categories[category][1].toLowerCase() : ' matches');
+      (category !== null ? ' ' + wakepath.units.within(this.data.categories[category][1]) : ' matches');
     this.surface.paint();
   };
 

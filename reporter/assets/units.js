@@ -43,5 +43,10 @@
     return (ns / unit[0]).toFixed(0) + unit[1];
   }
 
-  window.wakepath.units = {duration: duration, percent: percent, share: share, count: count, moment: moment};
+  // A heading's words inside of a sentence: "in blocking I/O", but "I/O queue".
+  function within(title) {
+    return /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title;
+  }
+
+  window.wakepath.units = {within: within, duration: duration, percent: percent, share: share, count: count, moment: moment};
 })();

@@ -118,6 +118,10 @@ class Releases(RecordTest):
         self.write("file", "two")
         self.record(["true"])
         self.assertEqual(self.summary()["release"], "v9.9-dirty")
+        self.git("commit", "-q", "-a", "-m", "y")
+        self.git("tag", "v9.10")
+        self.record(["true"])
+        self.assertEqual(self.summary()["release"], "v9.10")
 
     def test_work_tree_of_another_user_runs_nothing_as_root(self):
         """git may run a program that the work tree names (core.fsmonitor): then not as root."""

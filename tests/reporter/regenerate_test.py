@@ -204,6 +204,8 @@ class Regenerate(unittest.TestCase):
         with open(self.folder + "/site/index.html", encoding="utf-8") as file:
             index = file.read()
         self.assertLess(len(index), 2000000)
+        self.assertEqual(index.count('class="card-facts"'), 40) # the others stand in a table, which can be filtered
+        self.assertEqual(index.count("<tr><td"), 960)
         for i in (0, 1, 499, 999):
             self.assertIn(f'href="v{i}/main/index.html"', index)
             self.assertTrue(os.path.exists(f"{self.folder}/site/v{i}/main/flame.html"))
