@@ -187,8 +187,8 @@ class Programs(unittest.TestCase):
         listener.settimeout(PATIENCE_S)
         child = self.start("wakepath-collector", "--source", f"capture:{capture}" if capture else "bpf", "--connect", f"ipc://{self.folder}/a",
                            "--spool", "none", *words, **how)
-        self.sockets.append(listener.accept()[0])
-        listener.close()
+        self.sockets += [listener, listener.accept()[0]]
+        self.listener = listener
         peer = Peer(self.sockets[-1], b"ROUTER")
         kind, payload = peer.receive()
         self.assertEqual(kind, HELLO)
