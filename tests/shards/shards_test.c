@@ -146,6 +146,45 @@ static void clocks_of_shards_are_compared(void **state)
     assert_true(shard.bound_ns < SECOND_NS / 100);
 }
 
+/* Bytes of the connection went there and back, so their clocks compare. */
+static void cross(struct fixture *f)
+{
+    static const struct { uint32_t shard; uint8_t kind; uint64_t time_ns, position; } marks[] = {
+        {1, WP_EVENT_SOCK_LEAVE, 20 * SECOND_NS, 108}, {0, WP_EVENT_SOCK_ARRIVE, 20 * SECOND_NS + 1000, 108},
+        {0, WP_EVENT_SOCK_LEAVE, 20 * SECOND_NS + 2000, 106}, {1, WP_EVENT_SOCK_ARRIVE, 20 * SECOND_NS + 3000, 106}};
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+        struct wp_event event = {.kind = marks[i].kind, .d = 1, .time_ns = marks[i].time_ns, .a = marks[i].position};
+        wp_connections_event(connections(f, marks[i].shard), 0, &event);
+    }
+}
+
+/* Messages that say something of the other shard's host's clock. */
+static uint64_t compared(struct fixture *f, uint32_t shard)
+{
+    const struct wp_fleet *fleet = f->all.shards[shard].fleet;
+    struct wp_clock_health health = {0};
+    uint32_t foreign = foreign_host(f, shard);
+    if (foreign == UINT32_MAX || !wp_clocks_health(fleet->clocks, fleet->hosts[foreign].clock, &health))
+        return 0;
+    return health.messages;
+}
+
+static void marks_are_told_again_to_one_that_missed_them(void **state)
+{
+    struct fixture *f = *state;
+    connect_all(f);
+    assert_int_equal(compared(f, 0) + compared(f, 1), 0);
+    cross(f);
+    made_shards_go_on(&f->all, SECOND_NS);
+    assert_int_equal(compared(f, 0), 2); /* there, and back */
+    assert_int_equal(compared(f, 1), 2);
+    made_shards_restart(&f->all, 0);
+    assert_int_equal(foreign_host(f, 0), UINT32_MAX);
+    for (int i = 0; i < 8; i++)
+        made_shards_go_on(&f->all, SECOND_NS);
+    assert_int_equal(compared(f, 0), 2);
+}
+
 static void a_host_that_left_is_gone(void **state)
 {
     struct fixture *f = *state;
@@ -374,6 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(hosts_and_ends_are_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(clocks_of_shards_are_compared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(marks_are_told_again_to_one_that_missed_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_host_that_left_is_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_asked_is_answered, set_up, tear_down),
         cmocka_unit_test_setup_teardown(answers_that_cannot_go_are_said_again, set_up, tear_down),
