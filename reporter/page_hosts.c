@@ -62,10 +62,10 @@ static void put_cell(struct wp_display *display, struct wp_field *field, const s
     const struct wp_edge_fact *edge = pair->edge;
     put_value(field, edge ? wp_human_duration(pool, edge->waited_ns) : "0", edge ? edge->waited_ns : 0);
     if (edge)
-        field->note = wp_pool_printf(pool, "%s messages, transit %s %s", wp_human_count(pool, edge->messages),
+        field->note = wp_pool_printf(pool, "%s, transit %s %s", wp_human_many(pool, edge->messages, "message"),
             wp_human_duration(pool, edge->transit_ns), bound_text(display, edge));
     else if (pair->received)
-        field->note = wp_pool_printf(pool, "%s messages, no wait", wp_human_count(pool, pair->received));
+        field->note = wp_pool_printf(pool, "%s, no wait", wp_human_many(pool, pair->received, "message"));
     if (pair->resent)
         field->note = wp_pool_printf(pool, "%s%s%s sent again", field->note ? field->note : "", field->note ? ", " : "",
             wp_human_count(pool, pair->resent));

@@ -92,6 +92,11 @@
     });
   };
 
+  Running.prototype.cut = function (y) {
+    var row = this.rowAt(y);
+    return row ? row.top : y;
+  };
+
   Running.prototype.draw = function (ctx, width, height, top) {
     var self = this;
     ctx.save();

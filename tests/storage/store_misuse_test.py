@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""wakepath-store where somebody asks for the wrong thing, and what must not come of it. store_misuse_test.py BIN_DIR"""
+import os
+import re
+import unittest
+
+from store_case import HOUR, NOW, StoreCase, ago
+
+
+class Misuse(StoreCase):
+    def test_no_store_in_a_release(self):
+        """The folder of a release is exchanged as a whole: a store or a backup in it would be gone with the next prune."""
+        self.make("v1", f"time:main:{ago(1)}:5")
+        other, inside = self.holder.name + "/other", self.root + "/v1"
+        self.make("v2", f"time:main:{ago(1)}:7", root=other)
+        dump = self.holder.name + "/dump"
+        with open(dump, "w", encoding="ascii") as file:
+            file.write(self.says(0, "dump", other).stdout)
+        for words in (["merge", other, "--into"], ["import", other, "--into"], ["backup", other, "--into"]):
+            for place in (inside, inside + "/b", inside + "/b/c"):
+                self.assertIn("another place", self.says(1, *words, place).stderr, words)
+        self.assertIn("another place", self.says(1, "load", inside, dump).stderr)
+        os.symlink(inside, self.holder.name + "/link")
+        self.assertIn("another place", self.says(1, "merge", other, "--into", self.holder.name + "/link/x").stderr)
+        self.assertEqual(sorted(os.listdir(inside)), ["data.mdb", "lock.mdb"])
+
+    def test_what_is_not_the_stores_stays(self):
+        """Somebody keeps notes beside data.mdb: they are not swept away with the space that is given back."""
+        self.make("v1", "blob:1:400000", f"time:main:{ago(1)}:5")
+        note = self.root + "/v1/notes.txt"
+        with open(note, "w", encoding="ascii") as file:
+            file.write("mine")
+        self.assertIn("notes.txt", self.says(1, "prune", self.root, "--now", str(NOW)).stderr)
+        self.assertTrue(os.path.exists(note))
+        os.remove(note)
+        before = os.stat(self.root + "/v1/data.mdb").st_size
+        self.says(0, "prune", self.root, "--now", str(NOW))
+        self.assertLess(os.stat(self.root + "/v1/data.mdb").st_size, before)
+
+    def test_a_backup_that_was_killed_is_swept_up(self):
+        self.make("v1", f"time:main:{ago(1)}:5")
+        to = self.holder.name + "/backup"
+        os.makedirs(to + "/v1~copy.abcdef")
+        with open(to + "/v1~copy.abcdef/data.mdb", "wb") as file:
+            file.write(b"half")
+        self.says(0, "backup", self.root, "--into", to)
+        self.assertEqual([name for name in os.listdir(to) if "~copy" in name], [])
+        self.assertEqual(self.values(to), self.values())
+
+    def test_many_timeboxes_with_metadata(self):
+        """What is said of timeboxes goes with them, and not by looking at each other one: 20,000 were half a minute."""
+        count, first = 20000, ago(1) - 20000 * HOUR
+        self.make("v1", *[f"time:main:{first + i * HOUR}:1" for i in range(500)])
+        entry = ' body {\n  entries {\n   key "who"\n   value "x"\n   real_s 5\n  }\n }\n'
+        said = "".join(f'value "main/metadata.~{first + i * HOUR}.s"\n{entry}' for i in range(count))
+        lines = self.says(0, "dump", self.root).stdout
+        at = re.search(r'^value "main/report\.', lines, re.M).start()
+        other = self.holder.name + "/other"
+        self.says(0, "load", other, stdin=lines[:at] + said + lines[at:])
+        plan = self.json("prune", other, "--dry-run", "--now", str(NOW))["releases"][0]["gone"]
+        gone = [row["key"] for row in plan if row["why"] == "metadata of a timebox without data"]
+        kept = {row["path"][3:] for row in self.json("ls", "-R", other)} - set(gone)
+        self.assertGreater(len(gone), count - 600)
+        self.assertIn(f"main/metadata.~{first}.s", kept)
+        self.assertNotIn(f"main/metadata.~{first + 700 * HOUR}.s", kept)
+
+    def test_set_holds(self):
+        """`set` says of itself that the new value holds: after a clock that was ahead, too. With --now it is as old as it says."""
+        self.make("v1", f"time:main:{ago(1)}:5", "metadata::owner:early:99999999999")
+        self.says(0, "metadata", "set", self.root + "/v1", "owner", "late")
+        self.assertEqual(self.says(0, "metadata", "get", self.root + "/v1", "owner").stdout, "late\n")
+        self.says(0, "metadata", "set", self.root + "/v1", "owner", "no", "--now", "7")
+        self.assertEqual(self.says(0, "metadata", "get", self.root + "/v1", "owner").stdout, "late\n")
+        self.says(0, "metadata", "set", self.root + "/v1", "owner", "mine", "--shard", "s")
+        self.assertEqual(self.says(0, "metadata", "get", self.root + "/v1", "owner").stdout, "mine\n")
+
+    def test_a_value_is_not_cut(self):
+        self.make("v1", f"time:main:{ago(1)}:5")
+        self.assertIn("65535", self.says(1, "metadata", "set", self.root + "/v1", "long", "x" * 65536).stderr)
+        self.says(0, "metadata", "set", self.root + "/v1", "long", "x" * 65535)
+        self.assertEqual(len(self.says(0, "metadata", "get", self.root + "/v1", "long").stdout), 65536)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=["store_misuse_test.py"])
