@@ -340,7 +340,7 @@ int wp_tool_prune(struct wp_tool *tool, struct wp_error *err)
     int rc = parse(&prune);
     if (!rc)
         rc = wp_tool_open(tool, err);
-    if (!rc)
+    if (!rc && !prune.is_dry) /* who only looks sweeps nothing up */
         rc = wp_store_upkeep(tool->store, err);
     if (!rc)
         rc = wp_tool_releases(tool, &releases, &count, err);

@@ -65,6 +65,45 @@ class Misuse(StoreCase):
         self.assertIn(f"main/metadata.~{first}.s", kept)
         self.assertNotIn(f"main/metadata.~{first + 700 * HOUR}.s", kept)
 
+    def files(self):
+        found = {}
+        for folder, _, names in os.walk(self.root):
+            found[folder] = None
+            for name in names:
+                if name != "lock.mdb":  # LMDB's table of readers
+                    with open(folder + "/" + name, "rb") as file:
+                        found[folder + "/" + name] = file.read()
+        return found
+
+    def test_a_dry_run_writes_nothing(self):
+        """Not even what any command that tidies would sweep up, nor a lock's file."""
+        self.make("v1", "blob:1:400000", f"time:main:{ago(50)}:5", f"trace:main:{ago(50)}:1", f"time:main:{ago(1)}:5")
+        os.mkdir(self.root + "/v1~copy.abcdef")
+        for name in os.listdir(self.root):
+            if name.endswith(".lock"):
+                os.remove(self.root + "/" + name)
+        before = self.files()
+        for words in (["prune", "--dry-run"], ["prune", "--dry-run", "--no-roll-up", "--quota", "1"], ["repair", "--dry-run"],
+                      ["repair", "--dry-run", "--drop-damaged"]):
+            self.says(0, words[0], self.root, *words[1:], *(["--now", str(NOW)] if words[0] == "prune" else []))
+        self.assertEqual(self.files(), before)
+
+    def test_a_newer_version_is_not_damage(self):
+        """Its values are named as what they are, and no age is guessed for them."""
+        self.make("v1", f"time:main:{ago(500)}:5", f"time:main:{ago(1)}:5")
+        path = self.root + "/v1/data.mdb"
+        with open(path, "rb") as file:
+            data = file.read()
+        with open(path, "wb") as file:
+            file.write(data.replace(b"WPV1", b"WPV2"))
+        kinds = self.json("stat", self.root)[0]["kinds"]
+        self.assertEqual(kinds["damaged"]["keys"], 0)
+        self.assertGreater(kinds["newer"]["keys"], 2)
+        self.assertIn("newer", self.says(0, "stat", self.root).stdout)
+        self.says(0, "prune", self.root, "--no-roll-up", "--now", str(NOW))
+        self.assertEqual(self.json("stat", self.root)[0]["kinds"]["newer"]["keys"], kinds["newer"]["keys"])
+        self.assertIn("newer version", self.says(1, "verify", self.root).stdout)
+
     def test_set_holds(self):
         """`set` says of itself that the new value holds: after a clock that was ahead, too. With --now it is as old as it says."""
         self.make("v1", f"time:main:{ago(1)}:5", "metadata::owner:early:99999999999")
