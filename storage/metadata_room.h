@@ -3,8 +3,8 @@
  * How much a value of metadata holds. A release that lives for years sees more hosts than that, and one peer can make up names: what
  * was said of hosts longest ago goes then, and is counted, or nothing would ever be written to the release again.
  */
-#ifndef WAKEPATH_STORAGE_METADATA_ROOM_H
-#define WAKEPATH_STORAGE_METADATA_ROOM_H
+#ifndef WP_STORAGE_METADATA_ROOM_H
+#define WP_STORAGE_METADATA_ROOM_H
 
 #include "common/error.h"
 #include "proto/store.pb-c.h"
