@@ -40,7 +40,7 @@
       self.onPaper = event.detail;
       self.resize();
       self.paintNow(); // there is no next frame before the paper
-      self.layPages();
+      if (!event.detail) self.layPages();
     });
     new ResizeObserver(function () {
       if (self.resize()) self.paintNow(); // after this frame's painting: not a frame without a picture
@@ -150,7 +150,8 @@
     ctx.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     ctx.clearRect(0, 0, this.width, this.height);
     this.acts.draw(ctx, this.width, this.height, this.onPaper ? 0 : this.stage.scrollTop);
-    if (!this.onPaper) this.shade(ctx);
+    if (this.onPaper) this.layPages(); // also of a frame that was due before
+    else this.shade(ctx);
   };
 
   // Paper does not scroll: what is taller than a page goes on on further ones, each with the axis, and no row is cut in two.
