@@ -362,6 +362,19 @@ int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate,
     return rc;
 }
 
+int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection, size_t *of_store,
+    bool (*each)(void *context, struct wp_trace *trace), void *context, struct wp_error *err)
+{
+    char bucket[129];
+    int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
+    bool is_there = !rc;
+    for (size_t i = 0; is_there && i < snapshot->stores->count && (!rc || rc == -ENOENT); i++) {
+        *of_store = 0;
+        rc = snapshot->txns[i] ? wp_txn_read_traces(snapshot->txns[i], bucket, selection, each, context, err) : 0;
+    }
+    return rc == -ENOENT ? 0 : rc;
+}
+
 int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_exemplars *set, struct wp_error *err)
 {

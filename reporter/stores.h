@@ -48,6 +48,9 @@ int wp_snapshot_shares(const struct wp_snapshot *snapshot, const char *aggregate
     int (*each)(void *context, const struct wp_share *share, struct wp_error *err), void *context, struct wp_error *err);
 int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err);
+/* As wp_txn_read_traces, of one store after the other; *of_store is set to 0 before each. */
+int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection, size_t *of_store,
+    bool (*each)(void *context, struct wp_trace *trace), void *context, struct wp_error *err);
 /* Joined, as wp_txn_read_exemplars. */
 int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_exemplars *set, struct wp_error *err);

@@ -47,6 +47,15 @@ static const char *verdict(const struct wp_retention *rule, const struct wp_key 
     return wp_sum(end_s, age_s) <= rule->roll_up.now_s && age_s != WP_FOREVER ? why : NULL;
 }
 
+/* What cannot be read is for verify and repair, and for the newer version that wrote it: its length is not known either. */
+static bool is_readable(struct wp_txn *txn, const char *key)
+{
+    struct wp_value value;
+    const uint8_t *bytes;
+    size_t size;
+    return !wp_txn_stored(txn, key, &bytes, &size, NULL) && !wp_value_parse(&value, bytes, size, NULL);
+}
+
 static int drop_old(struct wp_txn *txn, const struct wp_retention *rule, struct wp_error *err)
 {
     char **keys = NULL;
@@ -59,7 +68,7 @@ static int drop_old(struct wp_txn *txn, const struct wp_retention *rule, struct 
             continue;
         uint64_t length_s = key.kind == WP_VALUE_REPORT ? wp_txn_timebox_length(txn, keys[i]) : 0;
         const char *why = verdict(rule, &key, length_s);
-        if (why)
+        if (why && is_readable(txn, keys[i]))
             rc = wp_retention_delete(txn, rule, keys[i], why, err);
     }
     wp_strings_free(keys, count);

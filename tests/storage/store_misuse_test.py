@@ -3,9 +3,10 @@
 """wakepath-store where somebody asks for the wrong thing, and what must not come of it. store_misuse_test.py BIN_DIR"""
 import os
 import re
+import subprocess
 import unittest
 
-from store_case import HOUR, NOW, StoreCase, ago
+from store_case import BIN, HOUR, NOW, StoreCase, ago
 
 
 class Misuse(StoreCase):
@@ -64,6 +65,75 @@ class Misuse(StoreCase):
         self.assertGreater(len(gone), count - 600)
         self.assertIn(f"main/metadata.~{first}.s", kept)
         self.assertNotIn(f"main/metadata.~{first + 700 * HOUR}.s", kept)
+
+    def files(self):
+        found = {}
+        for folder, _, names in os.walk(self.root):
+            found[folder] = None
+            for name in names:
+                if name != "lock.mdb":  # LMDB's table of readers
+                    with open(folder + "/" + name, "rb") as file:
+                        found[folder + "/" + name] = file.read()
+        return found
+
+    def test_a_dry_run_writes_nothing(self):
+        """Not even what any command that tidies would sweep up, nor a lock's file."""
+        self.make("v1", "blob:1:400000", f"time:main:{ago(50)}:5", f"trace:main:{ago(50)}:1", f"time:main:{ago(1)}:5")
+        os.mkdir(self.root + "/v1~copy.abcdef")
+        for name in os.listdir(self.root):
+            if name.endswith(".lock"):
+                os.remove(self.root + "/" + name)
+        before = self.files()
+        for words in (["prune", "--dry-run"], ["prune", "--dry-run", "--no-roll-up", "--quota", "1"], ["repair", "--dry-run"],
+                      ["repair", "--dry-run", "--drop-damaged"]):
+            self.says(0, words[0], self.root, *words[1:], *(["--now", str(NOW)] if words[0] == "prune" else []))
+        self.assertEqual(self.files(), before)
+
+    def test_a_newer_version_is_not_damage(self):
+        """Its values are named as what they are, and no age is guessed for them."""
+        self.make("v1", f"time:main:{ago(500)}:5", f"time:main:{ago(1)}:5")
+        path = self.root + "/v1/data.mdb"
+        with open(path, "rb") as file:
+            data = file.read()
+        with open(path, "wb") as file:
+            file.write(data.replace(b"WPV1", b"WPV2"))
+        kinds = self.json("stat", self.root)[0]["kinds"]
+        self.assertEqual(kinds["damaged"]["keys"], 0)
+        self.assertGreater(kinds["newer"]["keys"], 2)
+        self.assertIn("newer", self.says(0, "stat", self.root).stdout)
+        self.says(0, "prune", self.root, "--no-roll-up", "--now", str(NOW))
+        self.assertEqual(self.json("stat", self.root)[0]["kinds"]["newer"]["keys"], kinds["newer"]["keys"])
+        self.assertIn("newer version", self.says(1, "verify", self.root).stdout)
+
+    def put_raw(self, release, rows):
+        """Keys and values as bytes, past the store's own code."""
+        text = "VERSION=3\nformat=bytevalue\ntype=btree\nmapsize=268435456\nHEADER=END\n"
+        text += "".join(f" {key.hex()}\n {value.hex()}\n" for key, value in rows)
+        subprocess.run(["mdb_load", f"{self.root}/{release}"], input=text + "DATA=END\n", text=True, check=True, timeout=60)
+
+    def test_keys_that_are_none(self):
+        """A bad key costs itself only: it is named, everything else goes on, and repair gets rid of it."""
+        self.make("v1", f"time:main:{ago(40)}:5", f"time:main:{ago(1)}:7")
+        sound = self.keys()
+        self.put_raw("v1", [(b"../../etc/passwd", b"root"), (b"<b>/report.1.s", b"x"), (b"\xff\xfe\x00key", b"x"), (b"main/\x00", b"y"),
+                            (b"main/report.5\x00.s", b"z"), (b"\x00", b"0"), (b"\x00\x00", b"0"), (b"m" * 511, b"y")])
+        faults = self.json("verify", self.root, status=1)["faults"]
+        self.assertEqual(len(faults), 8, faults)
+        run = subprocess.run([BIN + "/wakepath-reporter", "--store", self.root, "--out", self.holder.name + "/site"],
+                             capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.says(0, "compact", self.root)
+        self.says(0, "prune", self.root, "--now", str(NOW))
+        self.says(0, "stat", self.root)
+        self.assertIn("total_ns: 12", self.says(0, "cat", self.root, "v1:main").stdout)
+        self.says(0, "merge", self.root, "--into", self.holder.name + "/merged")
+        self.assertEqual(len(self.json("repair", self.root, "--drop-damaged")), 8)
+        self.assertEqual(self.says(0, "verify", self.root).returncode, 0)
+        self.assertEqual(len(self.keys()), len(sound))
+
+    def test_no_quota_of_nothing(self):
+        self.make("v1", f"time:main:{ago(1)}:5")
+        self.assertIn("quota", self.says(64, "prune", self.root, "--quota", "0").stderr)
 
     def test_set_holds(self):
         """`set` says of itself that the new value holds: after a clock that was ahead, too. With --now it is as old as it says."""
