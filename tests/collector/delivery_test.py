@@ -5,7 +5,7 @@ the undisturbed run."""
 import contextlib, glob, json, os, random, shutil, signal, subprocess, sys, tempfile, time, unittest
 
 BIN = os.environ["WAKEPATH_BIN"]
-LIMIT_S = 90
+LIMIT_S = 300 # a machine with a load of a hundred; what takes longer is out of time
 WORK = """
 import subprocess, time
 open("/proc/self/comm", "w").write("spoolwork")
@@ -20,11 +20,11 @@ def program(name):
     return os.path.join(BIN, name)
 
 
-def wait_for(what, is_so, limit_s=30):
-    end = time.monotonic() + limit_s
+def wait_for(what, is_so):
+    end = time.monotonic() + LIMIT_S
     while not is_so():
         if time.monotonic() > end:
-            raise AssertionError(f"waited {limit_s} s in vain for: {what}")
+            raise AssertionError(f"out of time: waited {LIMIT_S} s in vain for: {what}")
         time.sleep(0.01)
 
 
@@ -148,10 +148,16 @@ class Delivery(unittest.TestCase):
 
     def deliver(self, name="a"):
         """Another collector, of the live kernel, delivers what was left, and records something itself meanwhile."""
-        self.aggregator(name, sessions=2)
-        log = self.end(self.collect(name, source=["--duration", "1", "--release", "live", "--frequency", "0"], spool=self.spool))
+        aggregator, log = self.aggregator(name), ""
+        for _ in range(20): # where ten seconds are too few it says so, and the next one goes on
+            said = self.end(self.collect(name, source=["--duration", "1", "--release", "live", "--frequency", "0"], spool=self.spool))
+            log += said
+            if "the next collector there delivers them" not in said:
+                break
         self.assertIn("delivered what was left", log)
         self.assertEqual(self.sessions(), [])
+        wait_for("the sessions' ends", lambda: self.log(aggregator).count("session ends") >= self.log(aggregator).count("session begins") > 0)
+        aggregator.terminate()
         return log
 
     # --- crashes ---
@@ -165,9 +171,11 @@ class Delivery(unittest.TestCase):
             wait_for("batches in the spool", lambda: self.spooled() > before or collector.poll() is not None)
             time.sleep(chance.uniform(0.05, 0.6))
             collector.kill()
-            collector.wait()
+            if not collector.wait():
+                break # on a slow machine it was through before that
             self.assertTrue(self.sessions())
-        self.end(self.collect("a", spool=self.spool))
+        else:
+            self.end(self.collect("a", spool=self.spool))
         self.assert_undisturbed("a")
         self.assertEqual(self.sessions(), [])
 

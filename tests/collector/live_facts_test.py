@@ -58,6 +58,11 @@ def wakings_of(facts, tid, out):
     return [f for f in of(facts, "waking", other_tid=tid) if out["t"] <= f["t"] <= end]
 
 
+def sleeps_of(facts, tid, begin, end):
+    """But for those for Python's own lock, which the thread that reads the facts may have (system call 202, futex)."""
+    return [f for f in of(facts, "switch", tid=tid) if begin <= f["t"] <= end and f["c"] == INTERRUPTIBLE and f["d"] != 203]
+
+
 def in_order(facts):
     return sorted((f for f in facts if "t" in f and f["kind"] != "watermark"), key=lambda f: f["t"])
 
@@ -67,17 +72,17 @@ class Facts(unittest.TestCase):
         def work():
             tid = threading.get_native_id()
             begin = time.monotonic_ns()
-            time.sleep(0.05)
+            time.sleep(0.2)
             return tid, begin, time.monotonic_ns()
         (tid, begin, end), facts = record(work)
-        outs = [f for f in of(facts, "switch", tid=tid) if begin <= f["t"] <= end and f["c"] == INTERRUPTIBLE]
+        outs = sleeps_of(facts, tid, begin, end)
         self.assertEqual(len(outs), 1)
         self.assertEqual(outs[0]["flags"] & 2, 2, "a call that only sleeps is deliberate")
         self.assertEqual(outs[0]["d"], 231, "clock_nanosleep is system call 230")
         self.assertEqual(outs[0]["stack"], 1)
         wakings = wakings_of(facts, tid, outs[0])
         self.assertEqual([f["c"] for f in wakings], [TIMER])
-        self.assertGreaterEqual(wakings[0]["t"] - outs[0]["t"], 49_000_000)
+        self.assertGreaterEqual(wakings[0]["t"] - begin, 200_000_000) # of the call's begin: it may have been kept from its sleep for a while
 
     def test_poll_that_times_out_is_not_deliberate(self):
         def work():
@@ -86,7 +91,7 @@ class Facts(unittest.TestCase):
             select.select([r], [], [], 0.03)
             return tid, begin, time.monotonic_ns()
         (tid, begin, end), facts = record(work)
-        outs = [f for f in of(facts, "switch", tid=tid) if begin <= f["t"] <= end and f["c"] == INTERRUPTIBLE]
+        outs = sleeps_of(facts, tid, begin, end)
         self.assertEqual([f["flags"] & 2 for f in outs], [0])
         self.assertEqual([f["c"] for f in wakings_of(facts, tid, outs[0])], [TIMER])
 
