@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/containers.h"
 
+#include "collector/podman_pods.h"
 #include "common/buffer.h"
 #include "common/cgroup_path.h"
 #include "common/intern.h"
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NAME_BYTES 512u
 #define PATH_BYTES 1024u
@@ -180,10 +182,10 @@ static bool from_containerd(const char *root, const char *id, char *name)
 }
 
 /* Podman keeps the names of its containers in one list. */
-static bool from_storage_list(const char *root, const char *id, char *name)
+static bool from_storage_list(const char *storage, const char *id, char *name)
 {
     char path[PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/var/lib/containers/storage/overlay-containers/containers.json", root);
+    snprintf(path, sizeof(path), "%s/overlay-containers/containers.json", storage);
     json_object *json = read_json(path);
     bool is_found = false;
     size_t count = json && json_object_is_type(json, json_type_array) ? json_object_array_length(json) : 0;
@@ -203,11 +205,75 @@ static bool from_storage_list(const char *root, const char *id, char *name)
     return is_found;
 }
 
-static bool from_storage(const char *root, const char *id, char *name)
+/* Podman's pods have a name and no namespace: "/web/app". */
+static void put_pod(const char *storage, const char *id, char *name)
+{
+    char path[PATH_BYTES], pod[NAME_BYTES], container[NAME_BYTES];
+    json_object *annotations = NULL;
+    snprintf(path, sizeof(path), "%s/overlay-containers/%s/userdata/config.json", storage, id);
+    json_object *json = read_json(path);
+    if (json_object_is_type(json, json_type_object))
+        json_object_object_get_ex(json, "annotations", &annotations);
+    const char *pod_id = text_at(annotations, "io.kubernetes.cri-o.SandboxID");
+    if (is_name(pod_id) && wp_podman_pod(storage, pod_id, pod, sizeof(pod)) && is_name(pod)) {
+        snprintf(container, sizeof(container), "%s", name);
+        if (snprintf(name, NAME_BYTES, "/%s/%s", pod, container) >= (int)NAME_BYTES)
+            memcpy(name, container, sizeof(container));
+    }
+    json_object_put(json);
+}
+
+/* Home of the user whose own containers these are ("rootless"), by the path's user-UID.slice. */
+static bool home_of(const char *root, const char *cgroup_path, char *home)
+{
+    char path[PATH_BYTES], wanted[32];
+    unsigned uid;
+    struct wp_buffer text = {0};
+    const char *slice = strstr(cgroup_path, "/user-");
+    if (!slice || sscanf(slice, "/user-%u.slice", &uid) != 1)
+        return false;
+    snprintf(path, sizeof(path), "%s/etc/passwd", root);
+    snprintf(wanted, sizeof(wanted), "%u", uid);
+    *home = 0;
+    if (!wp_file_read(path, FILE_BYTES, &text, NULL) && !wp_buffer_append(&text, "", 1)) {
+        char *rest = NULL;
+        for (char *line = strtok_r((char *)text.data, "\n", &rest); line && !*home; line = strtok_r(NULL, "\n", &rest)) {
+            const char *fields[7] = {NULL};
+            for (size_t i = 0; i < 7 && line; i++)
+                fields[i] = strsep(&line, ":");
+            if (fields[5] && *fields[5] == '/' && !strcmp(fields[2], wanted))
+                snprintf(home, PATH_BYTES / 2, "%s", fields[5]);
+        }
+    }
+    wp_buffer_fini(&text);
+    return *home;
+}
+
+static bool from_storage_at(const char *storage, const char *id, char *name)
 {
     char path[PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/run/containers/storage/overlay-containers/%s/userdata/config.json", root, id);
-    return from_bundle(path, name) || from_storage_list(root, id, name);
+    snprintf(path, sizeof(path), "%s/overlay-containers/%s/userdata/config.json", storage, id);
+    if (from_bundle(path, name))
+        return true;
+    if (!from_storage_list(storage, id, name))
+        return false;
+    put_pod(storage, id, name);
+    return true;
+}
+
+static bool from_storage(const char *root, const struct wp_cgroup_path *path, const char *cgroup_path, char *name)
+{
+    char storage[PATH_BYTES], home[PATH_BYTES / 2];
+    snprintf(storage, sizeof(storage), "%s/run/containers/storage/overlay-containers/%s/userdata/config.json", root, path->container);
+    if (from_bundle(storage, name))
+        return true;
+    snprintf(storage, sizeof(storage), "%s/var/lib/containers/storage", root);
+    if (from_storage_at(storage, path->container, name))
+        return true;
+    if (!home_of(root, cgroup_path, home))
+        return false;
+    snprintf(storage, sizeof(storage), "%s%s/.local/share/containers/storage", root, home);
+    return from_storage_at(storage, path->container, name);
 }
 
 static bool from_docker(const char *root, const char *id, char *name)
@@ -229,16 +295,47 @@ static bool from_docker(const char *root, const char *id, char *name)
     return is_found;
 }
 
-static bool look_up(const struct wp_containers *c, const struct wp_cgroup_path *path, char *name)
+static bool exists(const char *root, const char *folder, const char *name, const char *file)
+{
+    char path[PATH_BYTES];
+    return snprintf(path, sizeof(path), "%s%s/%s%s", root, folder, name, file) < (int)sizeof(path) && !access(path, F_OK);
+}
+
+/* What was started without an engine (`ctr run`, `runc run`, `crun run`) has the name that it was given: "/default/web", "/web" or
+ * "/system.slice/runc-web.scope", and a folder of that name at the one that runs it. */
+static bool from_state(const char *root, const char *cgroup_path, char *name)
+{
+    char before[NAME_BYTES] = "", part[NAME_BYTES], task[NAME_BYTES * 2];
+    for (const char *at = cgroup_path + strspn(cgroup_path, "/"); *at; at += strspn(at, "/")) {
+        size_t size = strcspn(at, "/");
+        snprintf(part, sizeof(part), "%.*s", (int)(size < NAME_BYTES ? size : NAME_BYTES - 1), at);
+        at += size;
+        char *end = size > 6 && size < NAME_BYTES ? part + size - 6 : NULL, *own = part;
+        if (end && !strcmp(end, ".scope") && (!strncmp(part, "runc-", 5) || !strncmp(part, "crun-", 5))) {
+            *end = 0;
+            own = part + 5;
+        }
+        snprintf(task, sizeof(task), "%s/%s", before, own);
+        if (is_name(own) && (exists(root, "/run/runc", own, "/state.json") || exists(root, "/run/crun", own, "/status") ||
+            (is_name(before) && exists(root, "/run/containerd/io.containerd.runtime.v2.task", task, "/config.json")))) {
+            snprintf(name, NAME_BYTES, "%s", own);
+            return true;
+        }
+        memcpy(before, part, sizeof(before));
+    }
+    return false;
+}
+
+static bool look_up(const struct wp_containers *c, const struct wp_cgroup_path *path, const char *cgroup_path, char *name)
 {
     if (!strcmp(path->runtime, "lxc") && is_name(path->container)) {
         snprintf(name, NAME_BYTES, "%s", path->container);
         return true;
     }
     return (*path->container && (each_in(c->root, "/var/log/containers", take_log, path->container, name) ||
-                                 from_containerd(c->root, path->container, name) || from_storage(c->root, path->container, name) ||
+                                 from_containerd(c->root, path->container, name) || from_storage(c->root, path, cgroup_path, name) ||
                                  from_docker(c->root, path->container, name))) ||
-        (*path->pod && each_in(c->root, "/var/log/pods", take_pod, path->pod, name));
+        (*path->pod && each_in(c->root, "/var/log/pods", take_pod, path->pod, name)) || from_state(c->root, cgroup_path, name);
 }
 
 const char *wp_containers_name(struct wp_containers *c, uint64_t id, const char *cgroup_path)
@@ -251,7 +348,7 @@ const char *wp_containers_name(struct wp_containers *c, uint64_t id, const char 
     char name[NAME_BYTES] = "";
     wp_cgroup_path_parse(&path, cgroup_path);
     bool is_one = *path.container || *path.pod;
-    if (is_one && !look_up(c, &path, name))
+    if (!look_up(c, &path, cgroup_path, name))
         *name = 0;
     uint32_t text = *name ? wp_intern_str(c->names, name) : 0;
     if (text >= UINT32_MAX >> 3)

@@ -15,12 +15,15 @@
 #define NAME_BYTES 4095u /* what is cut cannot be demangled */
 #define LOADS 64u
 #define TABLES 4u /* a file has two at most */
+#define ENTRY_BYTES 48u /* of _start, which glibc and musl write by hand: up to 38 on x86-64 */
+#define LABEL_RANK 254u /* what has no type says the least of all symbols, and still more than a stub */
 
 struct symbol {
     uint64_t offset;      /* in the file */
     uint32_t size;        /* 0: up to the next one */
     uint32_t name;        /* in names */
     uint8_t rank;         /* of names for one place, lower is better */
+    bool is_label;        /* hand-written code whose author gave it no type: it may be inside of a function */
 };
 
 struct load {
@@ -126,6 +129,27 @@ static int add_go(void *context, uint64_t address, uint64_t size, const char *na
     return add_function(context, address, size, 0, name);
 }
 
+/* Where a label's section ends: code, as far as is known, up to there or to the next symbol. 0: it is in no code. */
+static uint64_t end_of_code(Elf *elf, const GElf_Sym *symbol)
+{
+    GElf_Shdr section;
+    if (symbol->st_shndx >= SHN_LORESERVE || !gelf_getshdr(elf_getscn(elf, symbol->st_shndx), &section) ||
+        !(section.sh_flags & SHF_EXECINSTR) || symbol->st_value < section.sh_addr ||
+        symbol->st_value - section.sh_addr >= section.sh_size)
+        return 0;
+    return section.sh_addr + section.sh_size;
+}
+
+static int add_label(struct wp_elf_symbols *s, Elf *elf, const GElf_Sym *symbol, const char *name)
+{
+    uint64_t end = *name == '$' || *name == '.' ? 0 : end_of_code(elf, symbol); /* "$x", ".L1": the assembler's own */
+    struct symbol made = {.rank = LABEL_RANK, .is_label = true};
+    if (!end || !to_offset(s, symbol->st_value, &made.offset))
+        return 0;
+    made.size = end - symbol->st_value > UINT32_MAX ? UINT32_MAX : (uint32_t)(end - symbol->st_value);
+    return add(s, &s->functions, made, name);
+}
+
 /* A table or its names; nobody compresses these, and a section may claim any size. */
 static bool is_readable(const GElf_Shdr *header)
 {
@@ -150,9 +174,14 @@ static int read_table(struct wp_elf_symbols *s, Elf *elf, Elf_Scn *section, cons
         unsigned type = GELF_ST_TYPE(symbol.st_info);
         bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
         bool is_variable = type == STT_OBJECT && symbol.st_size && symbol.st_size <= UINT32_MAX && is_data(s, symbol.st_value);
-        const char *name = is_function || is_variable ? elf_strptr(elf, header->sh_link, symbol.st_name) : NULL;
+        bool is_label = type == STT_NOTYPE;
+        const char *name = is_function || is_variable || is_label ? elf_strptr(elf, header->sh_link, symbol.st_name) : NULL;
         if (!name || !*name)
             continue;
+        if (is_label) {
+            rc = add_label(s, elf, &symbol, name);
+            continue;
+        }
         uint8_t rank = rank_of(name, GELF_ST_BIND(symbol.st_info));
         rc = is_function ? add_function(s, symbol.st_value, symbol.st_size, rank, name)
             : add(s, &s->data, (struct symbol){.offset = symbol.st_value, .size = (uint32_t)symbol.st_size, .rank = rank}, name);
@@ -187,17 +216,68 @@ static int by_place(const void *x, const void *y)
 static void settle(struct list *list)
 {
     uint32_t kept = 0;
+    uint64_t end = 0; /* of the functions so far that say how large they are */
     if (list->count)
         qsort(list->symbols, list->count, sizeof(*list->symbols), by_place);
     for (uint32_t i = 0; i < list->count; i++) {
         if (kept && list->symbols[kept - 1].offset == list->symbols[i].offset) {
-            if (!list->symbols[kept - 1].size) /* a label of no size and a function at one place */
+            if (!list->symbols[kept - 1].size) /* one of no size and a function at one place */
                 list->symbols[kept - 1].size = list->symbols[i].size;
             continue;
         }
+        if (list->symbols[i].is_label && list->symbols[i].offset < end)
+            continue; /* a place to jump to */
+        if (!list->symbols[i].is_label && list->symbols[i].offset + list->symbols[i].size > end)
+            end = list->symbols[i].offset + list->symbols[i].size;
         list->symbols[kept++] = list->symbols[i];
     }
     list->count = kept;
+}
+
+/* The linker of programs has no name for us to know it by but its own. */
+static bool is_dynamic_linker(const struct wp_elf_file *file)
+{
+    GElf_Shdr header;
+    Elf_Data *data = wp_elf_file_section(file, ".dynamic", SECTION_BYTES, &header);
+    GElf_Dyn entry;
+    for (int i = 0; data && i < 256 && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+        if (entry.d_tag == DT_SONAME) {
+            const char *name = elf_strptr(file->elf, header.sh_link, entry.d_un.d_val);
+            return name && !strncmp(name, "ld", 2) && strstr(name, ".so");
+        }
+    return false;
+}
+
+static bool is_program(const struct wp_elf_file *file)
+{
+    GElf_Ehdr elf;
+    GElf_Shdr header;
+    GElf_Phdr segment;
+    size_t count = 0;
+    if (!gelf_getehdr(file->elf, &elf))
+        return false;
+    if (elf.e_type == ET_EXEC)
+        return true;
+    elf_getphdrnum(file->elf, &count);
+    for (size_t i = 0; i < count && i < 4096; i++)
+        if (gelf_getphdr(file->elf, (int)i, &segment) && segment.p_type == PT_INTERP)
+            return true;
+    Elf_Data *data = wp_elf_file_section(file, ".dynamic", SECTION_BYTES, &header);
+    GElf_Dyn entry;
+    for (int i = 0; data && i < 256 && gelf_getdyn(data, i, &entry) && entry.d_tag != DT_NULL; i++)
+        if (entry.d_tag == DT_FLAGS_1 && entry.d_un.d_val & DF_1_PIE)
+            return true;
+    return is_dynamic_linker(file);
+}
+
+/* Stripped programs do not say what they begin with, and nearly all stacks end there. A symbol at or behind it is better. */
+static int add_entry(struct wp_elf_symbols *s, const struct wp_elf_file *file)
+{
+    GElf_Ehdr elf;
+    struct symbol made = {.size = ENTRY_BYTES, .rank = UINT8_MAX, .is_label = true};
+    if (!is_program(file) || !gelf_getehdr(file->elf, &elf) || !to_offset(s, elf.e_entry, &made.offset))
+        return 0;
+    return add(s, &s->functions, made, "_start");
 }
 
 /* The full table is often not in the file: Debian puts it into a separate file, Fedora into a section of its own. */
@@ -214,6 +294,8 @@ static int read_all(struct wp_elf_symbols *s, const struct wp_elf_file *file, co
     }
     if (!rc && !has_full)
         rc = wp_elf_go_functions(file->elf, add_go, s);
+    if (!rc)
+        rc = add_entry(s, file);
     return rc ? rc : wp_elf_plt_read(file, add_stub, s);
 }
 

@@ -2,6 +2,7 @@
 #include "collector/unwind_reader.h"
 
 #include "collector/cfi_check.h"
+#include "collector/code_rows.h"
 #include "collector/elf_go.h"
 #include "collector/frame_rules.h"
 #include "collector/frame_sections.h"
@@ -345,6 +346,10 @@ static int read_elf(struct reader *r)
     wp_unwind_rows_settle(r->rows);
     uint32_t before = wp_unwind_rows_count(r->rows);
     int last = read_go(r);
+    if (!last && r->header.e_machine == EM_X86_64 && !wp_elf_go_has(r->elf)) {
+        last = wp_code_rows_read(r->elf, r->rows);
+        wp_unwind_rows_settle(r->rows);
+    }
     bool has_any = !rc || !more || wp_unwind_rows_count(r->rows) > before;
     return last || has_any ? last : -ENOEXEC;
 }

@@ -100,6 +100,58 @@ static void by_runtimes(void **state)
     assert_name(b, "/lxc.payload.builder/init.scope", "builder");
 }
 
+/* `ctr run`, `runc run` and `crun run` with a name of one's own; a group of that name alone is no container. */
+static void without_an_engine(void **state)
+{
+    static const char *const files[] = {"/run/runc/web/state.json", "/run/crun/web/status",
+        "/run/containerd/io.containerd.runtime.v2.task/default/web/config.json"};
+    static const char *const paths[][4] = {{"/web", "/web/inner/one", "/system.slice/runc-web.scope", "/user.slice/web"},
+        {"/web", "/web/inner/one", "/system.slice/crun-web.scope", "/user.slice/web"}, {"/default/web", "/default/web/inner"}};
+    struct bench *b = *state;
+    for (size_t i = 0; i < 3; i++) {
+        make(b, files[i], "{}");
+        for (size_t j = 0; j < 4 && paths[i][j]; j++)
+            assert_name(b, paths[i][j], "web");
+        assert_name(b, "/other/we", "");
+        assert_name(b, "/..", "");
+        wp_path_remove(b->root, NULL);
+        assert_name(b, paths[i][0], "");
+    }
+}
+
+#define PODMAN_POD "89fafb0ee40ee15481a06fc3bbfe01f3941a421c2894bf691f4289c393c7f897"
+#define PODMAN_CONFIG "{\"annotations\":{\"io.container.manager\":\"libpod\",\"io.kubernetes.cri-o.SandboxID\":\"" PODMAN_POD "\"}}"
+#define PODMAN_LIST "[{\"id\":\"" ID "\",\"names\":[\"bold_turing\"]}]"
+
+/* As Podman 4.3 (BoltDB) and 5 (SQLite) write it: pages of other things around the pod's JSON. */
+static void podman_pods(void **state)
+{
+    static const char *const pods[] = {"shop-pod", "a\040b", "../etc", ""};
+    static const char *const wanted[] = {"/shop-pod/bold_turing", "bold_turing", "bold_turing", "bold_turing"};
+    struct bench *b = *state;
+    for (size_t i = 0; i < sizeof(pods) / sizeof(pods[0]); i++) {
+        char text[512];
+        snprintf(text, sizeof(text), "\x01\x02{\"id\":\"" ID "\",\"name\":\"no\"}" PODMAN_POD "{\"id\":\"" PODMAN_POD
+            "\",\"name\":\"%s\",\"labels\":{},\"cgroupParent\":\"/libpod_parent\"}", pods[i]);
+        for (unsigned way = 0; way < 3; way++) {
+            bool is_own = way == 2;
+            char path[256];
+            const char *storage = is_own ? "/home/ann/.local/share/containers/storage" : "/var/lib/containers/storage";
+            make(b, "/etc/passwd", "root:x:0:0::/root:/bin/sh\n\nbroken:\nann:x:1000:1000:,,,:/home/ann:/bin/sh\n");
+            snprintf(path, sizeof(path), "%s/%s", storage, way == 1 ? "db.sql" : "libpod/bolt_state.db");
+            make(b, path, text);
+            snprintf(path, sizeof(path), "%s/overlay-containers/containers.json", storage);
+            make(b, path, PODMAN_LIST);
+            snprintf(path, sizeof(path), "%s/overlay-containers/" ID "/userdata/config.json", storage);
+            make(b, path, PODMAN_CONFIG);
+            assert_name(b, is_own ? "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope"
+                : "/libpod_parent/libpod-" ID, wanted[i]);
+            assert_name(b, "/user.slice/user-1001.slice/user@1001.service/user.slice/libpod-" ID ".scope", is_own ? "" : wanted[i]);
+            wp_path_remove(b->root, NULL);
+        }
+    }
+}
+
 /* Not there yet, then there; and what is not there is not asked for again and again. */
 static void comes_later(void **state)
 {
@@ -137,7 +189,9 @@ static void hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(by_the_kubelet, create, destroy),
-        cmocka_unit_test_setup_teardown(by_runtimes, create, destroy), cmocka_unit_test_setup_teardown(comes_later, create, destroy),
+        cmocka_unit_test_setup_teardown(by_runtimes, create, destroy), cmocka_unit_test_setup_teardown(podman_pods, create, destroy),
+        cmocka_unit_test_setup_teardown(without_an_engine, create, destroy),
+        cmocka_unit_test_setup_teardown(comes_later, create, destroy),
         cmocka_unit_test_setup_teardown(hostile, create, destroy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,38 @@ class Names(unittest.TestCase):
         run("objcopy", "--add-section", f".gnu_debugdata={self.folder}/zeros.xz", bare)
         self.assertEqual(names(bare, [0x1000]), [[]])
 
+    def test_what_a_stripped_program_begins_with(self):
+        for flags, code in (([], "_start"), (["-no-pie"], "_start"), (["-static-pie"], "_start"), (["-shared", "-fPIC"], "main")):
+            run("g++", "-O2", *flags, "-o", self.program, f"{HERE}/names_fixture.cc")
+            start = int(run("readelf", "-h", self.program).split("Entry point address:")[1].split()[0], 16)
+            start = start or int(run("readelf", "-SW", self.program).split(" .text ")[1].split()[1], 16)
+            run("strip", self.program)
+            said = names(self.program, [start, start + 32, start + 48])
+            self.assertEqual([place and place[0][0] for place in said[:2]], [code, code], flags)
+            self.assertNotIn("_start", [place and place[0][0] for place in said[2:]], flags)
+        linker = os.path.realpath("/lib64/ld-linux-x86-64.so.2")
+        start = int(run("readelf", "-h", linker).split("Entry point address:")[1].split()[0], 16)
+        self.assertEqual(names(linker, [start])[0][0][0], "_start")
+
+    def test_labels_of_hand_written_code(self):
+        with open(f"{self.folder}/code.s", "w", encoding="utf-8") as file:
+            file.write(""".text
+                untyped: nop; nop
+                inner: nop
+                .type typed, @function
+                typed: nop
+                jump: nop
+                .size typed, . - typed
+                behind: nop
+                .data
+                notcode: .quad 1
+                .section .note.GNU-stack,"",@progbits
+                """)
+        run("gcc", "-shared", "-nostdlib", "-o", self.program, f"{self.folder}/code.s")
+        places = {line.split()[2]: int(line.split()[0], 16) for line in run("nm", self.program).splitlines() if line.split()[1] in "td"}
+        said = names(self.program, [places["untyped"] + 1, places["inner"], places["typed"], places["jump"], places["behind"]])
+        self.assertEqual([place[0][0] for place in said], ["untyped", "inner", "typed", "typed", "behind"])
+
     def test_stubs(self):
         for flags in (["-Wl,-z,lazy"], ["-Wl,-z,now"], ["-fcf-protection=none", "-Wl,-z,lazy"]):
             run("g++", "-O2", *flags, "-o", self.program, f"{HERE}/names_fixture.cc")
