@@ -202,7 +202,7 @@ static void jump_away(struct wp_code_flow *f, const struct path *p, const struct
 static bool step(struct wp_code_flow *f, struct path *p, const struct wp_x86_insn *insn, struct hints *hints, bool is_first_pass)
 {
     uint64_t after = f->address + p->at + insn->size;
-    uint32_t to;
+    uint32_t to = 0;
     bool is_here = insn->is_direct && inside(f, after + (uint64_t)insn->value, &to);
     if (insn->has_address && insn->is_relative)
         hints->table = after + (uint64_t)insn->address;

@@ -10,6 +10,7 @@
 #include "common/clock.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -268,15 +269,36 @@ void wp_source_bpf_want_cmdlines(struct wp_source *source, bool is_wanted)
     wp_programs_want_cmdlines(((struct source_bpf *)source)->programs, is_wanted);
 }
 
+/*
+ * The kernel stamps events by its own monotonic clock (bpf_ktime_get_ns). In a time namespace (time_namespaces(7), Linux 5.6) ours is
+ * another one: all that happened would be filed so much earlier or later, without a sign of it.
+ */
+static int refuse_time_namespace(struct wp_error *err)
+{
+    FILE *file = fopen("/proc/self/timens_offsets", "re");
+    long long seconds = 0, ns = 0;
+    if (!file)
+        return 0; /* a kernel without them */
+    int found = fscanf(file, "monotonic %lld %lld", &seconds, &ns);
+    fclose(file);
+    if (found < 2 || (!seconds && !ns))
+        return 0;
+    return wp_error_set(err, -EINVAL, "this is a time namespace whose monotonic clock is %lld s from the kernel's, which stamps events: times "
+        "would be wrong by that; start the collector outside of it (nsenter -T -t 1)", seconds);
+}
+
 int wp_source_bpf_create(struct wp_source **source, const struct wp_source_bpf_options *options,
     const struct wp_logger *logger, struct wp_error *err)
 {
+    int rc = refuse_time_namespace(err);
+    if (rc)
+        return rc;
     struct source_bpf *s = calloc(1, sizeof(*s));
     if (!s)
         return wp_error_set(err, -ENOMEM, "out of memory");
     s->base.ops = &ops;
     s->logger = logger;
-    int rc = start(s, options, err);
+    rc = start(s, options, err);
     if (rc) {
         destroy_source(&s->base);
         return rc;

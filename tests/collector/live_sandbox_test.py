@@ -96,6 +96,17 @@ class Sandbox(unittest.TestCase):
     def test_without_the_filter(self):
         self.assert_dropped(self.record(f"{self.folder}/capture", [], "--no-seccomp"), FOR_NAMES, "0")
 
+    def test_another_monotonic_clock(self):
+        """In a time namespace it would file everything so much too early or too late; it says so and does not begin."""
+        if not os.path.exists("/proc/self/timens_offsets"):
+            self.skipTest("this kernel has no time namespaces")
+        words = [BIN + "/wakepath-collector", "--no-config", "-F", "0", "-d", "1", "-o", self.folder + "/capture"]
+        far = subprocess.run(["unshare", "-T", "--monotonic", "1000", *words], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(far.returncode, 1, far.stderr)
+        self.assertIn("time namespace", far.stderr)
+        near = subprocess.run(["unshare", "-T", *words], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(near.returncode, 0, near.stderr)
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1], verbosity=2)
