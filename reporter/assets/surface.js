@@ -40,7 +40,7 @@
       self.onPaper = event.detail;
       self.resize();
       self.paintNow(); // there is no next frame before the paper
-      if (!event.detail) self.layPages();
+      self.layPages();
     });
     new ResizeObserver(function () {
       if (self.resize()) self.paintNow(); // after this frame's painting: not a frame without a picture
@@ -150,35 +150,33 @@
     ctx.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     ctx.clearRect(0, 0, this.width, this.height);
     this.acts.draw(ctx, this.width, this.height, this.onPaper ? 0 : this.stage.scrollTop);
-    if (this.onPaper) this.layPages(); // also of a frame that was due before
+    if (this.onPaper) ctx.clearRect(0, this.sheetEnd(0), this.width, this.height); // a later painting, too, ends where the next page begins
     else this.shade(ctx);
+  };
+
+  // Where the page that begins at `top` of the content ends: between two rows.
+  Surface.prototype.sheetEnd = function (top) {
+    var y = Math.min(top + this.height, this.contentHeight), cut = y < this.contentHeight && this.acts.cut ? this.acts.cut(y) : y;
+    return this.contentHeight <= this.height ? this.height : cut > top + (this.acts.head || 0) ? cut : y;
   };
 
   // Paper does not scroll: what is taller than a page goes on on further ones, each with the axis, and no row is cut in two.
   Surface.prototype.layPages = function () {
-    var self = this, head = this.acts.head || 0, top = 0, pages = 0, note;
+    var head = this.acts.head || 0, top, pages, note;
     this.stage.classList.remove('sheets');
     this.stage.querySelectorAll('.sheet-more').forEach(function (page) {
       page.remove();
     });
-    function end() {
-      var y = Math.min(top + self.height, self.contentHeight), cut = y < self.contentHeight && self.acts.cut ? self.acts.cut(y) : y;
-      return cut > top + head ? cut : y;
-    }
-    function clear(canvas) {
-      canvas.getContext('2d').clearRect(0, end() - top, self.width, self.height);
-    }
     if (!this.onPaper || !this.width || this.contentHeight <= this.height) return;
     this.stage.classList.add('sheets');
-    clear(this.canvas);
-    for (top = end() - head, pages = 1; top + head < this.contentHeight && pages < SHEETS; top = end() - head, pages++) {
+    for (top = this.sheetEnd(0) - head, pages = 1; top + head < this.contentHeight && pages < SHEETS; top = this.sheetEnd(top) - head, pages++) {
       var canvas = document.createElement('canvas'), ctx = canvas.getContext('2d');
       canvas.className = 'sheet-more';
       canvas.width = this.canvas.width;
       canvas.height = this.canvas.height;
       ctx.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
       this.acts.draw(ctx, this.width, this.height, top);
-      clear(canvas);
+      ctx.clearRect(0, this.sheetEnd(top) - top, this.width, this.height);
       this.stage.appendChild(canvas);
     }
     if (top + head >= this.contentHeight) return;
