@@ -307,6 +307,7 @@ class Facts(unittest.TestCase):
         self.assertTrue(all(end - f["c"] <= max(ends[:i], default=0) for i, (f, end) in enumerate(zip(sends, ends))), "none is left out")
         handed = sum(truth["small"]) + sum(truth["larger"])
         self.assertIn(handed, ends, "what found no room was not sent")
+        self.assertLessEqual(max(ends), handed + 3000003)
         self.assertEqual([end for f, end in zip(sends, ends) if f["t"] <= truth["drained"]][-1], handed + 3000000)
         self.assertEqual((ends[-1], sends[-1]["c"]), (handed + 3000003, 3))
 

@@ -13,9 +13,10 @@ BIN, TIER, FOLDER = sys.argv[1:4]
 REQUESTS, SLEEP_S = 60, 0.05
 # Of the live source's tests, the others need a machine that is faster or has more files; and what is to be done without.
 FACTS = [("", "block chains_are_whole lives pipe_wakes_by_its_writer poll_that_times_out_is_not_deliberate reads_are_what_was_taken renames "
-          "sendfile sleep tcp udp what_is_waited_for"),
+          "sendfile sends_are_what_was_handed_over sleep tcp udp what_is_waited_for"),
          ("tp_btf/tcp_probe tp_btf/block_rq_insert", "tcp block"),
          ("fentry/sock_def_readable", "tcp sleep"), # the last arrival stands in
+         ("variable/__preempt_count", "sleep tcp udp"),
          ("unwind/maple_tree", "sleep lives")]
 CLOCKS = {"h1": 3 * 3600, "h2": -500} # neither is right; what events are stamped with begins at each one's boot
 
@@ -68,6 +69,7 @@ class TwoKernels(unittest.TestCase):
         self.assertEqual(set(used), {fact["what"] for fact in probe["facts"]}, "nothing is missing altogether")
         if KERNEL.release.startswith("6.1."):
             self.assertEqual(used["TCP bytes sent"], "fexit/tcp_sendmsg fexit/tcp_sendpage")
+            self.assertEqual(used["soft interrupts"], "tp_btf/softirq_entry variable/__preempt_count")
             self.assertEqual(used["TCP bytes read"], "tp_btf/tcp_rcv_space_adjust")
             self.assertEqual(used["wakings by a message"], "fentry/sock_def_readable")
 
