@@ -204,7 +204,7 @@ static void jump_away(struct wp_code_flow *f, const struct path *p, const struct
 static bool step(struct wp_code_flow *f, struct path *p, const struct wp_x86_insn *insn, struct hints *hints, bool is_first_pass)
 {
     uint64_t after = f->address + p->at + insn->size;
-    uint32_t to;
+    uint32_t to = 0;
     bool is_here = insn->is_direct && inside(f, after + (uint64_t)insn->value, &to);
     if (insn->has_address && insn->is_relative)
         hints->table = after + (uint64_t)insn->address;
@@ -319,7 +319,7 @@ static void find_others(struct wp_code_flow *f, bool is_first_pass)
             f->marks[at] |= BEGINS | IS_FOUND;
             follow_function(f, (uint32_t)at, is_first_pass);
         }
-        uint32_t to;
+        uint32_t to = 0;
         bool ends = insn.kind == WP_X86_CALL && insn.is_direct && f->places[at].owner && !is_first_pass &&
             inside(f, f->address + at + insn.size + (uint64_t)insn.value, &to) && !returns(f, to);
         is_over = ends || insn.kind == WP_X86_RETURN || insn.kind == WP_X86_STOP || insn.kind == WP_X86_JUMP || (is_over && is_padding && !is_seen);
