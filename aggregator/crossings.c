@@ -111,6 +111,7 @@ void wp_crossings_join(struct wp_crossings *crossings, uint32_t one, uint32_t ot
     wp_crossings_part(crossings, other);
     a->peer = other;
     b->peer = one;
+    a->met = b->met = 0; /* the other one's clock may be another than before: its shard was started again */
     meet(crossings, a, b);
     meet(crossings, b, a);
 }

@@ -2,7 +2,8 @@
 /*
  * What other shards ask us. A question waits until the facts that its answer rests on are here (as an epoch of the host that
  * is asked about would wait), and until what it leads to on other shards again has been answered; but not for long. Paths
- * that its waits are on are followed here, for the asker's aggregate.
+ * that its waits are on are followed here, for the asker's aggregate. What its asker is too busy to read is kept and said again: an
+ * answer that is lost would be waited for until patience ends.
  */
 #include "aggregator/shard_state.h"
 
@@ -22,6 +23,7 @@
 struct parked {
     struct wp_server_caller caller;
     Wakepath__Shard__Questions *holder; /* owned; its one question */
+    Wakepath__Shard__Answer *row; /* owned; has yet to go. NULL: not explained yet */
     uint64_t since_ns;
     uint32_t open;           /* questions of ours that it waits for */
     bool is_used;
@@ -53,9 +55,16 @@ int wp_shard_answers_create(struct wp_shard_answers **out, struct wp_fleet *flee
     return 0;
 }
 
-static void leave(struct wp_shard_answers *answers, struct parked *parked)
+static void clear(struct parked *parked)
 {
     wakepath__shard__questions__free_unpacked(parked->holder, NULL);
+    if (parked->row)
+        wakepath__shard__answer__free_unpacked(parked->row, NULL);
+}
+
+static void leave(struct wp_shard_answers *answers, struct parked *parked)
+{
+    clear(parked);
     *parked = (struct parked){.is_used = false};
     answers->used--;
     while (answers->end && !answers->parked[answers->end - 1].is_used)
@@ -68,7 +77,7 @@ void wp_shard_answers_destroy(struct wp_shard_answers *answers)
         return;
     for (uint32_t i = 0; i < answers->end; i++)
         if (answers->parked[i].is_used)
-            wakepath__shard__questions__free_unpacked(answers->parked[i].holder, NULL);
+            clear(&answers->parked[i]);
     if (answers->has_explainer)
         wp_explainer_fini(&answers->explainer);
     wp_shard_answer_destroy(answers->answer);
@@ -91,6 +100,7 @@ uint32_t wp_shard_answers_opened(const struct wp_shards *shards, uint32_t owner)
 
 /* --- questions come --- */
 
+/* At once, and it may not arrive: there is no room to keep it. */
 static void refuse(struct wp_shards *shards, const struct wp_server_caller *caller, uint64_t id, const char *why)
 {
     Wakepath__Shard__Answers m = WAKEPATH__SHARD__ANSWERS__INIT;
@@ -155,7 +165,7 @@ void wp_shard_answers_take(struct wp_shards *shards, const struct wp_server_call
             refuse(shards, caller, id, "its shard is asked too much");
             continue;
         }
-        answers->parked[at] = (struct parked){*caller, holder, shards->fleet->now_ns, 0, true};
+        answers->parked[at] = (struct parked){.caller = *caller, .holder = holder, .since_ns = shards->fleet->now_ns, .is_used = true};
         answers->used++;
         answers->end = at >= answers->end ? at + 1 : answers->end;
     }
@@ -233,8 +243,25 @@ static void follow(struct wp_shards *shards, const Wakepath__Shard__Question *q)
     }
 }
 
-/* True when it is done with; *message has one answer more then, or it was refused. */
-static bool answer(struct wp_shards *shards, uint32_t index, Wakepath__Shard__Answer **out)
+/* Why there are no pieces. NULL: no memory, and nothing is said. */
+static Wakepath__Shard__Answer *reason(struct wp_shards *shards, uint64_t id, const char *why)
+{
+    Wakepath__Shard__Answer *row = malloc(sizeof(*row));
+    char *missing = strdup(why);
+    shards->counts.late++;
+    if (!row || !missing) {
+        free(row);
+        free(missing);
+        return NULL;
+    }
+    wakepath__shard__answer__init(row);
+    row->id = id;
+    row->missing = missing;
+    return row;
+}
+
+/* True when it is done with: its row is what to say, if there was memory for it. */
+static bool answer(struct wp_shards *shards, uint32_t index)
 {
     struct wp_shard_answers *answers = shards->answers;
     struct parked *parked = &answers->parked[index];
@@ -244,14 +271,14 @@ static bool answer(struct wp_shards *shards, uint32_t index, Wakepath__Shard__An
     if (parked->open && !is_late)
         return false;
     if (far == UINT32_MAX || (asker == UINT32_MAX && is_late)) {
-        refuse(shards, &parked->caller, q->id, "its shard does not know the host");
+        parked->row = reason(shards, q->id, "its shard does not know the host");
         return true;
     }
     if (asker == UINT32_MAX || asker == far)
         return false; /* its shard tells us of it soon */
     if (!is_there(shards, q, far)) {
         if (is_late)
-            refuse(shards, &parked->caller, q->id, "not told in time");
+            parked->row = reason(shards, q->id, "not told in time");
         return is_late;
     }
     struct wp_explainer *x = explainer_of(shards, far);
@@ -262,59 +289,80 @@ static bool answer(struct wp_shards *shards, uint32_t index, Wakepath__Shard__An
     explain(x, parked, far, asker, !is_late);
     if (parked->open && !is_late)
         return false;
-    *out = wp_shard_answer_end(answers->answer, q, x);
-    if (*out)
+    parked->row = wp_shard_answer_end(answers->answer, q, x);
+    if (parked->row)
         follow(shards, q);
     else
-        refuse(shards, &parked->caller, q->id, "its shard has no memory left");
+        parked->row = reason(shards, q->id, "its shard has no memory left");
     return true;
 }
 
 struct outgoing {
+    struct wp_server_caller caller;
     Wakepath__Shard__Answers m;
-    Wakepath__Shard__Answer *rows[ANSWERS];
+    Wakepath__Shard__Answer *rows[ANSWERS]; /* borrowed from their questions */
+    uint32_t places[ANSWERS];
     size_t bytes;
+    struct wp_server_caller stuck[WP_SHARDS]; /* does not read what it asked for: no more of it is explained until it does */
+    uint32_t stuck_count;
 };
 
-static void flush(struct wp_shards *shards, const struct wp_server_caller *caller, struct outgoing *out)
+static bool is_stuck(const struct outgoing *out, const struct wp_server_caller *caller)
 {
+    for (uint32_t i = 0; i < out->stuck_count; i++)
+        if (!memcmp(&out->stuck[i], caller, sizeof(*caller)))
+            return true;
+    return false;
+}
+
+static void flush(struct wp_shards *shards, struct outgoing *out)
+{
+    int rc = 0;
     wp_buffer_clear(&shards->raw);
     if (out->m.n_answers && !wp_shard_pack(&out->m.base, &shards->raw))
-        shards->options.answer(shards->options.context, caller, WP_FRAME_SHARD_ANSWERS, shards->raw.data, shards->raw.size);
-    for (size_t i = 0; i < out->m.n_answers; i++)
-        wakepath__shard__answer__free_unpacked(out->rows[i], NULL);
+        rc = shards->options.answer(shards->options.context, &out->caller, WP_FRAME_SHARD_ANSWERS, shards->raw.data, shards->raw.size);
+    if (rc == -EAGAIN && out->stuck_count < WP_SHARDS)
+        out->stuck[out->stuck_count++] = out->caller;
+    for (size_t i = 0; rc != -EAGAIN && i < out->m.n_answers; i++) /* said, or its asker is gone */
+        leave(shards->answers, &shards->answers->parked[out->places[i]]);
     out->m.n_answers = out->bytes = 0;
 }
 
-static void add(struct wp_shards *shards, const struct wp_server_caller *caller, struct outgoing *out, Wakepath__Shard__Answer *row)
+static void add(struct wp_shards *shards, struct outgoing *out, uint32_t index)
 {
-    size_t bytes = wakepath__shard__answer__get_packed_size(row) + 16;
+    struct parked *parked = &shards->answers->parked[index];
+    size_t bytes = wakepath__shard__answer__get_packed_size(parked->row) + 16;
     if (out->m.n_answers == ANSWERS || out->bytes + bytes > WP_SHARD_MESSAGE_BYTES)
-        flush(shards, caller, out);
-    out->rows[out->m.n_answers++] = row;
+        flush(shards, out);
+    out->places[out->m.n_answers] = index;
+    out->rows[out->m.n_answers++] = parked->row;
     out->bytes += bytes;
+}
+
+/* Of one that is stuck: by now it has given up on it. */
+static bool is_stale(const struct wp_shards *shards, const struct parked *parked)
+{
+    return shards->fleet->now_ns > parked->since_ns + 2 * shards->fleet->give_up_ns;
 }
 
 void wp_shard_answers_step(struct wp_shards *shards)
 {
     struct wp_shard_answers *answers = shards->answers;
     struct outgoing out = {.m = WAKEPATH__SHARD__ANSWERS__INIT};
-    struct wp_server_caller caller = {0};
     out.m.answers = out.rows;
     for (uint32_t i = 0; i < answers->end; i++) {
         struct parked *parked = &answers->parked[i];
-        Wakepath__Shard__Answer *row = NULL;
         if (!parked->is_used)
             continue;
-        struct wp_server_caller of = parked->caller;
-        if (!answer(shards, i, &row))
-            continue;
-        if (memcmp(&caller, &of, sizeof(of)))
-            flush(shards, &caller, &out);
-        caller = of;
-        if (row)
-            add(shards, &caller, &out, row);
-        leave(answers, parked);
+        if (memcmp(&out.caller, &parked->caller, sizeof(out.caller)))
+            flush(shards, &out);
+        out.caller = parked->caller;
+        bool has_room = !is_stuck(&out, &parked->caller);
+        bool is_done = has_room && (parked->row || answer(shards, i));
+        if (is_done && parked->row)
+            add(shards, &out, i);
+        else if (is_done || (!has_room && is_stale(shards, parked)))
+            leave(answers, parked);
     }
-    flush(shards, &caller, &out);
+    flush(shards, &out);
 }

@@ -456,6 +456,12 @@ bool wp_shard_ends_has_hosts(const struct wp_shards *shards)
     return false;
 }
 
+/* Those that are kept: who missed them would have nothing to compare the clocks with as they were then. */
+static void tell_again(struct marks *marks)
+{
+    marks->told = marks->count > MARKS ? marks->count - MARKS : 0;
+}
+
 static void tell_all_again(struct wp_shards *shards)
 {
     struct wp_shard_ends *ends = shards->ends;
@@ -471,6 +477,8 @@ static void tell_all_again(struct wp_shards *shards)
     for (uint32_t i = 1; i < ends->count; i++)
         if (ends->rows[i].socket) {
             ends->rows[i].due_ns = 0;
+            tell_again(&ends->rows[i].left);
+            tell_again(&ends->rows[i].arrived);
             mark_dirty(ends, i);
         }
     ends->flushed_ns = 0;

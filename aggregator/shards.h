@@ -23,7 +23,7 @@ struct wp_shards_options {
     const struct wp_logger *logger;  /* borrowed; NULL: none */
     /* Says something to the one at that link; -errno: it did not go. */
     int (*tell)(void *context, uint32_t link, enum wp_frame_type type, const uint8_t *raw, size_t size);
-    /* Answers who called. */
+    /* Answers who called. -EAGAIN: it does not read what it asked for, and hears it later. */
     int (*answer)(void *context, const struct wp_server_caller *caller, enum wp_frame_type type, const uint8_t *raw, size_t size);
     /* Nothing comes over that link: it is connected anew. NULL: it is not. */
     void (*renew)(void *context, uint32_t link);

@@ -40,7 +40,7 @@ struct wp_programs {
 /* The tracepoint or function that a program is attached to; NULL for those that are not attached so. */
 static const char *hook_of(const struct bpf_program *program)
 {
-    static const char *const kinds[] = {"tp_btf/", "fentry/", "fexit/"};
+    static const char *const kinds[] = {"tp_btf/", "raw_tp/", "fentry/", "fexit/"};
     const char *section = bpf_program__section_name(program);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         if (!strncmp(section, kinds[i], strlen(kinds[i])))
@@ -86,6 +86,7 @@ static int choose(struct wp_programs *p, const char *left_out, struct wp_error *
     for (unsigned i = 0; !rc && i < wp_probe_count(probe); i++)
         tell(p, wp_probe_fact(probe, i));
     p->object->rodata->wp_unwinds = wp_probe_wants(probe, "unwind/maple_tree");
+    p->object->rodata->wp_counts_contexts = wp_probe_wants(probe, "variable/__preempt_count");
     p->object->rodata->wp_casts = wp_probe_wants(probe, "kfunc/bpf_rdonly_cast");
     return rc;
 }
@@ -191,7 +192,7 @@ static int attach_one(struct wp_programs *p, struct bpf_program *program, struct
     struct bpf_link *link = bpf_program__attach(program);
     if (link) {
         p->links[p->link_count++] = link;
-    } else if (strncmp(bpf_program__section_name(program), "tp_btf/", 7)) { /* what it would tell has a substitute */
+    } else if (bpf_program__type(program) == BPF_PROG_TYPE_TRACING && bpf_program__expected_attach_type(program) != BPF_TRACE_RAW_TP) { /* what it would tell has a substitute */
         wp_log(p->logger, WP_LOG_WARN, "cannot attach to the function, what it would tell is missing function=%s reason=\"%s\"",
             hook_of(program), strerror(errno));
     } else {

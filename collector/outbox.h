@@ -3,7 +3,7 @@
 #define WP_COLLECTOR_OUTBOX_H
 /*
  * The batches of one session that may still be asked for: in the spool when there is one, else in memory until they are
- * acknowledged. When the spool cannot be written they wait in memory, and go there as soon as it can.
+ * acknowledged; what the spool was given is kept in memory as well until it is synced. When the spool cannot be written they wait in memory, and go there as soon as it can.
  */
 #include "collector/spool.h"
 

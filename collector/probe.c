@@ -28,12 +28,13 @@ static const struct fact facts[] = {
     {"exits", {"tp_btf/sched_process_exit"}, "a number that is used again may be taken for the old thread"},
     {"renamed threads", {"tp_btf/task_rename"}, "a thread keeps the name that it had"},
     {"hard interrupts", {"tp_btf/irq_handler_entry tp_btf/irq_handler_exit"}, "what they wake is the running thread's doing"},
-    {"soft interrupts", {"tp_btf/softirq_entry tp_btf/softirq_exit"}, "what they wake is the running thread's doing"},
+    {"soft interrupts", {"tp_btf/softirq_entry variable/__preempt_count", "raw_tp/softirq_entry tp_btf/softirq_exit"},
+        "what they wake is the running thread's doing"},
     {"timers", {"tp_btf/timer_expire_entry tp_btf/timer_expire_exit"}, "the cause of such a waking is a soft interrupt"},
     {"precise timers", {"tp_btf/hrtimer_expire_entry tp_btf/hrtimer_expire_exit"}, "the cause of such a waking is unknown"},
     {"block requests", {"tp_btf/block_rq_insert tp_btf/block_rq_issue tp_btf/block_rq_complete",
         "tp_btf/block_rq_issue tp_btf/block_rq_complete"}, "waits for disks have no request"},
-    {"TCP bytes sent", {"tp_btf/sock_send_length", "fexit/tcp_sendmsg fexit/tcp_sendpage", "fexit/tcp_sendmsg"},
+    {"TCP bytes sent", {"tp_btf/tcp_sendmsg_locked", "tp_btf/sock_send_length", "fexit/tcp_sendmsg fexit/tcp_sendpage", "fexit/tcp_sendmsg"},
         "messages are not followed to other hosts"},
     {"TCP bytes arrived", {"tp_btf/tcp_probe", "fentry/tcp_rcv_established"}, "messages are not followed to other hosts"},
     {"TCP bytes read", {"tp_btf/tcp_rcv_space_adjust"}, "arrived is taken for read"},
@@ -53,7 +54,7 @@ static const struct fact facts[] = {
 /* Where arguments are told apart by their place, their number says whether they are the ones that the programs know. */
 static const struct { const char *name; unsigned args; } shapes[] = {
     {"sched_switch", 4},   /* prev_state since Linux 5.18 */
-    {"sched_waking", 1}, {"sk_data_ready", 1}, {"sock_send_length", 3}, {"tcp_rcv_space_adjust", 1}, {"tcp_probe", 2},
+    {"sched_waking", 1}, {"sk_data_ready", 1}, {"sock_send_length", 3}, {"tcp_sendmsg_locked", 4}, {"tcp_rcv_space_adjust", 1}, {"tcp_probe", 2},
     {"tcp_sendmsg", 3}, {"tcp_sendpage", 5}, /* until Linux 6.4 */
     {"tcp_rcv_established", 2}, {"sock_def_readable", 1},
 };
@@ -149,6 +150,35 @@ static bool has_kfunc(const struct wp_probe *p, const char *name, struct wp_prob
     return btf__find_by_name_kind(p->btf, name, BTF_KIND_FUNC) > 0 || lacks(choice, "no function %s for programs", name);
 }
 
+/* Does the kernel find the variable? It may have a type and no address. */
+static int try_variable(int id)
+{
+    const struct bpf_insn look[] = {
+        {.code = BPF_LD | BPF_DW | BPF_IMM, .dst_reg = 1, .src_reg = BPF_PSEUDO_BTF_ID, .imm = id}, {0},
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .imm = 0}, {.code = BPF_JMP | BPF_EXIT}};
+    int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "wp_try", "GPL", look, sizeof(look) / sizeof(look[0]), NULL);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 ? fd : 0;
+}
+
+/* The count of contexts that a processor is in. A kernel that is preempted in soft interrupts has theirs elsewhere. */
+static bool has_variable(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
+{
+    int task = btf__find_by_name_kind(p->btf, "task_struct", BTF_KIND_STRUCT);
+    const struct btf_type *type = task > 0 ? btf__type_by_id(p->btf, (uint32_t)task) : NULL;
+    for (unsigned i = 0; type && i < btf_vlen(type); i++) {
+        const char *member = btf__name_by_offset(p->btf, btf_members(type)[i].name_off);
+        if (member && !strcmp(member, "softirq_disable_cnt"))
+            return lacks(choice, "%s is not of soft interrupts with PREEMPT_RT", name);
+    }
+    int id = btf__find_by_name_kind(p->btf, name, BTF_KIND_VAR);
+    if (id <= 0)
+        return lacks(choice, "no variable %s of each processor", name);
+    int rc = try_variable(id);
+    return !rc || lacks(choice, rc == -ENOENT ? "the kernel does not know where %s is: no CONFIG_KALLSYMS_ALL" : "no program with %s loads", name);
+}
+
 static bool has_iterator(const struct wp_probe *p, const char *name, struct wp_probe_choice *choice)
 {
     char type[64];
@@ -197,7 +227,7 @@ static bool has_program(struct wp_probe *p, const char *section, struct wp_probe
     name = name ? name + 1 : section;
     if (is_listed(p->left_out, section))
         return lacks(choice, "%s is left out as asked", section);
-    if (!strncmp(section, "tp_btf/", 7))
+    if (!strncmp(section, "tp_btf/", 7) || !strncmp(section, "raw_tp/", 7))
         return has_tracepoint(p, name, choice);
     if (!strncmp(section, "fentry/", 7) || !strncmp(section, "fexit/", 6))
         return has_function(p, name, choice);
@@ -207,6 +237,8 @@ static bool has_program(struct wp_probe *p, const char *section, struct wp_probe
         return has_helper(p, name, choice);
     if (!strncmp(section, "kfunc/", 6))
         return has_kfunc(p, name, choice);
+    if (!strncmp(section, "variable/", 9))
+        return has_variable(p, name, choice);
     return strcmp(section, "perf_event") ? has_tree(p, choice) : has_samples(choice);
 }
 

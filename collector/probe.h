@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#define WP_PROBE_CHOICES 3u
+#define WP_PROBE_CHOICES 4u
 
 enum wp_probe_state {
     WP_PROBE_USED,

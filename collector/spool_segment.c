@@ -39,6 +39,7 @@ struct wp_spool_segment {
     uint64_t end, size;         /* behind the last whole record; of the file */
     uint64_t torn;
     bool is_dirty;
+    int sync_rc;                /* of a sync that failed: the kernel calls those pages clean, so a later one says nothing */
 };
 
 static uint64_t head_sum(const struct disk_head *head)
@@ -143,6 +144,8 @@ static int wake(struct wp_spool_segment *s)
 {
     if (s->fd < 0)
         s->fd = open(s->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (s->fd < 0 && errno == EROFS) /* it can be read all the same */
+        s->fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     return s->fd < 0 ? -errno : 0;
 }
 
@@ -246,11 +249,13 @@ int wp_spool_segment_append(struct wp_spool_segment *s, const struct wp_spool_he
 
 int wp_spool_segment_sync(struct wp_spool_segment *s, struct wp_error *err)
 {
-    if (!s->is_dirty)
+    int rc = s->sync_rc;
+    if (!rc && !s->is_dirty)
         return 0;
-    int rc = wake(s);
+    if (!rc)
+        rc = wake(s);
     if (!rc && fdatasync(s->fd))
-        rc = -errno;
+        rc = s->sync_rc = -errno;
     s->is_dirty = rc != 0;
     return rc ? wp_error_errno(err, rc, "cannot sync '%s'", s->path) : 0;
 }

@@ -227,8 +227,7 @@ void wp_spool_session_close(struct wp_spool_session *s)
 
 /* --- reading --- */
 
-/* The aggregator there has no use for its events: they are counted, there or at another one. */
-static bool is_past(const struct wp_spool_session *s, uint64_t seq, const char *endpoint)
+bool wp_spool_session_is_past(const struct wp_spool_session *s, uint64_t seq, const char *endpoint)
 {
     return wp_spool_acks_is_foreign(&s->acks, seq, endpoint) ||
         (seq <= wp_spool_acks_last(&s->acks) && seq < wp_spool_session_oldest(s));
@@ -244,7 +243,7 @@ static int read_past(struct wp_spool_session *s, uint64_t seq, const char *endpo
     int rc = wp_spool_shelf_decode(&s->shelf, seq, batch, &is_whole, err);
     if (!rc)
         rc = wp_spool_batches_take_names(s->shelf.batches, *batch, err);
-    if (rc || is_past(s, seq + 1, endpoint) || !wp_spool_shelf_neighbour(&s->shelf, seq, false, &next))
+    if (rc || wp_spool_session_is_past(s, seq + 1, endpoint) || !wp_spool_shelf_neighbour(&s->shelf, seq, false, &next))
         return rc;
     return wp_spool_batches_give_names(s->shelf.batches, *batch, next.first_ns, err);
 }
@@ -254,7 +253,7 @@ int wp_spool_session_read(struct wp_spool_session *s, uint64_t seq, const char *
 {
     struct wp_spool_head head;
     struct wp_batch *batch;
-    bool is_after = !is_past(s, seq, endpoint), is_whole;
+    bool is_after = !wp_spool_session_is_past(s, seq, endpoint), is_whole;
     int got = is_after ? wp_spool_shelf_fetch(&s->shelf, seq, &head, err) : 0;
     if (got < 0)
         return got;

@@ -35,6 +35,8 @@ int wp_spool_session_set_bye(struct wp_spool_session *session, const struct wp_b
 /* `frame` is the batch as it travels. A number that is there already is ignored. -ENOSPC and the like: nothing changed. */
 int wp_spool_session_append(struct wp_spool_session *session, const struct wp_batch *batch, const uint8_t *frame, size_t size,
     struct wp_error *err);
+/* The aggregator at `endpoint` has no use for its events: they are counted, there or at another one. */
+bool wp_spool_session_is_past(const struct wp_spool_session *session, uint64_t seq, const char *endpoint);
 /* A whole BATCH frame for `endpoint`, valid until the next call. What another aggregator has acknowledged comes without
  * its events: they are counted there. */
 int wp_spool_session_read(struct wp_spool_session *session, uint64_t seq, const char *endpoint, const uint8_t **frame,
@@ -46,7 +48,7 @@ int wp_spool_session_acknowledge(struct wp_spool_session *session, uint64_t seq,
 int wp_spool_session_shrink(struct wp_spool_session *session, bool may_lose, struct wp_error *err);
 /* The last resort: 1 when the dictionary was given up, and what it named is nameless to an aggregator that begins anew. */
 int wp_spool_session_forget(struct wp_spool_session *session);
-/* Once a second: what was written is synced. */
+/* Once a second: what was written is synced. What could not be may read as zeros from now on, and each later call fails as well. */
 int wp_spool_session_sync(struct wp_spool_session *session, struct wp_error *err);
 
 #endif

@@ -31,6 +31,7 @@
 #define MAPS_BYTES ((size_t)16 << 20)
 #define KEPT_BYTES ((uint64_t)32 << 20) /* of rows that are taken from the cache at the start: about half of the kernel's pages */
 #define ROOM_PAUSE_S 60u
+#define UNFIT_PAUSE_NS ((uint64_t)60 * 1000000000)
 #define VDSO_BYTES ((size_t)8 << 10)
 
 struct job {
@@ -58,6 +59,7 @@ struct wp_unwinder {
     struct job queue[QUEUE];       /* in no order */
     uint32_t count, busy;          /* jobs that wait; workers that work */
     struct wp_intmap asked;        /* (inode, device) -> 1 */
+    uint64_t unfit, unfit_told_ns; /* objects whose rows did not all fit since that was last told of, and when it was; 0: never */
     bool is_over;
 };
 
@@ -93,6 +95,23 @@ static int put_page(void *context, uint32_t number, const struct wp_unwind_page 
     return bpf_map_update_elem(sink->unwinder->options.pages_fd, &place, page, BPF_ANY);
 }
 
+/* A host that compiles meets one such object after the other. `path` NULL: at the end. */
+static void tell_unfit(struct wp_unwinder *u, const char *path)
+{
+    uint64_t now_ns = wp_clock_ns();
+    pthread_mutex_lock(&u->lock);
+    u->unfit += path != NULL;
+    uint64_t count = !path || !u->unfit_told_ns || now_ns - u->unfit_told_ns >= UNFIT_PAUSE_NS ? u->unfit : 0;
+    if (count) {
+        u->unfit = 0;
+        u->unfit_told_ns = now_ns;
+    }
+    pthread_mutex_unlock(&u->lock);
+    if (count)
+        wp_log(u->options.logger, WP_LOG_WARN, "unwind rows do not all fit, some stacks end early objects=%llu last=%s",
+            (unsigned long long)count, path ? path : "-");
+}
+
 /* The number of pages that were put. */
 static uint32_t tell(struct wp_unwinder *u, const struct wp_unwind_rows *rows, const char *path, uint32_t object, const char *from)
 {
@@ -105,7 +124,9 @@ static uint32_t tell(struct wp_unwinder *u, const struct wp_unwind_rows *rows, c
             wp_log(u->options.logger, WP_LOG_INFO, "unwind rows of what came first were given up for others file=%s", path);
         rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats); /* the other worker may just have made room */
     }
-    wp_log(u->options.logger, rc ? WP_LOG_WARN : WP_LOG_DEBUG,
+    if (rc)
+        tell_unfit(u, path);
+    wp_log(u->options.logger, WP_LOG_DEBUG,
         "unwind rows %s file=%s from=%s rows=%llu pages=%llu crowded=%llu odd=%llu us=%llu", rc ? "do not all fit" : "are known", path, from,
         (unsigned long long)stats.rows, (unsigned long long)stats.pages, (unsigned long long)stats.crowded_pages,
         (unsigned long long)stats.odd_rules, (unsigned long long)((wp_clock_ns() - start) / 1000));
@@ -425,6 +446,7 @@ void wp_unwinder_destroy(struct wp_unwinder *u)
     for (unsigned i = 0; i < WORKERS; i++)
         if (u->workers[i].is_started)
             pthread_join(u->workers[i].thread, NULL);
+    tell_unfit(u, NULL);
     release(u);
 }
 

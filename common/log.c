@@ -9,6 +9,30 @@
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
+/* C0, DEL, and C1 as UTF-8 writes it: what makes a terminal do something, or one line two. */
+static bool is_control(const unsigned char *at, const unsigned char *end)
+{
+    return *at < 0x20 || *at == 0x7f || (*at == 0xc2 && at + 1 < end && at[1] >= 0x80 && at[1] < 0xa0);
+}
+
+/* Names of hosts and files are peers' words. Returns the size. */
+static size_t make_printable(const char *text, size_t size, char *out, size_t room)
+{
+    size_t used = 0;
+    const unsigned char *end = (const unsigned char *)text + size;
+    for (const unsigned char *at = (const unsigned char *)text; at < end && used + 5 < room; at++) {
+        if (!is_control(at, end)) {
+            out[used++] = (char)*at;
+            continue;
+        }
+        bool has_two = *at == 0xc2;
+        used += (size_t)snprintf(out + used, room - used, "\\x%02x", *at);
+        if (has_two && used + 5 < room)
+            used += (size_t)snprintf(out + used, room - used, "\\x%02x", *++at);
+    }
+    return used;
+}
+
 void wp_log(const struct wp_logger *logger, enum wp_log_level level, const char *format, ...)
 {
     if (!logger || level > __atomic_load_n(&logger->level, __ATOMIC_RELAXED))
@@ -24,8 +48,10 @@ void wp_log(const struct wp_logger *logger, enum wp_log_level level, const char 
         used += more;
     if ((size_t)used > sizeof(line) - 2)
         used = (int)sizeof(line) - 2;
-    line[used++] = '\n';
-    ssize_t ignored = write(logger->fd, line, (size_t)used);
+    char shown[sizeof(line) * 2];
+    size_t size = make_printable(line, (size_t)used, shown, sizeof(shown) - 1);
+    shown[size++] = '\n';
+    ssize_t ignored = write(logger->fd, shown, size);
     (void)ignored;
 }
 

@@ -17,6 +17,7 @@ struct wp_logger {
     int fd;                   /* usually 2 */
 };
 
+/* One line. What is no text in it, as in names that a peer has given, is written as \xNN. */
 void wp_log(const struct wp_logger *logger, enum wp_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

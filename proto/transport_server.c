@@ -200,10 +200,7 @@ static int send_to(struct wp_server *s, const void *identity, size_t size, enum 
     if (zmq_send(s->socket, identity, size, ZMQ_SNDMORE | ZMQ_DONTWAIT) >= 0 &&
         zmq_send(s->socket, s->frame.data, s->frame.size, ZMQ_DONTWAIT) >= 0)
         return 0;
-    rc = -zmq_errno();
-    if (rc == -EAGAIN)
-        wp_refusals_add(s->refusals, "an answer to a peer that does not read its answers");
-    return rc; /* it is away, or stuck: it says Hello when it is back */
+    return -zmq_errno(); /* it is away, or stuck */
 }
 
 static int send_frame(struct wp_server *s, uint32_t number, enum wp_frame_type type)
@@ -213,7 +210,10 @@ static int send_frame(struct wp_server *s, uint32_t number, enum wp_frame_type t
     if (!peer)
         return -EHOSTUNREACH;
     wp_peer_identity(peer->session, identity);
-    return send_to(s, identity, sizeof(identity), type);
+    int rc = send_to(s, identity, sizeof(identity), type);
+    if (rc == -EAGAIN) /* it says Hello when it is back */
+        wp_refusals_add(s->refusals, "an answer to a peer that does not read its answers");
+    return rc;
 }
 
 int wp_server_welcome(struct wp_server *s, uint32_t peer, const struct wp_welcome *welcome)

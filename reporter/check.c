@@ -6,6 +6,7 @@
 #include "reporter/history.h"
 #include "reporter/kept_checks.h"
 #include "reporter/mixed.h"
+#include "reporter/other_windows.h"
 #include "reporter/page.h"
 #include "reporter/single_file.h"
 
@@ -137,6 +138,8 @@ int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, 
         rc = wp_sides_read(facts, &stores, side, options->aggregate, err);
     if (!rc)
         rc = read_mixed(facts, &stores, err);
+    if (!rc && options->format == WP_CHECK_HTML)
+        rc = wp_other_windows_fit(&facts[WP_AFTER], err);
     if (!rc)
         rc = wp_compare_build(&compare, &facts[WP_BEFORE], &facts[WP_AFTER], &options->common.compare, err);
     if (!rc) {

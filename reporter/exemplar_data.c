@@ -84,6 +84,8 @@ int wp_exemplar_data(struct wp_buffer *out, const struct wp_facts *facts, struct
     wp_buffer_puts(out, "wakepath.data(\"exemplars\",{\"windows\":[\n");
     for (size_t i = 0; i < facts->exemplars.count && !rc; i++) {
         const struct wp_exemplar_fact *fact = &facts->exemplars.rows[i];
+        if (fact->is_beginning) /* they are the last, and too large to be looked through */
+            break;
         wp_buffer_printf(out, "%s{\"number\":%zu,\"start\":%" PRIu64 ",\"length\":%" PRIu64 ",\"rank\":%u,\"typical\":%d,\"title\":", i ? ",\n" : "", i + 1,
             fact->start_ns / 1000000, fact->length_ns, fact->rank, fact->is_typical);
         put_name(out, fact->title);

@@ -89,6 +89,32 @@ static void find_most(struct wp_pool *pool, struct wp_exemplar_fact *fact)
     free(sums);
 }
 
+/* The thread of interest that comes first; "" and 0 where there is none. */
+static void take_thread(struct wp_pool *pool, struct wp_exemplar_fact *fact)
+{
+    const struct wp_trace *trace = fact->trace;
+    for (uint32_t i = 0; i < trace->path_count; i++) {
+        if (!trace->paths[i].is_base || trace->paths[i].thread >= trace->thread_count)
+            continue;
+        const struct wp_trace_thread *thread = &trace->threads[trace->paths[i].thread];
+        fact->comm = wp_pool_text(pool, wp_intern_text(trace->strings, thread->comm));
+        fact->host = wp_pool_text(pool, wp_intern_text(trace->strings, thread->host));
+        fact->pid = thread->pid;
+        fact->tid = thread->tid;
+        return;
+    }
+}
+
+void wp_exemplar_facts_window(struct wp_pool *pool, struct wp_exemplar_fact *fact, struct wp_trace *trace)
+{
+    *fact = (struct wp_exemplar_fact){.service = "", .host = "", .comm = "", .start_ns = trace->start_ns, .length_ns = trace->length_ns,
+        .is_beginning = true, .trace = trace};
+    take_thread(pool, fact);
+    fact->title = wp_pool_printf(pool, "A recording that began on %s", wp_human_time(pool, fact->start_ns));
+    fact->why = "All that happened from the beginning of a recording until there was room for no more.";
+    find_most(pool, fact);
+}
+
 static void take_row(struct builder *builder, uint32_t row, unsigned rank, bool is_typical)
 {
     struct wp_facts *facts = builder->facts;

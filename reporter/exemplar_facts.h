@@ -21,6 +21,7 @@ struct wp_exemplar_fact {
     uint64_t length_ns;
     unsigned rank;           /* 1 the slowest of its service; 0: it is not among the slowest */
     bool is_typical;
+    bool is_beginning;       /* no single request or wait: the beginning of a recording (other_windows.h) */
     const char *title;       /* "The slowest request on tcp port 80" */
     const char *why;         /* a sentence: how it was chosen */
     const char *most;        /* the frame that stands on top longest, "" none ... */
@@ -30,12 +31,14 @@ struct wp_exemplar_fact {
 };
 
 struct wp_exemplar_facts {
-    struct wp_exemplar_fact *rows; /* in the pool; the slowest first, by service; their number on the site is index + 1 */
+    struct wp_exemplar_fact *rows; /* in the pool; the slowest first, by service, then beginnings; their number on the site is index + 1 */
     size_t count;
 };
 
 /* Of facts that are built otherwise; texts go into their pool. -ENOMEM sets the pool's failed. */
 void wp_exemplar_facts_build(struct wp_facts *facts, const struct wp_exemplars *set);
+/* The beginning of a recording as a row; takes the trace. */
+void wp_exemplar_facts_window(struct wp_pool *pool, struct wp_exemplar_fact *fact, struct wp_trace *trace);
 void wp_exemplar_facts_fini(struct wp_exemplar_facts *exemplars);
 /* The first of that service that is among the slowest, or typical: its number, 0 none. */
 unsigned wp_exemplar_facts_find(const struct wp_facts *facts, const char *service, bool is_typical);

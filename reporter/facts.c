@@ -265,6 +265,7 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     struct wp_trace *trace = NULL;
     struct wp_damage *damage = NULL;
     struct wp_error trace_error = {0};
+    struct wp_recordings recordings = {0};
     size_t damage_count = 0;
     memset(facts, 0, sizeof(*facts));
     int rc = wp_snapshot_report(snapshot, aggregate, selection, &report, &damage, &damage_count, err);
@@ -280,7 +281,8 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     if (!rc)
         rc = read_late(facts, snapshot, selection, err);
     if (!rc)
-        rc = wp_snapshot_recordings(snapshot, selection ? selection->hosts : NULL, &facts->recordings, err);
+        rc = wp_snapshot_recordings(snapshot, selection ? selection->hosts : NULL, &recordings, err);
+    facts->recordings = recordings.at_least;
     if (!rc)
         rc = read_exemplars(facts, snapshot, selection, err);
     for (size_t i = 0; i < snapshot->damage_count && !rc; i++)

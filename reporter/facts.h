@@ -100,7 +100,7 @@ struct wp_facts {
     struct wp_mixed_window *mixed; /* other releases at the same time (mixed.h) */
     size_t mixed_count;
     const char *group;             /* the hosts that were asked for, NULL all */
-    uint64_t recordings;           /* sessions behind the release, 0 not known */
+    uint64_t recordings;           /* one after the other behind the release, at least; 0 not known */
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];
     struct wp_late late;           /* of that, what came when its hour had long been over */
     uint64_t events_total, events_dropped;

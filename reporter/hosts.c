@@ -32,6 +32,17 @@ static bool ends_in(const char *text, const char *end)
     return size > own && !strcmp(text + size - own, end);
 }
 
+/* The host of "[comm]@host"; NULL: the frame names none. */
+static const char *host_in(const struct wp_facts *facts, uint32_t frame)
+{
+    const char *name = wp_facts_frame_name(facts, frame), *host = NULL;
+    if (wp_facts_frame_style(facts, frame) != WP_STYLE_PROCESS)
+        return NULL;
+    for (const char *at = strstr(name, "]@"); at; at = strstr(at + 1, "]@"))
+        host = at + 2;
+    return host;
+}
+
 /* All names once each, sorted: from then on they are found by halving. */
 static void collect_names(struct building *building)
 {
@@ -39,7 +50,10 @@ static void collect_names(struct building *building)
     const struct wp_metadata *metadata = &facts->release_metadata;
     struct wp_hosts *hosts = building->hosts;
     size_t kept = 0;
-    building->room = facts->host_count + facts->process_count + facts->edge_count * 2 + metadata->count + 1;
+    uint32_t frames = 0;
+    if (facts->report) /* a release's page knows of none */
+        wp_report_frames(facts->report, &frames);
+    building->room = facts->host_count + facts->process_count + facts->edge_count * 2 + metadata->count + frames + 1;
     hosts->rows = wp_pool_alloc(building->pool, building->room * sizeof(*hosts->rows));
     if (!hosts->rows)
         return;
@@ -52,6 +66,9 @@ static void collect_names(struct building *building)
         add_name(building, facts->edges[i].from);
         add_name(building, facts->edges[i].to);
     }
+    for (uint32_t i = 1; i < frames; i++)
+        if (host_in(facts, i))
+            add_name(building, host_in(facts, i));
     for (size_t i = wp_metadata_find(metadata, "host."); i < metadata->count; i++) {
         const char *key = metadata->rows[i].key;
         if (strncmp(key, "host.", 5))
@@ -93,6 +110,23 @@ static void sum_report(struct building *building)
             host->waited_ns += facts->edges[i].waited_ns;
         if ((host = find(building->hosts, facts->edges[i].from)))
             host->waited_for_ns += facts->edges[i].waited_ns;
+    }
+}
+
+/* The flame is in preorder: what a host's frame has on it is counted there, and not again inside. */
+static void sum_others(struct building *building)
+{
+    const struct wp_flame *flame = &building->facts->flame;
+    uint32_t *until = wp_pool_alloc(building->pool, (building->hosts->count + 1) * sizeof(*until));
+    for (uint32_t i = 1; until && i < flame->count; i++) {
+        const char *name = host_in(building->facts, flame->nodes[i].frame);
+        struct wp_host_fact *host = name ? find(building->hosts, name) : NULL;
+        size_t place = host ? (size_t)(host - building->hosts->rows) : 0;
+        if (!host || i < until[place])
+            continue;
+        host->is_recorded = true;
+        host->others_ns += flame->nodes[i].total_ns;
+        until[place] = flame->nodes[i].end;
     }
 }
 
@@ -297,6 +331,7 @@ void wp_hosts_build(struct wp_hosts *hosts, struct wp_pool *pool, const struct w
     if (!hosts->rows)
         return;
     sum_report(&building);
+    sum_others(&building);
     for (size_t i = 0; i < hosts->count; i++)
         read_identity(&building, &hosts->rows[i]);
     take_pairs(&building);

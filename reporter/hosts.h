@@ -12,6 +12,7 @@ struct wp_host_fact {
     const char *labels;              /* "rack=7 zone=b", NULL none */
     bool is_recorded;                /* it has a process in the report, or is one of its hosts */
     uint64_t processes, total_ns, running_ns;
+    uint64_t others_ns;              /* of pseudo-stacks that name it, those of other hosts: each counted once */
     uint64_t waited_ns, waited_for_ns; /* here for others, by others for this one */
     uint64_t events, dropped, healed;
     uint64_t clock_messages, contradictions;

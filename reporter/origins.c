@@ -145,11 +145,15 @@ static int join_rest(struct wp_facts *facts, struct wp_error *err)
 static int take_whole(struct wp_facts *facts)
 {
     struct wp_origins *origins = &facts->origins;
+    const char *only = origins->count == 1 && origins->rows[0].host_count == 1 ? origins->rows[0].name : NULL;
     wp_origins_fini(origins);
     origins->rows = wp_pool_alloc(&facts->pool, sizeof(*origins->rows));
     if (!origins->rows)
         return -ENOMEM;
-    describe(&facts->pool, &origins->rows[0], facts->report, NULL);
+    if (only) /* the other hosts of the fleet have nothing of it themselves */
+        origins->rows[0] = (struct wp_origin){.name = only, .hosts = "", .host_count = 1};
+    else
+        describe(&facts->pool, &origins->rows[0], facts->report, NULL);
     origins->rows[0].total_ns = facts->total_ns;
     origins->count = 1;
     return 0;

@@ -66,6 +66,8 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_flame(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts);
+/* A table of the windows that Chronology or Running, whichever it is, might show instead. */
+void wp_page_other_windows(struct wp_display *display, const struct wp_facts *facts);
 void wp_page_exemplars(struct wp_display *display, const struct wp_facts *facts);
 /* The drawn view of a window, stacks over time or threads, and its table. */
 void wp_page_window(struct wp_display *display, const struct wp_facts *facts, const struct wp_trace *trace, bool is_stacks);

@@ -11,7 +11,7 @@
 
 static const char *reason(const struct wp_exemplar_fact *fact)
 {
-    return fact->rank == 1 ? (fact->is_typical ? "the slowest, and typical" : "the slowest")
+    return fact->is_beginning ? "the beginning of a recording" : fact->rank == 1 ? (fact->is_typical ? "the slowest, and typical" : "the slowest")
         : fact->rank ? (fact->is_typical ? "slow, and typical" : "among the slowest") : "typical";
 }
 
@@ -33,14 +33,14 @@ static const char *most(struct wp_pool *pool, const char *frame)
                                         : wp_pool_printf(pool, "%s, ", wp_pool_clip(pool, frame, NAME_BYTES));
 }
 
-static void add_row(struct wp_display *display, struct wp_table *table, const struct wp_facts *facts, unsigned number)
+static void add_row(struct wp_display *display, struct wp_table *table, const struct wp_facts *facts, unsigned number, enum wp_page_kind page)
 {
     const struct wp_exemplar_fact *fact = &facts->exemplars.rows[number - 1];
     struct wp_field *row = wp_display_row(table);
     if (!row)
         return;
     row[0].text = fact->title;
-    row[0].link = wp_page_exemplar_link(facts, number);
+    row[0].link = wp_link_to_part(page, facts->release, facts->aggregate, number, NULL);
     row[1].text = reason(fact);
     row[2].number = fact->length_ns;
     row[3].text = wp_human_time(&display->pool, fact->start_ns);
@@ -55,13 +55,34 @@ static void add_row(struct wp_display *display, struct wp_table *table, const st
     }
 }
 
-void wp_page_exemplars(struct wp_display *display, const struct wp_facts *facts)
+static void add_windows(struct wp_display *display, const struct wp_facts *facts, enum wp_page_kind page)
 {
     static const struct wp_column columns[] = {
         {"Window", NULL, WP_COLUMN_TEXT}, {"Why this one", NULL, WP_COLUMN_TEXT}, {"Length", NULL, WP_COLUMN_DURATION},
         {"Began", NULL, WP_COLUMN_TEXT}, {"Thread", "And on which host", WP_COLUMN_NAME},
         {"Most of it", "What stood on top for longest", WP_COLUMN_TEXT},
     };
+    struct wp_table *table = wp_display_table(display, "exemplars", columns, 6, facts->exemplars.count);
+    table->searchable = facts->exemplars.count > 10;
+    for (int is_beginning = 1; is_beginning >= 0; is_beginning--)
+        for (unsigned i = 1; i <= facts->exemplars.count; i++)
+            if (facts->exemplars.rows[i - 1].is_beginning == is_beginning)
+                add_row(display, table, facts, i, page);
+}
+
+void wp_page_other_windows(struct wp_display *display, const struct wp_facts *facts)
+{
+    bool is_stacks = display->query.page == WP_PAGE_CHRONO;
+    if (!facts->exemplars.count)
+        return;
+    wp_display_heading(display, "Other windows");
+    wp_display_add(display, WP_ITEM_PARAGRAPH, "Kept are, of all hosts, the slowest and typical requests and waits, and the beginning of one recording for each "
+        "timebox and shard. Of beginnings the newest are here; --since and --until of wakepath-reporter choose older ones.");
+    add_windows(display, facts, is_stacks ? WP_PAGE_EXEMPLAR : WP_PAGE_EXEMPLAR_ROWS);
+}
+
+void wp_page_exemplars(struct wp_display *display, const struct wp_facts *facts)
+{
     wp_display_add(display, WP_ITEM_PARAGRAPH, "Single requests and waits as they happened: the slowest of all, and typical ones. They were "
         "chosen while recording, by a rule that no order of events or machines can change.");
     if (!facts->exemplars.count) {
@@ -69,10 +90,7 @@ void wp_page_exemplars(struct wp_display *display, const struct wp_facts *facts)
             "tenth of a millisecond or more; or they were old and have been pruned.");
         return;
     }
-    struct wp_table *table = wp_display_table(display, "exemplars", columns, 6, facts->exemplars.count);
-    table->searchable = facts->exemplars.count > 10;
-    for (unsigned i = 1; i <= facts->exemplars.count; i++)
-        add_row(display, table, facts, i);
+    add_windows(display, facts, WP_PAGE_EXEMPLAR);
 }
 
 static void add_turn(struct wp_display *display, const struct wp_facts *facts, enum wp_page_kind page, unsigned number, const char *text)

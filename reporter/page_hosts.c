@@ -62,10 +62,10 @@ static void put_cell(struct wp_display *display, struct wp_field *field, const s
     const struct wp_edge_fact *edge = pair->edge;
     put_value(field, edge ? wp_human_duration(pool, edge->waited_ns) : "0", edge ? edge->waited_ns : 0);
     if (edge)
-        field->note = wp_pool_printf(pool, "%s messages, transit %s %s", wp_human_count(pool, edge->messages),
+        field->note = wp_pool_printf(pool, "%s, transit %s %s", wp_human_many(pool, edge->messages, "message"),
             wp_human_duration(pool, edge->transit_ns), bound_text(display, edge));
     else if (pair->received)
-        field->note = wp_pool_printf(pool, "%s messages, no wait", wp_human_count(pool, pair->received));
+        field->note = wp_pool_printf(pool, "%s, no wait", wp_human_many(pool, pair->received, "message"));
     if (pair->resent)
         field->note = wp_pool_printf(pool, "%s%s%s sent again", field->note ? field->note : "", field->note ? ", " : "",
             wp_human_count(pool, pair->resent));
@@ -163,20 +163,25 @@ static void put_own(struct wp_display *display, const struct wp_facts *facts, st
         }
 }
 
+/* Whether it is known of each host what its own processes did. */
+static bool are_apart(const struct wp_facts *facts)
+{
+    return facts->origins.count > 1 || (facts->origins.count == 1 && facts->origins.rows[0].host_count == 1);
+}
+
 static void add_hosts(struct wp_display *display, const struct wp_facts *facts, const struct wp_hosts *hosts)
 {
     static const struct wp_column columns[] = {
         {"Host", NULL, WP_COLUMN_NAME}, {"Processes", "On control paths", WP_COLUMN_COUNT},
-        {"Time on paths", "Of its processes, together", WP_COLUMN_DURATION},
-        {"Share", "Of the total; layers overlap, so shares do not add up to 100 %", WP_COLUMN_SHARE},
+        {"On others' paths", "Pseudo-stacks of other hosts that stand on one of its processes, each counted once", WP_COLUMN_DURATION},
+        {"Processes' time", "Of its processes, together; one that waits and the one that it waits for both count", WP_COLUMN_DURATION},
         {"Running", "Of that, on a CPU", WP_COLUMN_DURATION},
         {"Waited for others", "For messages from other hosts", WP_COLUMN_DURATION},
         {"Others waited", "For its messages", WP_COLUMN_DURATION},
         {"Its own paths", "Whose time: of the processes of interest on it, wherever it passed", WP_COLUMN_DURATION},
     };
-    bool are_apart = facts->origins.count > 1;
     size_t room = hosts->count < TABLE_ROWS ? hosts->count : TABLE_ROWS;
-    struct wp_table *table = wp_display_table(display, "hosts", columns, are_apart ? 8 : 7, room);
+    struct wp_table *table = wp_display_table(display, "hosts", columns, are_apart(facts) ? 8 : 7, room);
     table->empty = "No host was named.";
     table->searchable = room > 10;
     table->whole_ns = facts->total_ns;
@@ -189,11 +194,14 @@ static void add_hosts(struct wp_display *display, const struct wp_facts *facts, 
         row[0].note = host->is_recorded ? NULL : "not on these paths";
         row[0].link = flame_of_host(display, facts, host->name);
         row[1].number = host->processes;
-        row[2].number = row[3].number = host->total_ns; /* no link: layers overlap in it, and a flame counts a stack once */
+        row[2].number = host->others_ns;
+        if (host->others_ns)
+            row[2].link = wp_page_behind_link(display, facts, "host", host->name);
+        row[3].number = host->total_ns; /* no link: layers overlap in it, and a flame counts a stack once */
         row[4].number = host->running_ns;
         row[5].number = host->waited_ns;
         row[6].number = host->waited_for_ns;
-        if (are_apart)
+        if (are_apart(facts))
             put_own(display, facts, &row[7], host->name);
     }
 }
@@ -298,10 +306,14 @@ void wp_page_hosts(struct wp_display *display, const struct wp_facts *facts)
         wp_display_heading(display, "Who waited for whom");
         add_matrix(display, &hosts);
     }
+    bool all_apart = are_apart(facts);
+    for (size_t i = 0; i < facts->origins.count; i++)
+        all_apart &= facts->origins.rows[i].host_count == 1;
     wp_display_heading(display, "Hosts");
     add_hosts(display, facts, &hosts);
-    wp_display_add(display, WP_ITEM_PARAGRAPH, "A share counts each process for as long as it stood in a pseudo-stack: one that waits and the "
-        "one that it waits for stand there at once, and so do several of one host. So shares do not add up to 100 %, and one may be more.");
+    wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "%sOn others' paths counts a pseudo-stack once, as the page does that it "
+        "leads to. Processes' time counts each process for as long as it stood in a pseudo-stack, several at once where they wait for each other: it may "
+        "be more than the total, and no other page has that figure.", all_apart ? "Its own paths of all hosts add up to the total. " : ""));
     wp_display_heading(display, "Between hosts");
     add_pairs(display, &hosts);
     if (!hosts.has_identity)

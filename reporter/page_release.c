@@ -161,7 +161,7 @@ static void add_figures(struct wp_display *display, const struct wp_release_summ
     }
     wp_display_fact(display, "Recorded from", wp_human_date(pool, first), wp_human_clock(pool, first));
     wp_display_fact(display, "To", wp_human_date(pool, release->last_ns), wp_human_clock(pool, release->last_ns));
-    wp_display_fact(display, "Recordings", wp_human_count(pool, facts->recordings), "sessions of collectors");
+    wp_display_fact(display, "Recordings", wp_human_count(pool, facts->sessions), "sessions of collectors");
     wp_display_fact(display, "Coverage", wp_human_percent(pool, 100 * coverage), "of the time, at least");
     wp_display_fact(display, "Lost", wp_human_count(pool, dropped), "events");
     if (damaged || facts->damage)

@@ -89,6 +89,20 @@ void wp_page_flame(struct wp_display *display, const struct wp_facts *facts)
     wp_display_add(display, WP_ITEM_END, NULL);
 }
 
+static const char *trace_text(const struct wp_trace *trace, uint32_t string)
+{
+    return wp_intern_text(trace->strings, string);
+}
+
+/* The host that the window is of: its time is that one's. NULL: no thread of interest is in it. */
+static const char *home_of(struct wp_display *display, const struct wp_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->path_count; i++)
+        if (trace->paths[i].is_base && trace->paths[i].thread < trace->thread_count)
+            return wp_pool_clip(&display->pool, trace_text(trace, trace->threads[trace->paths[i].thread].host), 80);
+    return NULL;
+}
+
 static bool has_window(struct wp_display *display, const struct wp_facts *facts)
 {
     const struct wp_trace *trace = facts->trace;
@@ -99,15 +113,11 @@ static bool has_window(struct wp_display *display, const struct wp_facts *facts)
             "shows everything gathered.");
         return false;
     }
-    const char *length = wp_human_duration(pool, trace->length_ns);
-    display->subtitle = trace->start_ns ? wp_pool_printf(pool, "%s from %s", length, wp_human_time(pool, trace->start_ns))
-                                        : length;
+    const char *length = wp_human_duration(pool, trace->length_ns), *home = home_of(display, trace);
+    display->subtitle = !trace->start_ns ? length : home
+        ? wp_pool_printf(pool, "%s from %s on %s", length, wp_human_time(pool, trace->start_ns), home)
+        : wp_pool_printf(pool, "%s from %s", length, wp_human_time(pool, trace->start_ns));
     return true;
-}
-
-static const char *trace_text(const struct wp_trace *trace, uint32_t string)
-{
-    return wp_intern_text(trace->strings, string);
 }
 
 static void add_paths(struct wp_display *display, const struct wp_trace *trace)
@@ -143,10 +153,11 @@ static void add_paths(struct wp_display *display, const struct wp_trace *trace)
 void wp_page_chrono(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "One window as it happened: time runs to the right, stacks grow upwards, one control path under the other, lines "
+        "The beginning of the newest recording as it happened: time runs to the right, stacks grow upwards, one control path under the other, lines "
         "are wakings between paths.");
     if (has_window(display, facts))
         wp_page_window(display, facts, facts->trace, true);
+    wp_page_other_windows(display, facts);
 }
 
 static void sum_threads(struct wp_table *table, const struct wp_trace *trace)
@@ -222,8 +233,9 @@ void wp_page_window(struct wp_display *display, const struct wp_facts *facts, co
 void wp_page_running(struct wp_display *display, const struct wp_facts *facts)
 {
     wp_display_add(display, WP_ITEM_PARAGRAPH,
-        "Who ran when: every bar is a stretch on a CPU, every line is one thread setting another going. Click a process to "
+        "Who ran when at the beginning of the newest recording: every bar is a stretch on a CPU, every line is one thread setting another going. Click a process to "
         "open its flame.");
     if (has_window(display, facts))
         wp_page_window(display, facts, facts->trace, false);
+    wp_page_other_windows(display, facts);
 }

@@ -195,6 +195,13 @@ void wp_page_waits(struct wp_display *display, const struct wp_facts *facts)
     wp_display_add(display, WP_ITEM_PARAGRAPH,
         "An arrow leads from a process to what it waited for, as wide as the time; a wait that contains another one contains "
         "its time. A click opens the place in the flame.");
+    if (facts->categories[WP_OTHER_PATH]) {
+        struct wp_item *others = wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "In no arrow: %s (%s of the total) that was "
+            "spent waiting for another control path, which has its own time. What waited for which", wp_human_duration(&display->pool,
+            facts->categories[WP_OTHER_PATH]), wp_human_share(&display->pool, facts->categories[WP_OTHER_PATH], facts->total_ns)));
+        if (others)
+            others->link = wp_page_behind_link(display, facts, "category", wp_category_key(WP_OTHER_PATH));
+    }
     add_graph(display, facts, &waits, "Processes and what they wait for");
     add_knots(display, facts, &waits);
     wp_display_heading(display, "All waits");

@@ -9,10 +9,10 @@
 #include "reporter/format_rows.h"
 #include "reporter/format_speedscope.h"
 #include "reporter/format_text.h"
+#include "reporter/other_windows.h"
 #include "reporter/page.h"
 #include "reporter/side.h"
 #include "reporter/single_file.h"
-#include "reporter/window_fit.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -120,8 +120,10 @@ static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapsh
         rc = wp_facts_read(&facts, snapshot, aggregate, &options->selection, err);
     if (!rc && options->format == WP_FORMAT_HTML)
         rc = wp_origins_read(&facts, snapshot, &options->selection, err);
+    if (!rc && (options->format == WP_FORMAT_HTML || options->exemplar))
+        rc = wp_other_windows_read(&facts, snapshot, &options->selection, err);
     if (!rc && options->format == WP_FORMAT_HTML)
-        rc = wp_window_fit(&facts.trace, WP_WINDOW_BYTES, err);
+        rc = wp_other_windows_fit(&facts, err);
     if (!rc && options->exemplar)
         rc = choose_window(&facts, options->exemplar, err);
     if (!rc)

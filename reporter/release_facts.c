@@ -61,8 +61,10 @@ int wp_release_facts_read(struct wp_release_facts *release, const struct wp_snap
     }
     if (!rc)
         rc = wp_snapshot_shards(snapshot, &release->shards, &release->shard_count, err);
+    struct wp_recordings recordings = {0};
     if (!rc)
-        rc = wp_snapshot_recordings(snapshot, NULL, &release->recordings, err);
+        rc = wp_snapshot_recordings(snapshot, NULL, &recordings, err);
+    release->sessions = recordings.sessions;
     if (!rc)
         rc = read_buckets(release, snapshot, err);
     if (rc)

@@ -14,7 +14,7 @@ struct wp_release_facts {
     struct wp_metadata metadata;
     char **shards;         /* owned, sorted */
     size_t shard_count;
-    uint64_t recordings;
+    uint64_t sessions;     /* of collectors */
     struct wp_bucket_row *buckets; /* in the pool */
     size_t bucket_count;
     const char *damage;    /* why the metadata cannot be read; NULL: it can */

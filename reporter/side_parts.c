@@ -95,7 +95,7 @@ int wp_side_parts_facts(struct wp_facts *facts, struct wp_side_parts *parts, con
     const struct wp_side_spec *spec, struct wp_error *err)
 {
     struct wp_report *sum = NULL;
-    uint64_t recordings = 0;
+    struct wp_recordings recordings = {0};
     int rc = parts->count ? 0
         : spec->same_time ? wp_error_set(err, -ENOENT, "no timebox of aggregate %s of release %s has both sides%s%s", aggregate,
                                 snapshot->release, *spec->host ? ", here hosts " : "", spec->host)
@@ -117,7 +117,7 @@ int wp_side_parts_facts(struct wp_facts *facts, struct wp_side_parts *parts, con
         return rc;
     }
     rc = wp_facts_build(facts, spec->release, aggregate, sum, NULL, err);
-    facts->recordings = recordings;
+    facts->recordings = recordings.at_least;
     facts->group = *spec->host ? wp_pool_text(&facts->pool, spec->host) : NULL;
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "reporter/format_json.h"
 #include "reporter/origin_data.h"
 #include "reporter/mixed.h"
+#include "reporter/other_windows.h"
 #include "reporter/page.h"
 #include "reporter/site_compare.h"
 #include "reporter/site_files.h"
@@ -17,7 +18,6 @@
 #include "reporter/site_sources.h"
 #include "reporter/time_data.h"
 #include "reporter/view_data.h"
-#include "reporter/window_fit.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -246,7 +246,9 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
     int rc = wp_facts_read(&facts, snapshot, aggregate, &site->options->selection, err);
     if (!rc)
-        rc = wp_window_fit(&facts.trace, WP_WINDOW_BYTES, err);
+        rc = wp_other_windows_read(&facts, snapshot, &site->options->selection, err);
+    if (!rc)
+        rc = wp_other_windows_fit(&facts, err);
     if (!rc)
         rc = wp_origins_read(&facts, snapshot, &site->options->selection, err);
     if (!rc && row != SIZE_MAX) {

@@ -362,6 +362,19 @@ int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate,
     return rc;
 }
 
+int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection, size_t *of_store,
+    bool (*each)(void *context, struct wp_trace *trace), void *context, struct wp_error *err)
+{
+    char bucket[129];
+    int rc = wp_snapshot_bucket(snapshot, aggregate, bucket, err);
+    bool is_there = !rc;
+    for (size_t i = 0; is_there && i < snapshot->stores->count && (!rc || rc == -ENOENT); i++) {
+        *of_store = 0;
+        rc = snapshot->txns[i] ? wp_txn_read_traces(snapshot->txns[i], bucket, selection, each, context, err) : 0;
+    }
+    return rc == -ENOENT ? 0 : rc;
+}
+
 int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_exemplars *set, struct wp_error *err)
 {
@@ -382,32 +395,54 @@ static size_t session_size(const char *name)
     return strcspn(name, ".");
 }
 
-/* Whose session it is, as the first store says that has it. What cannot be read is nobody's. */
-static bool is_session_of(const struct wp_snapshot *snapshot, const char *name, const char *hosts)
+/* Whose session it is, as the first store says that has it; "" where that cannot be read. */
+static void host_of_session(const struct wp_snapshot *snapshot, const char *name, char hostname[256])
 {
     char text[WP_KEY_ROOM];
     struct wp_key key;
+    *hostname = 0;
     snprintf(text, sizeof(text), SESSIONS "%s", name);
     if (wp_key_parse(&key, text, NULL))
-        return false;
+        return;
     for (size_t i = 0; i < snapshot->stores->count; i++) {
         struct wp_resume resume;
-        if (snapshot->txns[i] && !wp_txn_get_resume(snapshot->txns[i], key.shard, key.session, &resume, NULL))
-            return wp_hosts_match(hosts, resume.hostname);
+        if (snapshot->txns[i] && !wp_txn_get_resume(snapshot->txns[i], key.shard, key.session, &resume, NULL)) {
+            snprintf(hostname, 256, "%s", resume.hostname);
+            return;
+        }
     }
-    return false;
 }
 
-int wp_snapshot_recordings(const struct wp_snapshot *snapshot, const char *hosts, uint64_t *count, struct wp_error *err)
+/* How often the name occurs that occurs most often; they are sorted. */
+static uint64_t longest_run(char **names, size_t count)
 {
-    struct names names = {0};
-    int rc = list_sessions(snapshot, &names, err);
-    *count = 0;
-    for (size_t i = 0; i < names.count && !rc; i++) {
-        size_t size = session_size(names.rows[i]);
-        bool is_same = i && session_size(names.rows[i - 1]) == size && !strncmp(names.rows[i], names.rows[i - 1], size);
-        *count += !is_same && (!hosts || is_session_of(snapshot, names.rows[i], hosts));
+    uint64_t run = 0, longest = 0;
+    for (size_t i = 0; i < count; i++) {
+        run = i && !strcmp(names[i - 1], names[i]) ? run + 1 : 1;
+        longest = run > longest ? run : longest;
     }
+    return longest;
+}
+
+int wp_snapshot_recordings(const struct wp_snapshot *snapshot, const char *hosts, struct wp_recordings *recordings, struct wp_error *err)
+{
+    struct names names = {0}, of = {0};
+    int rc = list_sessions(snapshot, &names, err);
+    *recordings = (struct wp_recordings){0};
+    for (size_t i = 0; i < names.count && !rc; i++) {
+        char hostname[256];
+        size_t size = session_size(names.rows[i]);
+        if (i && session_size(names.rows[i - 1]) == size && !strncmp(names.rows[i], names.rows[i - 1], size))
+            continue;
+        host_of_session(snapshot, names.rows[i], hostname);
+        if (!hosts || (*hostname && wp_hosts_match(hosts, hostname)))
+            rc = wp_strings_add(&of.rows, &of.count, hostname);
+    }
+    if (!rc && of.count)
+        qsort(of.rows, of.count, sizeof(*of.rows), compare_texts);
+    recordings->sessions = rc ? 0 : of.count;
+    recordings->at_least = rc ? 0 : longest_run(of.rows, of.count);
     wp_strings_free(names.rows, names.count);
+    wp_strings_free(of.rows, of.count);
     return rc;
 }

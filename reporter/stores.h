@@ -48,10 +48,19 @@ int wp_snapshot_shares(const struct wp_snapshot *snapshot, const char *aggregate
     int (*each)(void *context, const struct wp_share *share, struct wp_error *err), void *context, struct wp_error *err);
 int wp_snapshot_trace(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err);
+/* As wp_txn_read_traces, of one store after the other; *of_store is set to 0 before each. */
+int wp_snapshot_traces(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection, size_t *of_store,
+    bool (*each)(void *context, struct wp_trace *trace), void *context, struct wp_error *err);
 /* Joined, as wp_txn_read_exemplars. */
 int wp_snapshot_exemplars(const struct wp_snapshot *snapshot, const char *aggregate, const struct wp_selection *selection,
     struct wp_exemplars *set, struct wp_error *err);
-/* Recordings that went into the release: sessions, each counted once; those of `hosts` (wp_hosts_match), NULL: of all. */
-int wp_snapshot_recordings(const struct wp_snapshot *snapshot, const char *hosts, uint64_t *count, struct wp_error *err);
+/* What went into the release. A host has one session at a time, hosts of a fleet have theirs at once: so many recordings as the host
+ * with most sessions has there were at least, one after the other, and of more nothing is known. */
+struct wp_recordings {
+    uint64_t sessions;   /* of collectors, each counted once */
+    uint64_t at_least;   /* recordings one after the other */
+};
+/* Of `hosts` (wp_hosts_match), NULL: of all. */
+int wp_snapshot_recordings(const struct wp_snapshot *snapshot, const char *hosts, struct wp_recordings *recordings, struct wp_error *err);
 
 #endif

@@ -108,6 +108,33 @@ static void assign(struct building *building)
     }
 }
 
+static bool is_of_interest(const struct wp_trace *trace, const char *name)
+{
+    for (uint32_t i = 0; trace && i < trace->path_count; i++)
+        if (trace->paths[i].is_base && trace->paths[i].thread < trace->thread_count &&
+                !strcmp(wp_intern_text(trace->strings, trace->threads[trace->paths[i].thread].comm), name))
+            return true;
+    return false;
+}
+
+/* What a process of interest waited for as another control path stands on the ground, too; "path:[name]" says that it was so. Only the
+ * kept window knows which of those are of interest themselves. */
+static void drop_other_paths(struct building *building)
+{
+    const struct wp_flame *flame = &building->facts->flame;
+    for (uint32_t i = 1; i < flame->count && !building->failed; i++) {
+        const char *name = wp_facts_frame_name(building->facts, flame->nodes[i].frame);
+        if (wp_facts_frame_style(building->facts, flame->nodes[i].frame) != WP_STYLE_WAIT || strncmp(name, "path:[", 6))
+            continue;
+        const char *plain = plain_name(building, name + 5);
+        char key[256] = {(char)('a' + WP_PARTY_PROCESS)};
+        strncat(key, plain, sizeof(key) - 2);
+        uint32_t id = wp_intern_find(building->names, key, strlen(key));
+        if (id != UINT32_MAX && id && building->graph->parties[id - 1].is_base)
+            building->graph->parties[id - 1].is_base = is_of_interest(building->facts->trace, plain);
+    }
+}
+
 static void take(struct wp_wait *wait, const struct wp_flame_node *node, uint64_t ns, uint64_t count)
 {
     wait->ns += ns;
@@ -358,6 +385,7 @@ void wp_wait_graph_processes(struct wp_wait_graph *graph, struct wp_pool *pool, 
     if (!building.failed) {
         building.wait[0] = NONE;
         assign(&building);
+        drop_other_paths(&building);
     }
     if (!building.failed) {
         count_pieces(&building);

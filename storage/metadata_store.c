@@ -4,6 +4,7 @@
 #include "proto/store.pb-c.h"
 #include "storage/bucket.h"
 #include "storage/columns.h"
+#include "storage/metadata_room.h"
 #include "storage/rows.h"
 #include "storage/txn.h"
 #include "storage/value_check.h"
@@ -14,22 +15,8 @@
 #include <string.h>
 
 #define KEY_LIMIT 512u
-#define ENTRIES_LIMIT 65536u
 
 typedef Wakepath__Store__Metadata__Entry entry_type;
-
-static int compare_texts(ProtobufCBinaryData a, ProtobufCBinaryData b)
-{
-    size_t size = a.len < b.len ? a.len : b.len;
-    int rc = size ? memcmp(a.data, b.data, size) : 0;
-    return rc ? rc : a.len < b.len ? -1 : a.len > b.len;
-}
-
-static int compare_entries(const void *left, const void *right)
-{
-    const entry_type *a = *(entry_type *const *)left, *b = *(entry_type *const *)right;
-    return compare_texts(a->key, b->key);
-}
 
 static int check_entries(const Wakepath__Store__Metadata *m, struct wp_error *err)
 {
@@ -50,7 +37,7 @@ int wp_metadata_check(const uint8_t *bytes, size_t size, struct wp_error *err)
     const Wakepath__Store__Metadata *m = (const Wakepath__Store__Metadata *)message;
     int rc = check_entries(m, err);
     for (size_t i = 1; !rc && i < m->n_entries; i++)
-        if (compare_texts(m->entries[i - 1]->key, m->entries[i]->key) >= 0)
+        if (wp_metadata_compare_keys(m->entries[i - 1]->key, m->entries[i]->key) >= 0)
             rc = wp_error_set(err, -EBADMSG, "metadata entry %zu is not in order", i);
     protobuf_c_message_free_unpacked(message, NULL);
     return rc;
@@ -93,12 +80,13 @@ static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepat
 {
     Wakepath__Store__Metadata out = WAKEPATH__STORE__METADATA__INIT;
     struct wp_buffer bytes = {0};
+    struct wp_metadata_gone gone;
     bool is_older = false;
-    out.entries = calloc(old->n_entries + 1, sizeof(*out.entries));
+    out.entries = calloc(old->n_entries + 2, sizeof(*out.entries));
     if (!out.entries)
         return wp_error_set(err, -ENOMEM, "out of memory for metadata");
     for (size_t i = 0; i < old->n_entries; i++) {
-        if (compare_texts(old->entries[i]->key, added->key))
+        if (wp_metadata_compare_keys(old->entries[i]->key, added->key))
             out.entries[out.n_entries++] = old->entries[i];
         else
             is_older = old->entries[i]->real_s > added->real_s && !is_removal;
@@ -109,9 +97,9 @@ static int put_entry(struct wp_txn *txn, const struct wp_key *key, const Wakepat
     if (!is_removal)
         out.entries[out.n_entries++] = added;
     if (out.n_entries)
-        qsort(out.entries, out.n_entries, sizeof(*out.entries), compare_entries);
-    if (out.n_entries > ENTRIES_LIMIT)
-        rc = wp_error_set(err, -E2BIG, "more than %u metadata keys in one value", ENTRIES_LIMIT);
+        qsort(out.entries, out.n_entries, sizeof(*out.entries), wp_metadata_compare);
+    if (!rc && !is_older)
+        rc = wp_metadata_make_room(&out, &gone, added->real_s, err);
     if (!rc && !is_older) {
         rc = wp_message_pack(&out.base, &bytes, err);
         if (!rc)
@@ -159,7 +147,7 @@ struct merged {                /* an entry and where it stood: of two alike the 
 static int compare_merged(const void *left, const void *right)
 {
     const struct merged *a = left, *b = right;
-    int rc = compare_texts(a->entry->key, b->entry->key);
+    int rc = wp_metadata_compare_keys(a->entry->key, b->entry->key);
     if (!rc && a->entry->real_s != b->entry->real_s)
         rc = a->entry->real_s < b->entry->real_s ? -1 : 1;
     return rc ? rc : a->place < b->place ? -1 : a->place > b->place;
@@ -177,17 +165,19 @@ static int fill_entry(entry_type *entry, const struct wp_metadata_entry *from, u
     return 0;
 }
 
-static int save_merged(struct wp_txn *txn, const struct wp_key *key, const struct merged *rows, size_t count, struct wp_error *err)
+static int save_merged(struct wp_txn *txn, const struct wp_key *key, const struct merged *rows, size_t count, uint64_t real_s,
+    struct wp_error *err)
 {
     Wakepath__Store__Metadata out = WAKEPATH__STORE__METADATA__INIT;
     struct wp_buffer bytes = {0};
+    struct wp_metadata_gone gone;
     out.entries = calloc(count + 1, sizeof(*out.entries));
     int rc = out.entries ? 0 : wp_error_set(err, -ENOMEM, "out of memory for metadata");
     for (size_t i = 0; !rc && i < count; i++)
-        if (i + 1 == count || compare_texts(rows[i].entry->key, rows[i + 1].entry->key))
+        if (i + 1 == count || wp_metadata_compare_keys(rows[i].entry->key, rows[i + 1].entry->key))
             out.entries[out.n_entries++] = rows[i].entry;
-    if (!rc && out.n_entries > ENTRIES_LIMIT)
-        rc = wp_error_set(err, -E2BIG, "more than %u metadata keys in one value", ENTRIES_LIMIT);
+    if (!rc)
+        rc = wp_metadata_make_room(&out, &gone, real_s, err);
     if (!rc)
         rc = wp_message_pack(&out.base, &bytes, err);
     if (!rc)
@@ -226,7 +216,7 @@ int wp_txn_put_metadata_at(struct wp_txn *txn, const struct wp_metadata_place *p
     }
     if (!rc) {
         qsort(rows, old->n_entries + count, sizeof(*rows), compare_merged);
-        rc = save_merged(txn, &key, rows, old->n_entries + count, err);
+        rc = save_merged(txn, &key, rows, old->n_entries + count, real_s, err);
     }
     free(rows);
     free(added);

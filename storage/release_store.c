@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a release holds as a whole: its aggregates and shards, and the digest that says whether any of it has changed. */
+#include "common/path.h"
 #include "storage/head.h"
 #include "storage/txn.h"
 
@@ -68,7 +69,8 @@ int wp_txn_aggregates(struct wp_txn *txn, char ***aggregates, size_t *count, str
         }
         memcpy(name, k.mv_data, size);
         name[size] = 0;
-        if (strcmp(name, "__state__") && strcmp(name, "__source__"))
+        bool is_name = wp_id_valid(name) && strlen(name) == size; /* else no key of ours is in that folder */
+        if (is_name && strcmp(name, "__state__") && strcmp(name, "__source__"))
             added = add_buckets(txn, &list, name);
         name[size] = '/' + 1;
         k = (MDB_val){size + 1, name};
@@ -128,12 +130,17 @@ int wp_txn_digest(struct wp_txn *txn, const char *prefix, uint64_t digest[2], st
         size_t size;
         struct wp_value value;
         rc = wp_txn_stored(txn, keys[i], &bytes, &size, err);
+        if (rc == -ENOENT) { /* a key with a NUL in it: none of ours */
+            rc = 0;
+            size = 0;
+            bytes = NULL;
+        }
         if (rc)
             break;
         XXH3_128bits_update(state, keys[i], strlen(keys[i]) + 1);
-        if (!wp_value_parse(&value, bytes, size, NULL))
+        if (size && !wp_value_parse(&value, bytes, size, NULL))
             XXH3_128bits_update(state, value.digest, sizeof(value.digest));
-        else /* damaged: what is there counts, whatever it is */
+        else if (size) /* damaged: what is there counts, whatever it is */
             XXH3_128bits_update(state, bytes, size);
     }
     if (!rc) {

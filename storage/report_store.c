@@ -334,6 +334,28 @@ int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp
     return rc;
 }
 
+int wp_txn_read_traces(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
+    bool (*take)(void *context, struct wp_trace *trace), void *context, struct wp_error *err)
+{
+    char **keys = NULL;
+    size_t count = 0, newest;
+    bool is_enough = false;
+    int rc = wp_txn_list(txn, aggregate, "trace", &keys, &count, err);
+    while (!rc && !is_enough && (newest = newest_of(keys, count, selection)) < count) {
+        struct wp_trace *trace = NULL;
+        rc = decode_trace(txn, keys[newest], &trace, err);
+        if (!rc && is_trace_meant(trace, selection))
+            is_enough = !take(context, trace);
+        else if (!rc)
+            wp_trace_destroy(trace);
+        rc = wp_is_damage(rc) ? 0 : rc;
+        free(keys[newest]);
+        keys[newest] = NULL; /* has been looked at */
+    }
+    wp_strings_free(keys, count);
+    return rc;
+}
+
 int wp_txn_put_report(struct wp_txn *txn, const struct wp_key *key, const struct wp_report *report, uint64_t timebox_length_s,
     struct wp_error *err)
 {

@@ -4,7 +4,9 @@
 #include "storage/report_store.h"
 #include "storage/rows.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int wp_retention_delete(struct wp_txn *txn, const struct wp_retention *rule, const char *key, const char *why,
@@ -45,6 +47,15 @@ static const char *verdict(const struct wp_retention *rule, const struct wp_key 
     return wp_sum(end_s, age_s) <= rule->roll_up.now_s && age_s != WP_FOREVER ? why : NULL;
 }
 
+/* What cannot be read is for verify and repair, and for the newer version that wrote it: its length is not known either. */
+static bool is_readable(struct wp_txn *txn, const char *key)
+{
+    struct wp_value value;
+    const uint8_t *bytes;
+    size_t size;
+    return !wp_txn_stored(txn, key, &bytes, &size, NULL) && !wp_value_parse(&value, bytes, size, NULL);
+}
+
 static int drop_old(struct wp_txn *txn, const struct wp_retention *rule, struct wp_error *err)
 {
     char **keys = NULL;
@@ -57,7 +68,7 @@ static int drop_old(struct wp_txn *txn, const struct wp_retention *rule, struct 
             continue;
         uint64_t length_s = key.kind == WP_VALUE_REPORT ? wp_txn_timebox_length(txn, keys[i]) : 0;
         const char *why = verdict(rule, &key, length_s);
-        if (why)
+        if (why && is_readable(txn, keys[i]))
             rc = wp_retention_delete(txn, rule, keys[i], why, err);
     }
     wp_strings_free(keys, count);
@@ -73,27 +84,68 @@ static bool has_data(char **keys, size_t count)
     return false;
 }
 
-/* Whether a report or trace of the aggregate covers this instant. */
-static bool is_covered(struct wp_txn *txn, char **keys, size_t count, uint64_t at_s)
+struct stretch {
+    uint64_t start_s, end_s;
+};
+
+/* What reports and traces of the aggregate cover, by start and none in another. */
+struct cover {
+    struct stretch *rows;
+    size_t count;
+};
+
+static int compare_stretches(const void *left, const void *right)
+{
+    const struct stretch *a = left, *b = right;
+    return a->start_s < b->start_s ? -1 : a->start_s > b->start_s;
+}
+
+static int find_cover(struct wp_txn *txn, char **keys, size_t count, struct cover *cover, struct wp_error *err)
 {
     struct wp_key key;
+    size_t found = 0;
+    *cover = (struct cover){calloc(count + 1, sizeof(*cover->rows)), 0};
+    if (!cover->rows)
+        return wp_error_set(err, -ENOMEM, "out of memory for timeboxes");
     for (size_t i = 0; i < count; i++) {
-        if (wp_key_parse(&key, keys[i], NULL) || key.kind == WP_VALUE_METADATA || key.timebox_s > at_s)
+        if (wp_key_parse(&key, keys[i], NULL) || key.kind == WP_VALUE_METADATA)
             continue;
         uint64_t length_s = key.kind == WP_VALUE_REPORT ? wp_txn_timebox_length(txn, keys[i]) : 0;
-        if (at_s - key.timebox_s < (length_s ? length_s : WP_RAW_TIMEBOX_S))
-            return true;
+        cover->rows[found++] = (struct stretch){key.timebox_s, wp_sum(key.timebox_s, length_s ? length_s : WP_RAW_TIMEBOX_S)};
     }
-    return false;
+    if (found)
+        qsort(cover->rows, found, sizeof(*cover->rows), compare_stretches);
+    for (size_t i = 0; i < found; i++) {
+        struct stretch *last = cover->count ? &cover->rows[cover->count - 1] : NULL;
+        if (!last || cover->rows[i].start_s > last->end_s)
+            cover->rows[cover->count++] = cover->rows[i];
+        else if (cover->rows[i].end_s > last->end_s)
+            last->end_s = cover->rows[i].end_s;
+    }
+    return 0;
+}
+
+static int compare_instant(const void *instant, const void *row)
+{
+    uint64_t at_s = *(const uint64_t *)instant;
+    const struct stretch *stretch = row;
+    return at_s < stretch->start_s ? -1 : at_s >= stretch->end_s;
+}
+
+static bool is_covered(const struct cover *cover, uint64_t at_s)
+{
+    return cover->count && bsearch(&at_s, cover->rows, cover->count, sizeof(*cover->rows), compare_instant);
 }
 
 static int drop_timeboxes(struct wp_txn *txn, const struct wp_retention *rule, char **keys, size_t count, struct wp_error *err)
 {
     struct wp_key key;
-    int rc = 0;
+    struct cover cover;
+    int rc = find_cover(txn, keys, count, &cover, err);
     for (size_t i = 0; !rc && i < count; i++)
-        if (!wp_key_parse(&key, keys[i], NULL) && key.has_timebox && !is_covered(txn, keys, count, key.timebox_s))
+        if (!wp_key_parse(&key, keys[i], NULL) && key.has_timebox && !is_covered(&cover, key.timebox_s))
             rc = wp_retention_delete(txn, rule, keys[i], "metadata of a timebox without data", err);
+    free(cover.rows);
     return rc;
 }
 

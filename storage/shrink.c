@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,9 +92,28 @@ static int finish_folder(const char *from, const char *folder, bool is_backup)
     return rc;
 }
 
-/* Makes "<parent>/<release>~copy.XXXXXX" with a durable copy in it. */
-static int make_copy(struct wp_txn *txn, const char *parent, char folder[PATH_MAX], struct wp_error *err)
+/* Whose folder is open so is at work in it: it is not swept up. */
+static int hold_folder(const char *folder)
 {
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static void let_go(int *held)
+{
+    if (*held >= 0)
+        close(*held);
+    *held = -1;
+}
+
+/* Makes "<parent>/<release>~copy.XXXXXX" with a durable copy in it; `held` is to be closed when it has its place. */
+static int make_copy(struct wp_txn *txn, const char *parent, char folder[PATH_MAX], int *held, struct wp_error *err)
+{
+    *held = -1;
     char from[PATH_MAX];
     const char *release = txn->env->release;
     if ((size_t)snprintf(from, sizeof(from), "%s/%s", txn->store->root, release) >= sizeof(from) ||
@@ -101,6 +121,7 @@ static int make_copy(struct wp_txn *txn, const char *parent, char folder[PATH_MA
         return wp_error_set(err, -ENAMETOOLONG, "the path of a copy of '%s' is too long", release);
     if (!mkdtemp(folder))
         return wp_error_errno(err, -errno, "cannot make a folder for a copy of '%s' in '%s'", release, parent);
+    *held = hold_folder(folder);
     bool is_backup = strcmp(parent, txn->store->root);
     int rc = copy_data(txn->env, from, folder, is_backup);
     if (!rc)
@@ -110,6 +131,7 @@ static int make_copy(struct wp_txn *txn, const char *parent, char folder[PATH_MA
     if (!rc)
         return 0;
     wp_path_remove(folder, NULL);
+    let_go(held);
     return wp_error_errno(err, rc, "cannot copy release '%s' of '%s' into '%s'", release, txn->store->root, parent);
 }
 
@@ -135,19 +157,43 @@ static int exchange(struct wp_txn *txn, const char *folder, struct wp_error *err
     return rc;
 }
 
+/* The folder goes as a whole: what somebody else has put there must not go with it. */
+static int refuse_strangers(const struct wp_store *store, const char *release, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", store->root, release) >= sizeof(path))
+        return wp_error_set(err, -ENAMETOOLONG, "the path of release '%s' is too long", release);
+    DIR *folder = opendir(path);
+    int rc = 0;
+    if (!folder)
+        return wp_error_errno(err, -errno, "cannot list '%s'", path);
+    for (struct dirent *entry; !rc && (entry = readdir(folder));)
+        if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") && strcmp(entry->d_name, "data.mdb") &&
+                strcmp(entry->d_name, "lock.mdb"))
+            rc = wp_error_set(err, -ENOTEMPTY, "'%s' holds '%s', which is not the store's: space is used again, but not given back "
+                "while it is there", path, entry->d_name);
+    closedir(folder);
+    return rc;
+}
+
 int wp_store_shrink(struct wp_store *store, const char *release, struct wp_space *after, struct wp_error *err)
 {
     struct wp_txn *txn = NULL;
     char folder[PATH_MAX];
+    int held;
     assert(store->upkeep_fd >= 0);
-    /* LMDB's writer lock, from before the copy begins until it is in place: no commit can fall between the two. */
-    int rc = wp_txn_begin(&txn, store, release, true, err);
+    int rc = refuse_strangers(store, release, err);
     if (rc)
         return rc;
-    rc = make_copy(txn, store->root, folder, err);
+    /* LMDB's writer lock, from before the copy begins until it is in place: no commit can fall between the two. */
+    rc = wp_txn_begin(&txn, store, release, true, err);
+    if (rc)
+        return rc;
+    rc = make_copy(txn, store->root, folder, &held, err);
     if (!rc) {
         rc = exchange(txn, folder, err);
         wp_path_remove(folder, NULL); /* the copy, or the original that it has replaced */
+        let_go(&held);
     }
     wp_txn_abort(txn);
     if (rc)
@@ -174,6 +220,7 @@ int wp_store_copy(struct wp_store *store, const char *release, const char *to, s
 {
     struct wp_txn *txn = NULL;
     char folder[PATH_MAX], path[PATH_MAX];
+    int held;
     if ((size_t)snprintf(path, sizeof(path), "%s/%s", to, release) >= sizeof(path))
         return wp_error_set(err, -ENAMETOOLONG, "the path of a copy of '%s' is too long", release);
     if (!access(path, F_OK))
@@ -181,7 +228,7 @@ int wp_store_copy(struct wp_store *store, const char *release, const char *to, s
     int rc = wp_txn_begin(&txn, store, release, false, err); /* holds the environment open; the copy has its own snapshot */
     if (rc)
         return rc;
-    rc = make_copy(txn, to, folder, err);
+    rc = make_copy(txn, to, folder, &held, err);
     wp_txn_abort(txn);
     if (rc)
         return rc;
@@ -193,22 +240,26 @@ int wp_store_copy(struct wp_store *store, const char *release, const char *to, s
         wp_path_remove(folder, NULL);
     else
         rc = durable_name(to);
+    let_go(&held);
     return rc ? wp_error_errno(err, rc, "cannot put the copy in place as '%s'", path) : 0;
 }
 
-int wp_shrink_clean(struct wp_store *store, struct wp_error *err)
+int wp_shrink_clean(const char *folder, struct wp_error *err)
 {
     char path[PATH_MAX + NAME_MAX + 2];
-    DIR *root = opendir(store->root);
+    DIR *root = opendir(folder);
     struct dirent *entry;
     int rc = 0;
     if (!root)
-        return wp_error_errno(err, -errno, "cannot list store '%s'", store->root);
+        return wp_error_errno(err, -errno, "cannot list store '%s'", folder);
     while (!rc && (entry = readdir(root))) {
         if (!strstr(entry->d_name, MARK))
             continue;
-        snprintf(path, sizeof(path), "%s/%s", store->root, entry->d_name);
-        rc = wp_path_remove(path, err);
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        int held = hold_folder(path);
+        if (held >= 0)
+            rc = wp_path_remove(path, err);
+        let_go(&held);
     }
     closedir(root);
     return rc;

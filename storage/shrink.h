@@ -19,7 +19,7 @@ int wp_txn_space(struct wp_txn *txn, struct wp_space *space, struct wp_error *er
 int wp_store_shrink(struct wp_store *store, const char *release, struct wp_space *after, struct wp_error *err);
 /* A consistent copy of the release as the folder TO/<release>, whole or not there. Writers go on. -EEXIST. */
 int wp_store_copy(struct wp_store *store, const char *release, const char *to, struct wp_error *err);
-/* Removes half-made copies and the old folders of finished ones. */
-int wp_shrink_clean(struct wp_store *store, struct wp_error *err);
+/* Removes half-made copies that nobody is at work on, and the old folders of finished ones. */
+int wp_shrink_clean(const char *root, struct wp_error *err);
 
 #endif

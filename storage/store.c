@@ -20,14 +20,45 @@
 /* Address space, not disk: the file grows with what is in it. */
 #define MAP_SIZE ((size_t)1 << 30)
 
+static bool is_of_release(const char *folder)
+{
+    char path[PATH_MAX + 16];
+    struct stat st;
+    snprintf(path, sizeof(path), "%s/data.mdb", folder);
+    return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+int wp_store_refuse_nested(const char *place, struct wp_error *err)
+{
+    char path[PATH_MAX], real[PATH_MAX];
+    if ((size_t)snprintf(path, sizeof(path), "%s%s", *place == '/' ? "" : "./", place) >= sizeof(path))
+        return wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", place);
+    while (!realpath(path, real)) { /* what is there already of the way to it */
+        char *slash = strrchr(path, '/');
+        if (!slash)
+            return 0;
+        slash[slash == path] = 0;
+    }
+    for (char *slash = real; *real; *slash = 0) {
+        if (is_of_release(real))
+            return wp_error_set(err, -EINVAL, "'%s' is in the release '%s' of a store, where only its own files are kept: choose "
+                "another place", place, real);
+        slash = strrchr(real, '/');
+    }
+    return 0;
+}
+
 static int check_root(const char *root, bool create, struct wp_error *err)
 {
     struct stat st;
+    int rc = create ? wp_store_refuse_nested(root, err) : 0;
+    if (rc)
+        return rc;
     if (stat(root, &st)) {
         if (errno != ENOENT || !create)
             return wp_error_errno(err, -errno, "cannot open store '%s'%s", root,
                 errno == ENOENT ? " (aggregators and `wakepath record --store` make stores)" : "");
-        int rc = wp_path_make(root, err);
+        rc = wp_path_make(root, err);
         if (rc)
             return wp_error_wrap(err, rc, "cannot make store '%s'%s", root,
                 rc == -EACCES ? " (make the folder for this user, or choose another)" : "");
@@ -35,7 +66,7 @@ static int check_root(const char *root, bool create, struct wp_error *err)
     } else if (!S_ISDIR(st.st_mode)) {
         return wp_error_set(err, -ENOTDIR, "cannot open store '%s': it is a file, a store is a folder", root);
     }
-    int rc = wp_network_fs_refuse(root, err);
+    rc = wp_network_fs_refuse(root, err);
     if (rc)
         return wp_error_wrap(err, rc, "cannot open store");
     if (access(root, create ? R_OK | W_OK | X_OK : R_OK | X_OK))
@@ -119,7 +150,7 @@ int wp_store_upkeep(struct wp_store *store, struct wp_error *err)
         return 0;
     snprintf(what, sizeof(what), "somebody else tidies store '%.200s', try again when that has ended", store->root);
     int rc = wp_lock_file(store->root, "store", what, &store->upkeep_fd, err);
-    return rc ? rc : wp_shrink_clean(store, err);
+    return rc ? rc : wp_shrink_clean(store->root, err);
 }
 
 const char *wp_store_root(const struct wp_store *store)

@@ -210,6 +210,10 @@ int wp_txn_read_shares(struct wp_txn *txn, const char *aggregate, const struct w
 /* The newest trace of the aggregate in the selection; -ENOENT. */
 int wp_txn_read_trace(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
     struct wp_trace **trace, struct wp_error *err);
+/* Calls `take` with one after the other, those of newer timeboxes first, until it says false: they are its own from then on. What cannot be
+ * read is left out. -ENOENT: no such aggregate. */
+int wp_txn_read_traces(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,
+    bool (*take)(void *context, struct wp_trace *trace), void *context, struct wp_error *err);
 /* Joins the exemplars of the selection into `set`, which the caller has made ({0}) and frees whatever is returned. Those that
  * cannot be read are left out, and -EBADMSG tells of the last one when all others have been read. */
 int wp_txn_read_exemplars(struct wp_txn *txn, const char *aggregate, const struct wp_selection *selection,

@@ -35,6 +35,8 @@ struct wp_store {
 
 /* Sorted names of the folders that have a data.mdb, whether it can be read and holds something or not. */
 int wp_store_folders(struct wp_store *store, char ***folders, size_t *count, struct wp_error *err);
+/* -EINVAL when the place is a release's folder or below one: that is exchanged as a whole, with what is in it. */
+int wp_store_refuse_nested(const char *place, struct wp_error *err);
 /* The environment, with one transaction more counted in it. -ENOENT, -EACCES, -EBUSY ... */
 int wp_env_enter(struct wp_store *store, const char *release, bool write, struct wp_env **env, struct wp_error *err);
 void wp_env_leave(struct wp_store *store, struct wp_env *env);

@@ -3,6 +3,7 @@
 #include "storage/dump_store.h"
 #include "storage/json_parts.h"
 #include "storage/shrink.h"
+#include "storage/store_env.h"
 #include "storage/store_tool.h"
 #include "storage/txn.h"
 
@@ -215,6 +216,16 @@ int wp_tool_load(struct wp_tool *tool, struct wp_error *err)
 
 /* --- backup --- */
 
+static int make_place(const char *to, struct wp_error *err)
+{
+    int rc = wp_store_refuse_nested(to, err);
+    if (!rc)
+        rc = wp_path_make(to, err);
+    if (!rc)
+        wp_name_sync(to, NULL); /* the folder above need not be this user's to read */
+    return rc ? rc : wp_shrink_clean(to, err); /* what a killed one has left there */
+}
+
 int wp_tool_backup(struct wp_tool *tool, struct wp_error *err)
 {
     struct json_object *rows = tool->flags & WP_TOOL_JSON ? json_object_new_array() : NULL;
@@ -225,7 +236,7 @@ int wp_tool_backup(struct wp_tool *tool, struct wp_error *err)
     if (!rc)
         rc = wp_tool_releases(tool, &releases, &count, err);
     if (!rc)
-        rc = wp_path_make(to, err);
+        rc = make_place(to, err);
     for (size_t i = 0; !rc && i < count; i++) {
         rc = wp_tool_pass_over(tool, wp_store_copy(tool->store, releases[i], to, err), err);
         if (!rc && rows)

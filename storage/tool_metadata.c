@@ -2,6 +2,7 @@
 /* wakepath-store metadata get|set|rm|ls: of a release, of an aggregate, of one of its timeboxes. */
 #include "storage/bucket.h"
 #include "storage/json_parts.h"
+#include "storage/rows.h"
 #include "storage/store_tool.h"
 #include "storage/txn.h"
 
@@ -20,7 +21,8 @@ struct job {
     uint64_t now_s;
     struct json_object *rows;     /* --json */
     uint64_t found;
-    char holder[WP_ID_ROOM];      /* the shard whose value of the key holds */
+    char holder[WP_ID_ROOM];      /* the shard that will say it */
+    uint64_t said_s;              /* when that shard said what it says now; 0: nothing */
     struct wp_error *err;
 };
 
@@ -96,8 +98,10 @@ static int show(struct job *job)
 static int find_holder(void *context, const struct wp_metadata_row *row)
 {
     struct job *job = context;
-    if (row->is_winner && !strcmp(row->key, job->key))
-        snprintf(job->holder, sizeof(job->holder), "%s", row->shard);
+    if (strcmp(row->key, job->key) || (job->shard ? strcmp(row->shard, job->shard) : !row->is_winner))
+        return 0;
+    snprintf(job->holder, sizeof(job->holder), "%s", row->shard);
+    job->said_s = row->real_s;
     return 0;
 }
 
@@ -106,13 +110,10 @@ static int choose_shard(struct wp_txn *txn, struct job *job)
 {
     char **shards = NULL;
     size_t count = 0;
-    *job->holder = 0;
-    if (job->shard) {
-        snprintf(job->holder, sizeof(job->holder), "%s", job->shard);
-        return 0;
-    }
+    snprintf(job->holder, sizeof(job->holder), "%s", job->shard ? job->shard : "");
+    job->said_s = 0;
     int rc = wp_txn_all_metadata(txn, &job->place, find_holder, job, job->err);
-    if (!rc)
+    if (!rc && !job->shard)
         rc = wp_txn_shards(txn, &shards, &count, job->err);
     if (!rc && !*job->holder && count)
         snprintf(job->holder, sizeof(job->holder), "%s", shards[0]);
@@ -130,7 +131,9 @@ static int set_in(struct wp_txn *txn, void *context)
         rc = choose_shard(txn, job);
     if (!rc)
         rc = wp_txn_register_shard(txn, job->holder, job->err);
-    return rc ? rc : wp_txn_set_metadata(txn, &job->place, job->holder, job->key, job->value, job->now_s, job->err);
+    bool is_dated = job->tool->values[WP_TOOL_NOW]; /* what is older than what was said changes nothing, as anywhere */
+    uint64_t at_s = job->said_s > job->now_s && !is_dated ? job->said_s : job->now_s; /* a clock was ahead: the later writer holds */
+    return rc ? rc : wp_txn_set_metadata(txn, &job->place, job->holder, job->key, job->value, at_s, job->err);
 }
 
 /* From every shard, or what one of them has said before would hold again. */
@@ -160,6 +163,8 @@ static int change(struct job *job)
     if (job->place.aggregate && !strncmp(job->key, "bucket.", 7)) /* the bucket's name is made of them */
         return wp_error_set(job->err, -WP_TOOL_MISUSE, "'%s': keys that begin with 'bucket.' say how the reports of an aggregate were "
             "made, and are its writer's alone", job->key);
+    if (job->value && strlen(job->value) > WP_TEXT_LIMIT)
+        return wp_error_set(job->err, -E2BIG, "a value has at most %u bytes, not %zu", WP_TEXT_LIMIT, strlen(job->value));
     int rc = wp_tool_release_is_there(tool, tool->place.release, job->err);
     if (!rc)
         rc = wp_store_update(tool->store, tool->place.release, job->value ? set_in : remove_in, job, job->err);

@@ -316,7 +316,11 @@ static int parse(struct prune *prune)
         rc = wp_tool_age(tool, WP_TOOL_LATE, &rule->roll_up.late_s, prune->err);
     if (!rc)
         rc = wp_tool_number(tool, WP_TOOL_NOW, &rule->roll_up.now_s, prune->err);
-    return rc ? rc : wp_tool_bytes(tool, WP_TOOL_QUOTA, &prune->quota_bytes, prune->err);
+    if (!rc)
+        rc = wp_tool_bytes(tool, WP_TOOL_QUOTA, &prune->quota_bytes, prune->err);
+    if (!rc && tool->values[WP_TOOL_QUOTA] && !prune->quota_bytes)
+        rc = wp_error_set(prune->err, -WP_TOOL_MISUSE, "--quota 0 would keep nothing: leave it out for no quota");
+    return rc;
 }
 
 static int prune_release(struct prune *prune, const char *name)
@@ -340,7 +344,7 @@ int wp_tool_prune(struct wp_tool *tool, struct wp_error *err)
     int rc = parse(&prune);
     if (!rc)
         rc = wp_tool_open(tool, err);
-    if (!rc)
+    if (!rc && !prune.is_dry) /* who only looks sweeps nothing up */
         rc = wp_store_upkeep(tool->store, err);
     if (!rc)
         rc = wp_tool_releases(tool, &releases, &count, err);

@@ -67,7 +67,7 @@ int wp_tool_repair(struct wp_tool *tool, struct wp_error *err)
     job.repair = (struct wp_repair){.done = note, .context = &job, .now_s = (uint64_t)time(NULL)};
     int rc = tool->flags & (WP_TOOL_DROP_DAMAGED | WP_TOOL_DRY_RUN) ? wp_tool_open(tool, err)
                  : wp_error_set(err, -WP_TOOL_MISUSE, "repair gives up what is damaged: say so with --drop-damaged, or look with --dry-run");
-    if (!rc)
+    if (!rc && !job.is_dry) /* who only looks sweeps nothing up */
         rc = wp_store_upkeep(tool->store, err);
     if (!rc)
         rc = wp_tool_releases(tool, &releases, &count, err);

@@ -27,6 +27,7 @@ struct aggregate_sum {
 struct sums {
     struct wp_txn *txn;
     struct kind_sum kinds[WP_VALUE_KINDS]; /* [0]: damaged */
+    struct kind_sum newer;                 /* of formats of newer versions: not damaged, and not to be read */
     struct aggregate_sum *aggregates;      /* in order of name, as the keys are */
     size_t aggregate_count;
     uint64_t file_bytes, map_bytes, first_ns, last_ns;
@@ -76,9 +77,13 @@ static int add_key(void *context, const char *text, size_t size)
     struct wp_key key;
     struct wp_value value;
     const uint8_t *bytes;
-    bool is_good = !wp_key_parse(&key, text, NULL) && !wp_txn_stored(sums->txn, text, &bytes, &size, NULL) &&
-                   !wp_value_parse(&value, bytes, size, NULL) && value.kind == key.kind;
-    struct kind_sum *sum = &sums->kinds[is_good ? key.kind : 0];
+    int rc = wp_key_parse(&key, text, NULL);
+    if (!rc)
+        rc = wp_txn_stored(sums->txn, text, &bytes, &size, NULL);
+    if (!rc)
+        rc = wp_value_parse(&value, bytes, size, NULL);
+    bool is_good = !rc && value.kind == key.kind;
+    struct kind_sum *sum = rc == -EPROTONOSUPPORT ? &sums->newer : &sums->kinds[is_good ? key.kind : 0];
     sum->keys++;
     sum->stored_bytes += size;
     if (!is_good)
@@ -156,16 +161,25 @@ static const char *date(uint64_t ns, char text[40])
     return text;
 }
 
+static const struct kind_sum *kind_at(const struct sums *sums, int i)
+{
+    return i < WP_VALUE_KINDS ? &sums->kinds[i] : &sums->newer;
+}
+
+static const char *kind_name(int i)
+{
+    return !i ? "damaged" : i < WP_VALUE_KINDS ? wp_value_kind_name((enum wp_value_kind)i) : "newer";
+}
+
 static void print_sums(struct wp_buffer *out, const char *release, const struct sums *sums)
 {
     char file[32], stored[32], raw[32], first[40], last[40], total[32];
     wp_buffer_printf(out, "%s: %s on disk, %zu shard%s\n", release, wp_tool_size(sums->file_bytes, file, sizeof(file)),
         sums->shards, sums->shards == 1 ? "" : "s");
-    for (int i = 0; i < WP_VALUE_KINDS; i++) {
-        const struct kind_sum *sum = &sums->kinds[i];
+    for (int i = 0; i <= WP_VALUE_KINDS; i++) {
+        const struct kind_sum *sum = kind_at(sums, i);
         if (sum->keys)
-            wp_buffer_printf(out, "  %-12s %7llu keys %10s stored %10s raw\n",
-                i ? wp_value_kind_name((enum wp_value_kind)i) : "damaged", (unsigned long long)sum->keys,
+            wp_buffer_printf(out, "  %-12s %7llu keys %10s stored %10s raw\n", kind_name(i), (unsigned long long)sum->keys,
                 wp_tool_size(sum->stored_bytes, stored, sizeof(stored)), wp_tool_size(sum->raw_bytes, raw, sizeof(raw)));
     }
     for (size_t i = 0; i < sums->aggregate_count; i++) {
@@ -189,12 +203,13 @@ static struct json_object *sums_json(const char *release, const struct sums *sum
     wp_json_put_number(object, "shards", sums->shards);
     wp_json_put_number(object, "first_ns", sums->first_ns);
     wp_json_put_number(object, "last_ns", sums->last_ns);
-    for (int i = 0; i < WP_VALUE_KINDS; i++) {
+    for (int i = 0; i <= WP_VALUE_KINDS; i++) {
+        const struct kind_sum *sum = kind_at(sums, i);
         struct json_object *kind = json_object_new_object();
-        wp_json_put_number(kind, "keys", sums->kinds[i].keys);
-        wp_json_put_number(kind, "stored_bytes", sums->kinds[i].stored_bytes);
-        wp_json_put_number(kind, "raw_bytes", sums->kinds[i].raw_bytes);
-        wp_json_put(kinds, i ? wp_value_kind_name((enum wp_value_kind)i) : "damaged", kind);
+        wp_json_put_number(kind, "keys", sum->keys);
+        wp_json_put_number(kind, "stored_bytes", sum->stored_bytes);
+        wp_json_put_number(kind, "raw_bytes", sum->raw_bytes);
+        wp_json_put(kinds, kind_name(i), kind);
     }
     wp_json_put(object, "kinds", kinds);
     struct json_object *rows = wp_json_put_rows(object, "aggregates");

@@ -154,10 +154,29 @@ int wp_txn_get(struct wp_txn *txn, const char *key, enum wp_value_kind kind, str
     return rc ? wp_error_wrap(err, rc, "%s", key) : 0;
 }
 
+/* A key with a NUL in it, which is none of ours and ends there when it is listed: the first such one. */
+static int delete_cut(struct wp_txn *txn, const char *key)
+{
+    MDB_cursor *cursor;
+    MDB_val k = {strlen(key) + 1, (void *)(uintptr_t)key}, v;
+    int rc = mdb_cursor_open(txn->mdb, txn->dbi, &cursor);
+    if (rc)
+        return rc;
+    rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
+    if (!rc && (k.mv_size <= strlen(key) || memcmp(k.mv_data, key, strlen(key) + 1)))
+        rc = MDB_NOTFOUND;
+    if (!rc)
+        rc = mdb_cursor_del(cursor, 0);
+    mdb_cursor_close(cursor);
+    return rc;
+}
+
 int wp_txn_delete(struct wp_txn *txn, const char *key, struct wp_error *err)
 {
     MDB_val k = key_of(key);
-    int rc = mdb_del(txn->mdb, txn->dbi, &k, NULL);
+    int rc = k.mv_size ? mdb_del(txn->mdb, txn->dbi, &k, NULL) : MDB_NOTFOUND;
+    if (rc == MDB_NOTFOUND)
+        rc = delete_cut(txn, key);
     if (rc == MDB_NOTFOUND)
         return wp_error_set(err, -ENOENT, "release '%s' of '%s' has no '%s'", txn->env->release, txn->store->root, key);
     return rc ? wp_txn_error(txn, err, rc, "cannot delete a value") : 0;

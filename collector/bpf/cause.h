@@ -12,6 +12,11 @@
 #define MARK_NS 50000
 #define THREAD_SIZE 16384u /* arch/x86/include/asm/page_64_types.h, arch/arm64/include/asm/memory.h */
 
+#define SOFTIRQ_OFFSET 0x100 /* include/linux/preempt.h */
+
+const volatile bool wp_counts_contexts = false; /* set before loading: there is a __preempt_count, and it says so of soft interrupts */
+extern const int __preempt_count __ksym __weak; /* x86, but for Linux 6.2 to 6.14; only a program that is not loaded without may name it */
+
 enum level { LEVEL_TASK, LEVEL_SOFT, LEVEL_HARD, LEVELS };
 
 enum { /* as enum wp_cause of proto/event.h */
@@ -39,6 +44,7 @@ struct cpu_context {
     struct packet packets[LEVELS];
     __u64 ready[LEVELS]; /* the socket of the mark, when that is a message */
     __u64 places[2];  /* of number_of */
+    __u64 count_at;   /* where this CPU's __preempt_count is; 0: no soft interrupt has begun here yet */
     __u32 in_irq, in_softirq; /* neither kind nests on a CPU */
     __u32 running_tid, reserved; /* the task that this CPU was last seen going to ... */
     __u64 switched_ns, clock_offset_ns; /* ... and when; our clock - the scheduler's */
@@ -57,9 +63,20 @@ static __always_inline struct cpu_context *cpu_context(void)
     return bpf_map_lookup_elem(&contexts, &zero);
 }
 
+/*
+ * Is a soft interrupt being handled here? Where the kernel's own count can be read nothing needs to be called at its end: what is left of
+ * its mark is not looked at any more, and the next one's beginning clears it.
+ */
+static __always_inline bool is_in_softirq(const struct cpu_context *context)
+{
+    if (!wp_counts_contexts)
+        return context->in_softirq;
+    return context->count_at && word_at(context->count_at) & SOFTIRQ_OFFSET;
+}
+
 static __always_inline __u32 level_now(const struct cpu_context *context)
 {
-    return context->in_irq ? LEVEL_HARD : context->in_softirq ? LEVEL_SOFT : LEVEL_TASK;
+    return context->in_irq ? LEVEL_HARD : is_in_softirq(context) ? LEVEL_SOFT : LEVEL_TASK;
 }
 
 /*
@@ -144,17 +161,34 @@ int WORK_PROG(wp_irq_exit)
     return 0;
 }
 
+static __always_inline void enter_softirq(struct cpu_context *context, unsigned int vector)
+{
+    context->packets[LEVEL_SOFT].key = 0;
+    clear_mark(context, LEVEL_SOFT);
+    set_mark(context, LEVEL_SOFT, CAUSE_SOFTIRQ, 0, vector);
+    context->marks[LEVEL_SOFT].has_end = 1;
+}
+
+/* Which of the two is loaded: collector/probe.c. */
 SEC("tp_btf/softirq_entry")
 int WORK_PROG(wp_softirq_entry, unsigned int vector)
 {
     struct cpu_context *context = cpu_context();
     if (!context)
         return 0;
+    number_of(&context->count_at, bpf_this_cpu_ptr(&__preempt_count));
+    enter_softirq(context, vector);
+    return 0;
+}
+
+SEC("raw_tp/softirq_entry")
+int WORK_PROG(wp_softirq_entry_flag, unsigned int vector)
+{
+    struct cpu_context *context = cpu_context();
+    if (!context)
+        return 0;
     context->in_softirq = 1;
-    context->packets[LEVEL_SOFT].key = 0;
-    clear_mark(context, LEVEL_SOFT);
-    set_mark(context, LEVEL_SOFT, CAUSE_SOFTIRQ, 0, vector);
-    context->marks[LEVEL_SOFT].has_end = 1;
+    enter_softirq(context, vector);
     return 0;
 }
 

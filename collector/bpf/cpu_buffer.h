@@ -59,28 +59,46 @@ static __always_inline struct wp_cpu_slot *free_slot(struct wp_cpu_cursor *curso
     return bpf_map_lookup_elem(&cpu_slots, &index);
 }
 
+/* A slot that is being written. */
+struct quick {
+    struct wp_cpu_cursor *cursor;
+    struct wp_cpu_slot *slot;
+    __u64 head;
+};
+
+/* False: this CPU has none, another program is writing one, or all are full. */
+static __always_inline bool open_slot(struct quick *q, __u32 cpu)
+{
+    q->cursor = cpu < wp_buffer_cpus ? bpf_map_lookup_elem(&cpu_cursors, &cpu) : 0;
+    if (!q->cursor || q->cursor->is_busy)
+        return false;
+    *(volatile __u32 *)&q->cursor->is_busy = 1;
+    barrier();
+    q->head = q->cursor->head;
+    q->slot = free_slot(q->cursor, cpu, q->head);
+    if (!q->slot)
+        *(volatile __u32 *)&q->cursor->is_busy = 0;
+    return q->slot;
+}
+
+static __always_inline void close_slot(const struct quick *q)
+{
+    q->slot->position = bpf_ringbuf_query(&ring, BPF_RB_PROD_POS);
+    count_slot(q->cursor, q->head);
+    barrier();
+    *(volatile __u32 *)&q->cursor->is_busy = 0;
+    if (!((q->head + 1) & (wp_buffer_slots / 4 - 1)))
+        wake_reader();
+}
+
 /* As send_head. Records with a `b`, which are few, do not fit into a slot. */
 static __always_inline bool send_quick(struct wp_record *r)
 {
-    __u32 cpu = r->cpu;
-    struct wp_cpu_cursor *cursor = cpu < wp_buffer_cpus ? bpf_map_lookup_elem(&cpu_cursors, &cpu) : 0;
-    if (!cursor || r->b || cursor->is_busy)
+    struct quick q;
+    if (r->b || !open_slot(&q, r->cpu))
         return send_head(r);
-    *(volatile __u32 *)&cursor->is_busy = 1;
-    barrier();
-    __u64 head = cursor->head;
-    struct wp_cpu_slot *slot = free_slot(cursor, cpu, head);
-    if (slot) {
-        __builtin_memcpy(slot->head, r, WP_RECORD_QUICK);
-        slot->position = bpf_ringbuf_query(&ring, BPF_RB_PROD_POS);
-        count_slot(cursor, head);
-    }
-    barrier();
-    *(volatile __u32 *)&cursor->is_busy = 0;
-    if (!slot)
-        return send_head(r);
-    if (!((head + 1) & (wp_buffer_slots / 4 - 1)))
-        wake_reader();
+    __builtin_memcpy(q.slot->head, r, WP_RECORD_QUICK);
+    close_slot(&q);
     return true;
 }
 

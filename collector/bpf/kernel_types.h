@@ -16,8 +16,13 @@ struct ns_common {
     unsigned int inum;
 };
 
+struct netns_ipv4 {
+    unsigned int sysctl_tcp_notsent_lowat;
+};
+
 struct net {
     struct ns_common ns;
+    struct netns_ipv4 ipv4;
 };
 
 typedef struct {
@@ -239,6 +244,15 @@ struct sock_common {
 struct sock {
     struct sock_common __sk_common;
     __u16 sk_protocol, sk_type;
+    int sk_wmem_queued, sk_sndbuf;
+};
+
+struct iov_iter {
+    unsigned long count;
+};
+
+struct msghdr {
+    struct iov_iter msg_iter;
 };
 
 struct inet_bind_bucket {
@@ -273,6 +287,7 @@ struct tcp_sock {
     __u32 rcv_nxt;
     __u32 snd_una;
     __u32 snd_nxt;
+    __u32 notsent_lowat;
 };
 
 struct iphdr {

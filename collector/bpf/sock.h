@@ -25,14 +25,15 @@
 #define TCP_NEW_SYN_RECV 12
 
 struct socket {
-    __u64 key;             /* 0: not used yet */
+    __u64 key;
     __u64 left_ns;         /* when the reader was last told of bytes that left */
     __u32 sent_end;        /* write_seq behind the last send */
     __u32 left_end;        /* position behind the last byte that went to the device */
     __u32 read_end;        /* copied_seq behind the last read */
     __u32 window;          /* in which these were so */
-    __u8 has_sent_end, has_connecting, is_told, has_left, has_read_end;
-    struct wp_record_socket told; /* as the reader knows it */
+    __u8 has_sent_end, has_connecting, has_left, has_read_end;
+    __u32 ports;           /* both, as the kernel keeps them */
+    struct wp_record_socket told; /* as the reader knows it; family 0: it does not */
 };
 
 struct {
@@ -101,39 +102,47 @@ static __always_inline void describe(struct wp_record_socket *out, const struct 
     }
 }
 
-static __always_inline bool is_same(const struct wp_record_socket *x, const struct wp_record_socket *y)
+/* Has it the addresses that the reader was told? Protocol and namespace stay what they were made with. */
+static __always_inline bool is_as_told(const struct socket *s, const struct sock *sk)
 {
-    const __u32 *a = (const __u32 *)x, *b = (const __u32 *)y;
+    const struct sock_common *common = &sk->__sk_common;
+    const __u32 *local = (const __u32 *)s->told.local, *remote = (const __u32 *)s->told.remote;
+    if (s->told.family != common->skc_family || s->ports != common->skc_portpair)
+        return false;
+    if (common->skc_family == AF_INET)
+        return !((common->skc_rcv_saddr ^ local[0]) | (common->skc_daddr ^ remote[0]));
     __u32 differs = 0;
 #pragma unroll
-    for (int i = 0; i < (int)(sizeof(*x) / 4); i++)
-        differs |= a[i] ^ b[i];
+    for (int i = 0; i < 4; i++)
+        differs |= (common->skc_v6_rcv_saddr.in6_u.u6_addr32[i] ^ local[i]) | (common->skc_v6_daddr.in6_u.u6_addr32[i] ^ remote[i]);
     return !differs;
+}
+
+/* Other addresses: another socket to the reader. False: there was no room to tell of it (counted). */
+static __noinline bool tell_socket(struct socket *s, struct sock *sk)
+{
+    if (!s || !sk)
+        return false;
+    __u64 key = next_socket_key();
+    struct socket_record *r = RESERVE(struct socket_record, WP_RECORD_SOCKET);
+    if (!r)
+        return false;
+    fill_head(&r->head, WP_RECORD_SOCKET, current_task());
+    r->head.d = key;
+    r->head.tail = sizeof(r->socket);
+    describe(&r->socket, sk);
+    s->ports = sk->__sk_common.skc_portpair;
+    s->told = r->socket;
+    s->key = key;
+    submit(r);
+    return true;
 }
 
 /* The socket's own memory, its key made and its addresses told when they are new; NULL when there is none. */
 static __always_inline struct socket *known_socket(struct sock *sk)
 {
     struct socket *s = bpf_sk_storage_get(&sockets, sk, 0, BPF_SK_STORAGE_GET_F_CREATE);
-    if (!s)
-        return 0;
-    struct wp_record_socket now;
-    describe(&now, sk);
-    if (s->is_told && is_same(&now, &s->told))
-        return s;
-    __u64 key = next_socket_key(); /* other addresses: another socket to the reader */
-    struct socket_record *r = RESERVE(struct socket_record, WP_RECORD_SOCKET);
-    if (!r)
-        return 0;
-    fill_head(&r->head, WP_RECORD_SOCKET, current_task());
-    r->head.d = key;
-    r->head.tail = sizeof(r->socket);
-    r->socket = now;
-    s->told = now;
-    s->key = key;
-    s->is_told = 1;
-    submit(r);
-    return s;
+    return s && (is_as_told(s, sk) || tell_socket(s, sk)) ? s : 0;
 }
 
 /* Positions of before a pause say nothing: what was sent meanwhile was seen by nobody. */
@@ -148,21 +157,47 @@ static __always_inline void forget_positions(struct socket *s, struct sock *sk)
     s->has_left = 1;
 }
 
-static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a, __u64 b, __u32 c)
+/* By the ring, and with what does not fit into a slot. */
+static __noinline int send_sock_whole(__u32 what, __u64 key, __u64 a, __u64 b, __u32 c)
 {
     struct wp_record r;
-    fill_head(&r, kind, current_task());
-    r.flags = flags;
+    fill_head(&r, (__u8)what, current_task());
+    r.flags = (__u8)(what >> 8);
     r.d = key;
     r.a = a;
     r.b = b;
     r.c = c;
-    send_quick(&r);
+    return send_head(&r);
+}
+
+/* Written where it stays: there is one for every message that is sent, arrives, or is read. */
+static __always_inline void send_sock(__u8 kind, __u8 flags, __u64 key, __u64 a, __u32 c)
+{
+    __u32 cpu = bpf_get_smp_processor_id();
+    struct quick q;
+    if (!open_slot(&q, cpu)) {
+        send_sock_whole(kind | (__u32)flags << 8, key, a, 0, c);
+        return;
+    }
+    struct wp_record *r = (struct wp_record *)q.slot->head;
+    __u64 thread = !wp_netns_inum || is_here(current_task()) ? bpf_get_current_pid_tgid() : 0;
+    r->time_ns = bpf_ktime_get_ns();
+    r->kind = kind;
+    r->flags = flags;
+    r->cpu = (__u16)cpu;
+    r->tid = (__u32)thread;
+    r->pid = (__u32)(thread >> 32);
+    r->other_tid = r->other_pid = 0;
+    r->c = c;
+    r->d = key;
+    r->stack_key = 0;
+    r->a = a;
+    close_slot(&q);
 }
 
 static __always_inline int tcp_sent(struct sock *sk, int result)
 {
-    if (is_between_windows() || result <= 0 || !is_inet(sk) || !is_tcp(sk))
+    if (is_between_windows() || result <= 0 || !is_tcp(sk) || !is_inet(sk))
         return 0;
     struct socket *s = known_socket(sk);
     if (!s)
@@ -174,7 +209,7 @@ static __always_inline int tcp_sent(struct sock *sk, int result)
         return 0;
     s->sent_end = end;
     s->has_sent_end = 1;
-    send_sock(KIND_SOCK_SEND, 0, s->key, end, 0, bytes);
+    send_sock(KIND_SOCK_SEND, 0, s->key, end, bytes);
     return 0;
 }
 
@@ -185,6 +220,60 @@ static __always_inline void begin_reads(struct socket *s, struct sock *sk)
         return;
     s->read_end = GET(struct tcp_sock, sk, copied_seq);
     s->has_read_end = 1;
+}
+
+/* As sk_stream_memory_free of include/net/sock.h: does a send wait that needs memory for one more packet? */
+static __always_inline bool is_full(struct sock *sk, __u32 write_seq)
+{
+    if (sk->sk_wmem_queued >= sk->sk_sndbuf)
+        return true;
+    __u32 most = GET(struct tcp_sock, sk, notsent_lowat);
+    if (!most)
+        most = sk->__sk_common.skc_net.net->ipv4.sysctl_tcp_notsent_lowat;
+    return write_seq - GET(struct tcp_sock, sk, snd_nxt) >= most;
+}
+
+enum progress { SENDS_ALL, SENDS_SOME, SENDS_NONE };
+
+/* How much of the bytes that are `left` to a send is handed over now: SOME: this will be asked again before it is over; NONE: it waits. */
+static __always_inline enum progress progress_of(struct cpu_context *context, struct sock *sk, struct sk_buff *last, __u32 write_seq,
+    __s64 left, int size_goal)
+{
+    __u64 at = number_of(&context->places[0], last); /* the last packet that was not sent yet; there may be none */
+    if (is_full(sk, write_seq)) /* what that one has room for goes there */
+        return at && left <= size_goal - (__s64)GET(struct sk_buff, at, len) ? SENDS_ALL : SENDS_NONE;
+    __s64 room = (__s64)sk->sk_sndbuf - sk->sk_wmem_queued;
+    return left <= size_goal || 2 * left <= room ? SENDS_ALL : SENDS_SOME;
+}
+
+/*
+ * Of TCP alone, and so nothing that sockets of other families pay for: in a send, before the next of its bytes are copied, some packets' worth at
+ * a time. The rest of them is told of once nothing can hold it up; of a large send that has to wait, what went before.
+ */
+SEC("tp_btf/tcp_sendmsg_locked")
+int WORK_PROG(wp_tcp_send, struct sock *sk, struct msghdr *message, struct sk_buff *last, int size_goal)
+{
+    struct cpu_context *context = cpu_context();
+    if (is_between_windows() || !context || !is_inet(sk))
+        return 0;
+    struct socket *s = known_socket(sk);
+    if (!s)
+        return 0;
+    forget_positions(s, sk);
+    __u32 begin = GET(struct tcp_sock, sk, write_seq), left = (__u32)message->msg_iter.count;
+    if (!s->has_sent_end)
+        s->sent_end = begin;
+    s->has_sent_end = 1;
+    enum progress progress = progress_of(context, sk, last, begin, left, size_goal);
+    __u32 end = progress == SENDS_ALL ? begin + left : begin;
+    if (progress == SENDS_SOME || end == s->sent_end)
+        return 0;
+    if ((__s32)(begin - s->sent_end) > 0) /* else not all that was told of went, an error came */
+        begin = s->sent_end;
+    s->sent_end = end;
+    if (end != begin)
+        send_sock(KIND_SOCK_SEND, 0, s->key, end, end - begin);
+    return 0;
 }
 
 /* Which of the programs for one fact is loaded: collector/probe.c. */
@@ -223,7 +312,7 @@ int WORK_PROG(wp_tcp_read, struct sock *sk)
     forget_positions(s, sk);
     __u32 end = GET(struct tcp_sock, sk, copied_seq), bytes = end - s->read_end;
     if (s->has_read_end && bytes)
-        send_sock(KIND_SOCK_RECV, 0, s->key, end, 0, bytes);
+        send_sock(KIND_SOCK_RECV, 0, s->key, end, bytes);
     s->read_end = end;
     s->has_read_end = 1;
     return 0;
@@ -241,19 +330,19 @@ static __always_inline void mark_message(struct cpu_context *context, struct soc
 /* The start of tcp_rcv_established: a segment of an established connection is about to be taken in. */
 static __always_inline int tcp_arrived(struct sock *sk, struct sk_buff *skb)
 {
-    struct wp_tcp_cb cb;
-    if (is_between_windows() || !is_inet(sk) || bpf_probe_read_kernel(&cb, sizeof(cb), skb->cb))
+    struct cpu_context *context = cpu_context();
+    if (is_between_windows() || !context || !is_inet(sk))
         return 0;
     struct socket *s = known_socket(sk);
     if (!s)
         return 0;
     forget_positions(s, sk);
     begin_reads(s, sk);
-    struct cpu_context *context = cpu_context();
-    if (context)
-        mark_message(context, sk, s->key, cb.end_seq == cb.seq ? cb.end_seq | ACKNOWLEDGES : cb.end_seq);
-    if (cb.end_seq != cb.seq)
-        send_sock(KIND_SOCK_ARRIVE, 0, s->key, cb.end_seq, 0, cb.end_seq - cb.seq);
+    __u64 range = word_at((__u64)(unsigned long)skb->cb); /* of struct tcp_skb_cb, include/net/tcp.h: seq, end_seq */
+    __u32 end = (__u32)(range >> 32), bytes = end - (__u32)range;
+    mark_message(context, sk, s->key, bytes ? end : end | ACKNOWLEDGES);
+    if (bytes)
+        send_sock(KIND_SOCK_ARRIVE, 0, s->key, end, bytes);
     return 0;
 }
 
@@ -279,13 +368,13 @@ static __always_inline bool is_marked(struct cpu_context *context, __u32 level, 
 /* The start of sock_def_readable: its waiters are woken next, for the segment that came or for all bytes up to rcv_nxt. */
 static __always_inline int data_ready(struct sock *sk)
 {
-    if (is_between_windows() || !is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN) /* of a listener: the accepted socket is marked */
-        return 0;
     struct cpu_context *context = cpu_context();
     if (!context)
         return 0;
     __u32 level = level_now(context);
     if (is_tcp(sk) && is_marked(context, level, sk))
+        return 0;
+    if (is_between_windows() || !is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN) /* of a listener: the accepted socket is marked */
         return 0;
     struct packet *packet = &context->packets[level];
     if (sk->sk_protocol == IPPROTO_UDP && (!packet->key || packet->local_port != sk->__sk_common.skc_num))
@@ -297,7 +386,7 @@ static __always_inline int data_ready(struct sock *sk)
         mark_message(context, sk, s->key, GET(struct tcp_sock, sk, rcv_nxt));
     } else if (sk->sk_protocol == IPPROTO_UDP) {
         mark_message(context, sk, s->key, packet->key);
-        send_sock(KIND_SOCK_ARRIVE, 1, s->key, packet->key, 0, 0); /* WP_SOCK_DATAGRAM */
+        send_sock(KIND_SOCK_ARRIVE, 1, s->key, packet->key, 0); /* WP_SOCK_DATAGRAM */
     }
     return 0;
 }
@@ -324,7 +413,7 @@ int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
         return 0;
     /* A closed one has lost its addresses: it is what it was told to be, or nothing ever happened on it. */
     struct socket *s = after == TCP_CLOSE ? bpf_sk_storage_get(&sockets, sk, 0, 0) : known_socket(sk);
-    if (!s || !s->is_told)
+    if (!s || !s->told.family)
         return 0;
     struct tcp_sock *tcp = (struct tcp_sock *)sk;
     __u32 received = BPF_CORE_READ(tcp, rcv_nxt);
@@ -346,7 +435,7 @@ int WORK_PROG(wp_sock_state, struct sock *sk, int before, int after)
     struct cpu_context *context = cpu_context();
     if (context && (level_now(context) != LEVEL_TASK || after == TCP_ESTABLISHED || after == TCP_CLOSE_WAIT))
         mark_message(context, sk, s->key, position);
-    send_sock(KIND_SOCK_STATE, 0, s->key, first, (__u32)before, (__u32)after);
+    send_sock_whole(KIND_SOCK_STATE, s->key, first, (__u32)before, (__u32)after);
     return 0;
 }
 
@@ -358,7 +447,7 @@ int WORK_PROG(wp_retransmit, struct sock *sk, struct sk_buff *skb)
         return 0;
     struct socket *s = known_socket(sk);
     if (s)
-        send_sock(KIND_SOCK_RETRANSMIT, 0, s->key, cb.end_seq, 0, cb.end_seq - cb.seq);
+        send_sock(KIND_SOCK_RETRANSMIT, 0, s->key, cb.end_seq, cb.end_seq - cb.seq);
     return 0;
 }
 
@@ -410,30 +499,51 @@ static __always_inline bool name_datagram(struct sk_buff *skb, struct headers *o
 #define IFF_LOOPBACK 8
 
 /* Data goes to the network for the first time; a retransmission says nothing of when its bytes arrive. */
-static __always_inline void segment_out(struct sock *sk, struct sk_buff *skb)
+static __noinline int segment_out(struct sock *sk, struct sk_buff *skb)
 {
+    if (!sk || !skb)
+        return 0;
     struct { __be16 source, destination; __be32 seq, ack; __u8 offset, flags; } tcp;
-    struct net_device *dev = skb->dev;
     unsigned char *header = skb->head + skb->transport_header;
-    if (!dev || dev->flags & IFF_LOOPBACK || bpf_probe_read_kernel(&tcp, sizeof(tcp), header))
-        return;
+    if (bpf_probe_read_kernel(&tcp, sizeof(tcp), header))
+        return 0;
     __u32 headers = (__u32)(header - skb->data) + (tcp.offset >> 4) * 4;
     if (headers >= skb->len)
-        return;
+        return 0;
     struct socket *s = known_socket(sk);
     if (!s)
-        return;
+        return 0;
     forget_positions(s, sk);
     __u32 end = bpf_ntohl(tcp.seq) + skb->len - headers;
     if (s->has_left && (__s32)(end - s->left_end) <= 0)
-        return;
+        return 0;
     s->left_end = end;
     s->has_left = 1;
     __u64 now = bpf_ktime_get_ns();
     if (now - s->left_ns < LEAVE_INTERVAL_NS)
-        return;
+        return 0;
     s->left_ns = now;
-    send_sock(KIND_SOCK_LEAVE, 0, s->key, end, 0, 0);
+    send_sock(KIND_SOCK_LEAVE, 0, s->key, end, 0);
+    return 0;
+}
+
+static __noinline int datagram_out(struct sock *sk, struct sk_buff *skb)
+{
+    struct headers headers;
+    struct socket *s = sk && skb && name_datagram(skb, &headers) ? known_socket(sk) : 0;
+    if (s)
+        send_sock(KIND_SOCK_SEND, 1, s->key, headers.key, skb->len); /* WP_SOCK_DATAGRAM */
+    return 0;
+}
+
+static __noinline int connecting_out(struct sock *sk)
+{
+    struct socket *s = sk ? known_socket(sk) : 0;
+    if (s && !s->has_connecting) {
+        s->has_connecting = 1;
+        send_sock_whole(KIND_SOCK_STATE, s->key, 0, 7, TCP_SYN_SENT); /* from TCP_CLOSE */
+    }
+    return 0;
 }
 
 /* A packet leaves, usually in the sender's context: datagrams, and the first segment of a connection being made. */
@@ -446,21 +556,14 @@ int WORK_PROG(wp_packet_out, struct sk_buff *skb)
     __u8 state = sk->__sk_common.skc_state;
     if (state == TCP_NEW_SYN_RECV || state == 6 || !is_inet(sk)) /* a request or a TIME_WAIT rest, no whole socket */
         return 0;
-    if (sk->sk_protocol == IPPROTO_UDP) {
-        struct headers headers;
-        struct socket *s = name_datagram(skb, &headers) ? known_socket(sk) : 0;
-        if (s)
-            send_sock(KIND_SOCK_SEND, 1, s->key, headers.key, 0, skb->len); /* WP_SOCK_DATAGRAM */
-    } else if (is_tcp(sk) && state == TCP_SYN_SENT) {
-        struct socket *s = known_socket(sk);
-        if (s && !s->has_connecting) {
-            s->has_connecting = 1;
-            send_sock(KIND_SOCK_STATE, 0, s->key, 0, 7, TCP_SYN_SENT); /* from TCP_CLOSE */
-        }
-    } else if (is_tcp(sk)) {
-        segment_out(sk, skb);
-    }
-    return 0;
+    if (sk->sk_protocol == IPPROTO_UDP)
+        return datagram_out(sk, skb);
+    if (!is_tcp(sk))
+        return 0;
+    if (state == TCP_SYN_SENT)
+        return connecting_out(sk);
+    struct net_device *dev = skb->dev;
+    return !dev || dev->flags & IFF_LOOPBACK ? 0 : segment_out(sk, skb);
 }
 
 SEC("tp_btf/netif_receive_skb")

@@ -37,6 +37,16 @@
     this.total = y;
   };
 
+  // Between two rows; a path's name stays with its highest row.
+  Chronology.prototype.cut = function (y) {
+    var path = this.paths.find(function (one) {
+      return y >= one.top && y < one.bottom;
+    });
+    if (!path) return y;
+    var at = path.bottom - Math.ceil((path.bottom - y) / ROW) * ROW;
+    return at <= path.top + LABEL ? path.top : at;
+  };
+
   Chronology.prototype.label = function (path) {
     var data = this.data, thread = data.path_thread[path.index], base = data.path_base[path.index];
     var name = thread !== undefined && data.names[data.thread_comm[thread]];

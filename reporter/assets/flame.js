@@ -79,6 +79,10 @@
       draw: function (ctx, width, height, top) {
         self.draw(ctx, width, height, top);
       },
+      cut: function (y) {
+        var ground = self.rowTop(self.firstRow());
+        return y - ((y - ground) % ROW + ROW) % ROW;
+      },
       hover: function (x, y, event) {
         self.hover(x, y, event);
       },

@@ -40,7 +40,7 @@
     if (state.sleeps && !this.showSleeps) this.sleepButton.click();
   };
 
-  // Hosts, in them processes, in them threads: the process of interest first, then by who was seen first.
+  // Hosts, in them processes, in them threads: those of interest first, then by who was seen first.
   Running.prototype.groups = function () {
     var data = this.data, self = this, groups = new Map();
     data.thread_tid.forEach(function (tid, thread) {
@@ -55,8 +55,12 @@
       group.first = Math.min(group.first, first);
       group.base = Math.max(group.base, data.thread_base[thread]);
     });
+    var home = {}; // hosts with processes of interest come first
+    groups.forEach(function (group) {
+      home[group.host] = Math.max(home[group.host] || 0, group.base);
+    });
     return Array.from(groups.values()).sort(function (a, b) {
-      return (a.host < b.host ? -1 : a.host > b.host ? 1 : 0) || b.base - a.base || a.first - b.first || a.pid - b.pid;
+      return home[b.host] - home[a.host] || (a.host < b.host ? -1 : a.host > b.host ? 1 : 0) || b.base - a.base || a.first - b.first || a.pid - b.pid;
     });
   };
 
@@ -90,6 +94,11 @@
     return this.rows.find(function (row) {
       return y >= row.top && y < row.top + row.height;
     });
+  };
+
+  Running.prototype.cut = function (y) {
+    var row = this.rowAt(y);
+    return row ? row.top : y;
   };
 
   Running.prototype.draw = function (ctx, width, height, top) {

@@ -4,11 +4,11 @@
 (function () {
   'use strict';
 
-  var PAPER = 4000; // pixels of a drawing on paper, where it is made to fit a page
+  var PAPER = 1100, SHEETS = 24; // pixels of a drawing on one page of paper, where it is made to fit, and pages at most
 
   // acts: draw(ctx, width, height, top), hover(x, y, event), leave(), click(x, y, event), drag(dx, dy), wheel(x, event),
-  // pinch(x, factor), key(event); y counts from the top of the content. head: pixels of an axis that stands above what is
-  // scrolled. All but draw may be missing.
+  // pinch(x, factor), key(event), cut(y): where at or above y a page may end; y counts from the top of the content. head: pixels of
+  // an axis that stands above what is scrolled. All but draw may be missing.
   function Surface(place, label, acts) {
     this.acts = acts;
     this.stage = document.createElement('div');
@@ -40,6 +40,7 @@
       self.onPaper = event.detail;
       self.resize();
       self.paintNow(); // there is no next frame before the paper
+      self.layPages();
     });
     new ResizeObserver(function () {
       if (self.resize()) self.paintNow(); // after this frame's painting: not a frame without a picture
@@ -118,7 +119,7 @@
     var height = Math.max(120, Math.min(this.contentHeight, most));
     var atEnd = this.height && this.stage.scrollTop + this.height >= this.contentHeight - 1; // what stands on the ground stays in sight
     this.stage.style.height = height + 'px';
-    var width = this.stage.clientWidth, ratio = window.devicePixelRatio || 1;
+    var width = this.stage.clientWidth, ratio = this.onPaper ? 1 : window.devicePixelRatio || 1;
     if (!width) return false;
     if (this.onPaper) width = Math.max(width, Math.round(height * 1.2)); // scaled to a page: what is tall would leave most of its width blank
     this.spacer.style.height = Math.max(0, this.contentHeight - height) + 'px';
@@ -148,8 +149,42 @@
     var ctx = this.canvas.getContext('2d');
     ctx.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     ctx.clearRect(0, 0, this.width, this.height);
-    this.acts.draw(ctx, this.width, this.height, this.stage.scrollTop);
-    this.shade(ctx);
+    this.acts.draw(ctx, this.width, this.height, this.onPaper ? 0 : this.stage.scrollTop);
+    if (!this.onPaper) this.shade(ctx);
+  };
+
+  // Paper does not scroll: what is taller than a page goes on on further ones, each with the axis, and no row is cut in two.
+  Surface.prototype.layPages = function () {
+    var self = this, head = this.acts.head || 0, top = 0, pages = 0, note;
+    this.stage.classList.remove('sheets');
+    this.stage.querySelectorAll('.sheet-more').forEach(function (page) {
+      page.remove();
+    });
+    function end() {
+      var y = Math.min(top + self.height, self.contentHeight), cut = y < self.contentHeight && self.acts.cut ? self.acts.cut(y) : y;
+      return cut > top + head ? cut : y;
+    }
+    function clear(canvas) {
+      canvas.getContext('2d').clearRect(0, end() - top, self.width, self.height);
+    }
+    if (!this.onPaper || !this.width || this.contentHeight <= this.height) return;
+    this.stage.classList.add('sheets');
+    clear(this.canvas);
+    for (top = end() - head, pages = 1; top + head < this.contentHeight && pages < SHEETS; top = end() - head, pages++) {
+      var canvas = document.createElement('canvas'), ctx = canvas.getContext('2d');
+      canvas.className = 'sheet-more';
+      canvas.width = this.canvas.width;
+      canvas.height = this.canvas.height;
+      ctx.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+      this.acts.draw(ctx, this.width, this.height, top);
+      clear(canvas);
+      this.stage.appendChild(canvas);
+    }
+    if (top + head >= this.contentHeight) return;
+    note = document.createElement('p');
+    note.className = 'sheet-more';
+    note.textContent = 'On paper are the first ' + Math.round((top + head) / this.contentHeight * 100) + ' % of this drawing; the page has all of it.';
+    this.stage.appendChild(note);
   };
 
   // A shadow along the edge beyond which there is more.

@@ -5,7 +5,7 @@
   var wakepath = window.wakepath, view = wakepath.view, units = wakepath.units, palette = wakepath.palette;
   var Surface = wakepath.Surface, TimeAxis = wakepath.TimeAxis;
 
-  // A view calls TimeView.call(this, data, gutter, kinds), makes its layout, then start(); it has draw(), hover(), click().
+  // A view calls TimeView.call(this, data, gutter, kinds), makes its layout, then start(); it has draw(), hover(), click(), cut().
   // It draws rows of those kinds ("piece", "run", "sleep").
   function TimeView(data, gutter, kinds) {
     var self = this;
@@ -119,6 +119,9 @@
       },
       key: function (event) {
         self.axis.key(event);
+      },
+      cut: function (y) {
+        return self.cut(y);
       }
     };
   };

@@ -126,7 +126,7 @@ static void without_an_engine(void **state)
 /* As Podman 4.3 (BoltDB) and 5 (SQLite) write it: pages of other things around the pod's JSON. */
 static void podman_pods(void **state)
 {
-    static const char *const pods[] = {"shop-pod", "a b", "../etc", ""};
+    static const char *const pods[] = {"shop-pod", "a\040b", "../etc", ""};
     static const char *const wanted[] = {"/shop-pod/bold_turing", "bold_turing", "bold_turing", "bold_turing"};
     struct bench *b = *state;
     for (size_t i = 0; i < sizeof(pods) / sizeof(pods[0]); i++) {

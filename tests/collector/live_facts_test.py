@@ -8,7 +8,7 @@ import ctypes, json, mmap, os, select, signal, socket, struct, subprocess, sys, 
 DUMP, FOLDER = sys.argv[1], sys.argv[2]
 TASK, TIMER, MESSAGE, BLOCK = 1, 2, 3, 4
 RUNNING, INTERRUPTIBLE, UNINTERRUPTIBLE, DEAD = 0, 1, 2, 5
-READ, RECVFROM, ACCEPT4 = 0, 45, 288
+READ, SENDTO, RECVFROM, ACCEPT4 = 0, 44, 45, 288
 
 
 def record(work, ring=None, is_held=False):
@@ -262,6 +262,48 @@ class Facts(unittest.TestCase):
         self.assertEqual(sum(f["c"] for f in sends), sent)
         arrived = [f for f in of(facts, "sock_arrive") if f["a"] == sends[-1]["a"]]
         self.assertGreaterEqual(len(arrived), 1, "its last byte arrived where it was sent to")
+
+    def test_sends_are_what_was_handed_over(self):
+        """Of small ones, of one that does not find room for all, and of one that has to wait for the reader."""
+        def work():
+            listener = socket.create_server(("127.0.0.1", 0))
+            client = socket.create_connection(listener.getsockname())
+            server = listener.accept()[0]
+            truth = {"port": listener.getsockname()[1], "tid": threading.get_native_id(), "small": [1, 100, 20000, 3], "larger": []}
+            for size in truth["small"]:
+                client.sendall(b"x" * size)
+            client.setblocking(False)
+            for _ in range(3): # the last ones find next to no room
+                try:
+                    truth["larger"].append(client.send(b"x" * 8000000))
+                except BlockingIOError:
+                    pass
+            client.setblocking(True)
+            handed = sum(truth["small"]) + sum(truth["larger"]) + 3000000
+            def drain():
+                wait_asleep(truth["tid"], SENDTO)
+                taken = 0
+                while taken < handed:
+                    taken += len(server.recv(100000))
+            thread = threading.Thread(target=drain)
+            thread.start()
+            client.sendall(b"x" * 3000000)
+            truth["drained"] = time.monotonic_ns()
+            thread.join()
+            client.sendall(b"end")
+            return truth
+        truth, facts = record(work)
+        client = {f["key"] for f in of(facts, "socket", protocol=6, remote=truth["port"])}
+        sends = [f for f in of(facts, "sock_send", tid=truth["tid"]) if f["key"] in client]
+        self.assertEqual([f["c"] for f in sends[:4]], truth["small"])
+        first = sends[0]["a"] - sends[0]["c"]
+        ends = [(f["a"] - first) & 0xffffffff for f in sends]
+        self.assertEqual([(end - f["c"]) - before for f, end, before in zip(sends[:4], ends, [0] + ends)], [0] * 4)
+        self.assertTrue(all(end - f["c"] <= max(ends[:i], default=0) for i, (f, end) in enumerate(zip(sends, ends))), "none is left out")
+        handed = sum(truth["small"]) + sum(truth["larger"])
+        self.assertIn(handed, ends, "what found no room was not sent")
+        self.assertEqual([end for f, end in zip(sends, ends) if f["t"] <= truth["drained"]][-1], handed + 3000000)
+        self.assertEqual((ends[-1], sends[-1]["c"]), (handed + 3000003, 3))
 
     def test_udp(self):
         def work():

@@ -2,6 +2,8 @@
 /*
  * LD_PRELOAD: lets calls on files below WP_SHIM_UNDER fail as long as the file WP_SHIM_ORDERS says so. Its text is read at each call:
  * "write EIO", "sync EIO" (fsync and fdatasync), "write EROFS", "write ENOSPC"; a last word "once" takes one call only;
+ * "sync LOSE": it fails with EIO, and what was appended since the last one that did not reads as zeros from then on, as when a file system
+ * gives up pages that it cannot write;
  * "sync STOP once" does not let it fail but stops the program before it (SIGSTOP).
  * "real SECONDS" shifts CLOCK_REALTIME. It touches no call that is not ordered to fail.
  *
@@ -114,6 +116,45 @@ static void forget_notes(int fd)
     errno = before;
 }
 
+/* Where the file ended when it was synced. */
+static struct synced {
+    ino_t inode;
+    off_t size;
+} synced_files[1024];
+
+static struct synced *synced_of(const struct stat *status)
+{
+    struct synced *file = synced_files;
+    while (file->inode && file->inode != status->st_ino)
+        if (++file == synced_files + sizeof(synced_files) / sizeof(*synced_files))
+            abort();
+    file->inode = status->st_ino;
+    return file;
+}
+
+static void note_sync(int fd)
+{
+    struct stat status;
+    int before = errno;
+    if (is_below(fd) && !fstat(fd, &status))
+        synced_of(&status)->size = status.st_size;
+    errno = before;
+}
+
+static void lose_unsynced(int fd)
+{
+    static const char zeros[65536];
+    struct stat status;
+    if (fstat(fd, &status))
+        return;
+    for (off_t at = synced_of(&status)->size; at < status.st_size;) {
+        size_t size = status.st_size - at < (off_t)sizeof(zeros) ? (size_t)(status.st_size - at) : sizeof(zeros);
+        if (syscall(SYS_pwrite64, fd, zeros, size, at) != (long)size)
+            abort();
+        at += (off_t)size;
+    }
+}
+
 static int code_of(const char *name)
 {
     return !strcmp(name, "ENOSPC") ? ENOSPC : !strcmp(name, "EROFS") ? EROFS : EIO;
@@ -131,6 +172,8 @@ static int ordered(const char *call, int fd)
     int stops = fails && !strcmp(code, "STOP");
     if (stops)
         raise(SIGSTOP);
+    if (fails && !strcmp(code, "LOSE"))
+        lose_unsynced(fd);
     errno = before;
     return fails && !stops ? code_of(code) : 0;
 }
@@ -160,8 +203,8 @@ PASS(ssize_t, pwritev, "write", note_parts(fd, at, parts, count), (void)0, (int 
     fd, parts, count, at)
 PASS(ssize_t, pwritev64, "write", note_parts(fd, at, parts, count), (void)0, (int fd, const struct iovec *parts, int count, off64_t at),
     fd, parts, count, at)
-PASS(int, fsync, "sync", (void)0, forget_notes(fd), (int fd), fd)
-PASS(int, fdatasync, "sync", (void)0, forget_notes(fd), (int fd), fd)
+PASS(int, fsync, "sync", (void)0, (forget_notes(fd), note_sync(fd)), (int fd), fd)
+PASS(int, fdatasync, "sync", (void)0, (forget_notes(fd), note_sync(fd)), (int fd), fd)
 
 int clock_gettime(clockid_t clock, struct timespec *ts)
 {

@@ -228,4 +228,5 @@ FAULTS = [("store's disk full", full_store), ("checkpoints' disk full", full_res
           ("store: fsync fails (EIO)", failing_store("sync EIO", ["Input/output error"])),
           ("checkpoints: writes fail (EIO)", failing_resume("write EIO")), ("checkpoints: fsync fails (EIO)", failing_resume("sync EIO")),
           ("spool: writes fail (EIO)", failing_spool("write EIO")), ("spool: fsync fails (EIO)", failing_spool("sync EIO")),
+          ("spool: fsync fails, what was not synced is gone", failing_spool("sync LOSE")),
           ("store's file system read-only", readonly_store), ("spool's file system read-only", readonly_spool)]

@@ -35,7 +35,7 @@ class Generated:
         replay(self.binaries, captures or self.captures, store, *options)
 
 
-def replay(binaries, captures, store, *options, timeout=120):
+def replay(binaries, captures, store, *options, timeout=1200):
     with tempfile.TemporaryDirectory(prefix="wakepath-replay-") as folder:
         endpoint, count = "ipc://%s/socket" % folder, str(len(captures))
         down, up = os.pipe()

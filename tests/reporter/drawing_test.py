@@ -43,6 +43,17 @@ class Drawing(unittest.TestCase):
                 self.assertIn("all of [", browser.evaluate("document.querySelector('main').innerText"), to)
             self.assertEqual(browser.faults(), [])
 
+    def test_a_host_has_the_same_time_behind_its_figure(self):
+        browser = self.browser
+        self.open("shards", "v1/main/hosts.html")
+        cells = browser.evaluate("Array.from(document.querySelectorAll('#hosts td a')).filter(function (a) { return a.href.indexOf('behind.html#host=') > 0; })"
+                                 ".map(function (a) { return [a.href, Number(a.closest('td').dataset.v)]; })")
+        self.assertTrue(cells)
+        for to, ns in cells:
+            browser.open(to)
+            self.assertTrue(browser.wait(f"window.wakepath.behind.total === {ns}"), to)
+        self.assertEqual(browser.faults(), [])
+
     def test_labels_of_the_graph_lie_apart(self):
         for kind in ("plain", "shards", "fleet", "large", "source"):
             self.open(kind, "v1/main/waits.html")
@@ -79,6 +90,47 @@ class Drawing(unittest.TestCase):
         self.assertTrue(lines and steps["names"])
         self.assertFalse({step[1] for step in steps["steps"][:lines[-1]] if step[0] == "text"} & set(steps["names"]))
         self.assertTrue(all(step[2] <= steps["width"] for step in drawn if step[1].endswith("s")), drawn)
+
+    def test_what_is_taller_than_a_page_goes_on_on_the_next(self):
+        """All rows of a window of many threads are on paper, each once and whole, with the axis above them."""
+        browser = self.browser
+        self.open("plain", "v1/main/running.html")
+        browser.evaluate("""(function () {
+          var view = window.wakepath.running, data = view.data, one = data.thread_tid.length;
+          ['host', 'comm', 'pid', 'base', 'tid'].forEach(function (key) { data['thread_' + key] = Array.from(data['thread_' + key]); });
+          for (var i = 0; i < 200; i++) { // of the same process: 22 pixels a thread
+            ['host', 'comm', 'pid', 'base'].forEach(function (key) { data['thread_' + key].push(data['thread_' + key][0]); });
+            data.thread_tid.push(90000 + i);
+            view.runs.push(view.runs[0]); view.sleeps.push(view.sleeps[0]);
+          }
+          view.layout();
+          view.surface.setHeight(view.total);
+          var text = CanvasRenderingContext2D.prototype.fillText;
+          window.drawn = [];
+          CanvasRenderingContext2D.prototype.fillText = function (what, x, y) {
+            if (/^9\\d{4}$/.test(what)) window.drawn.push([what, y, this.canvas]);
+            return text.apply(this, arguments);
+          }; })()""")
+        browser.evaluate("window.drawn.length = 0; window.dispatchEvent(new Event('beforeprint'))")
+        browser.call("Emulation.setEmulatedMedia", {"media": "print"})
+        pages = browser.evaluate("""(function () {
+          var pages = Array.from(document.querySelectorAll('.stage canvas'));
+          return {count: pages.length, heights: pages.map(function (p) { return p.getBoundingClientRect().height; }),
+            sizes: pages.map(function (p) { return p.height; }),
+            rows: window.drawn.map(function (d) { return [d[0], d[1], pages.indexOf(d[2])]; }),
+            blank: pages.map(function (p) { // pixels above which nothing is drawn any more
+              var data = p.getContext('2d').getImageData(0, 0, 150, p.height).data, y = p.height - 1;
+              for (; y > 0; y--) for (var x = 0; x < 150; x++) if (data[(y * 150 + x) * 4 + 3]) return y;
+              return 0; })}; })()""")
+        self.assertGreater(pages["count"], 3)
+        self.assertLessEqual(max(pages["heights"]), 620)
+        drawn = {(number, y, page) for number, y, page in pages["rows"]} # a page may be drawn anew meanwhile
+        seen = [number for number, y, page in drawn if 24 + 11 <= y <= pages["blank"][page] + 1]
+        self.assertEqual(sorted(seen), [str(90000 + i) for i in range(200)])
+        browser.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        browser.call("Emulation.setEmulatedMedia", {"media": ""})
+        self.assertEqual(browser.evaluate("document.querySelectorAll('.stage canvas').length"), 1)
+        self.assertEqual(browser.faults(), [])
 
     def test_a_category_can_be_read_on_its_colour(self):
         """By the formula of WCAG 2.1, light, dark by the system and dark by choice; the text is too small to count as large."""

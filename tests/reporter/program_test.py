@@ -446,6 +446,27 @@ class Program(unittest.TestCase):
             self.assertIn("Since v1.1: web › postgres waits for the disk", file.read())
         self.assertFalse(os.path.exists(out + "/v1/main/compare.html"))  # nothing comes before it
 
+    def test_another_window_can_be_chosen(self):
+        """Beginnings of other timeboxes have pages of their own, that Chronology and Running lead to; of many the newest."""
+        for hour in range(1, 9):
+            self.put("plain", "v1", "main", str(1790000000 + 3600 * hour))
+        out = self.folder + "/windows"
+        done = reporter("--store", self.store, "--out", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for page, to in (("chronology", "exemplar-"), ("running", "exemplar-rows-"), ("exemplars", "exemplar-")):
+            with open(f"{out}/v1/main/{page}.html", encoding="utf-8") as file:
+                text = file.read()
+            found = re.findall(r'<a href="([^"]*)">(?:<bdi>)?A recording that began on', text)
+            self.assertEqual(len(found), 5, page)
+            for link in found:
+                self.assertTrue(link.rsplit("/", 1)[-1].startswith(to), link)
+                self.assertTrue(os.path.exists(f"{out}/v1/main/" + link.rsplit("/", 1)[-1]), link)
+        number = found[-1].rsplit("-", 1)[1].split(".")[0]
+        done = reporter("--store", self.store, "--format", "perfetto", "--exemplar", number)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(json.loads(done.stdout)["traceEvents"])
+        self.assertIn("exemplars, not", reporter("--store", self.store, "--format", "perfetto", "--exemplar", str(int(number) + 1)).stderr)
+
     def test_lines_of_other_shards_are_said_to_be_missing(self):
         site, notice = self.folder + "/site", "a wait for a host of another shard"
         self.put("source", "v2")

@@ -121,6 +121,19 @@ class SingleFile(unittest.TestCase):
         self.assertRegex(browser.evaluate("location.hash"), "page=flame.*node=")
         self.assertEqual(browser.faults(), [])
 
+    def test_a_busy_window_fits_into_the_file_of_a_comparison(self):
+        """What the pages of a site carry of a window is the most that this one does, too."""
+        store = f"{self.folder}/busy"
+        for release in ("v1", "v2"):
+            subprocess.run([SAMPLE, "large", store, release], check=True)
+        done = subprocess.run([f"{BIN}/wakepath-reporter", "check", "--store", store, "--format", "html", "v1", "v2"],
+                              capture_output=True, check=False)
+        self.assertIn(done.returncode, (0, 2), done.stderr)
+        window = done.stdout.split(b'wakepath.data("trace"', 1)[1].split(b"</script>", 1)[0]
+        self.assertGreater(len(window), 1200000)
+        self.assertLessEqual(len(window), 1600000)
+        self.assertIn(b"pieces of this window did not fit", done.stdout)
+
     def test_the_policy_runs_no_script_but_ours(self):
         self.open("plain", "overview")
         self.browser.evaluate("var s = document.createElement('script'); s.textContent = 'window.ran = 1';"

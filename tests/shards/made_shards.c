@@ -4,6 +4,7 @@
 #include "proto/shard_wire.h"
 #include "proto/wakepath.pb-c.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,10 @@ static int tell(void *context, uint32_t link, enum wp_frame_type type, const uin
 static int answer(void *context, const struct wp_server_caller *caller, enum wp_frame_type type, const uint8_t *raw, size_t size)
 {
     struct made_shard *shard = context;
+    if (shard->all->is_stuck && type == WP_FRAME_SHARD_ANSWERS) {
+        shard->all->held_up++;
+        return -EAGAIN;
+    }
     say(shard->all, caller->identity[1], true, type, raw, size);
     return 0;
 }

@@ -29,6 +29,8 @@ struct made_shards {
     struct made_message *first, *last;
     uint64_t now_ns;            /* by the first one's clock */
     bool is_cut;                /* nothing arrives */
+    bool is_stuck;              /* who asked reads no answers for now */
+    uint32_t held_up;           /* answers that could not go for that */
     uint32_t renewals;          /* how often a link was connected anew */
     uint64_t delivered[WP_FRAME_TYPES];
 };

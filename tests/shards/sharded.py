@@ -2,6 +2,9 @@
 """Recordings replayed into several aggregators that are each other's peers."""
 import os, subprocess, tempfile
 
+PATIENCE_MS = 300000  # of shards with each other: so long nothing is given up, however slow the machine. One that waits for nothing is found by it
+OUT_OF_TIME_S = 1500
+
 
 def start(words, **options):
     """A program that says on a pipe when it is ready."""
@@ -38,20 +41,22 @@ def collector(binaries, endpoint, capture):
             "--log-level", "error", *words]
 
 
-def replay(binaries, shares, stores, *options, endpoints=None, timeout=120):
+def replay(binaries, shares, stores, *options, endpoints=None):
     """shares[i]: the captures of shard i, whose store is stores[i]; all at once."""
     count = sum(len(share) for share in shares)
     with tempfile.TemporaryDirectory(prefix="wakepath-shards-") as folder:
         endpoints, children = endpoints or by_ipc(folder, len(shares)), []
         try:
             for i, share in enumerate(shares):
-                children.append(start(aggregator(binaries, endpoints, i, stores[i], "--expect-hosts", str(count), "--give-up", "20000",
+                children.append(start(aggregator(binaries, endpoints, i, stores[i], "--expect-hosts", str(count), "--give-up", str(PATIENCE_MS),
                                                  "--exit-after-sessions", str(len(share)), *options)))
             for i, share in enumerate(shares):
                 children += [start(collector(binaries, endpoints[i], capture)) for capture in share]
-            codes = [child.wait(timeout=timeout) for child in children]
+            codes = [child.wait(timeout=OUT_OF_TIME_S) for child in children]
             if any(codes):
                 raise RuntimeError("a part failed: %s" % codes)
+        except subprocess.TimeoutExpired as late:
+            raise RuntimeError("out of time: %s" % late) from late
         finally:
             for child in children:
                 if child.poll() is None:

@@ -78,8 +78,7 @@ class ShardedTest(unittest.TestCase):
         self.assertEqual(chains(many["folded"]), chains(one["folded"]))
         self.assertAlmostEqual(many["total_ns"], one["total_ns"], delta=0.002 * one["total_ns"])
         self.assertEqual(many["wall_ns"], one["wall_ns"])
-        unanswered = sum(limit["ns"] for limit in many["limits"] if limit["name"] == "shards")
-        self.assertLessEqual(unanswered, 0.003 * one["total_ns"], "patience ends by the real clock: on a busy machine now and then")
+        self.assertEqual([limit for limit in many["limits"] if limit["name"] == "shards"], [], "each question is answered, however busy the machine")
         edges = [{(e["from"], e["to"]): e for e in report["edges"]} for report in (one, many)]
         for pair, edge in edges[0].items():
             self.assertAlmostEqual(edges[1][pair]["messages"], edge["messages"], delta=2 + edge["messages"] * 0.01)

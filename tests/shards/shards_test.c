@@ -146,6 +146,45 @@ static void clocks_of_shards_are_compared(void **state)
     assert_true(shard.bound_ns < SECOND_NS / 100);
 }
 
+/* Bytes of the connection went there and back, so their clocks compare. */
+static void cross(struct fixture *f)
+{
+    static const struct { uint32_t shard; uint8_t kind; uint64_t time_ns, position; } marks[] = {
+        {1, WP_EVENT_SOCK_LEAVE, 20 * SECOND_NS, 108}, {0, WP_EVENT_SOCK_ARRIVE, 20 * SECOND_NS + 1000, 108},
+        {0, WP_EVENT_SOCK_LEAVE, 20 * SECOND_NS + 2000, 106}, {1, WP_EVENT_SOCK_ARRIVE, 20 * SECOND_NS + 3000, 106}};
+    for (size_t i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
+        struct wp_event event = {.kind = marks[i].kind, .d = 1, .time_ns = marks[i].time_ns, .a = marks[i].position};
+        wp_connections_event(connections(f, marks[i].shard), 0, &event);
+    }
+}
+
+/* Messages that say something of the other shard's host's clock. */
+static uint64_t compared(struct fixture *f, uint32_t shard)
+{
+    const struct wp_fleet *fleet = f->all.shards[shard].fleet;
+    struct wp_clock_health health = {0};
+    uint32_t foreign = foreign_host(f, shard);
+    if (foreign == UINT32_MAX || !wp_clocks_health(fleet->clocks, fleet->hosts[foreign].clock, &health))
+        return 0;
+    return health.messages;
+}
+
+static void marks_are_told_again_to_one_that_missed_them(void **state)
+{
+    struct fixture *f = *state;
+    connect_all(f);
+    assert_int_equal(compared(f, 0) + compared(f, 1), 0);
+    cross(f);
+    made_shards_go_on(&f->all, SECOND_NS);
+    assert_int_equal(compared(f, 0), 2); /* there, and back */
+    assert_int_equal(compared(f, 1), 2);
+    made_shards_restart(&f->all, 0);
+    assert_int_equal(foreign_host(f, 0), UINT32_MAX);
+    for (int i = 0; i < 8; i++)
+        made_shards_go_on(&f->all, SECOND_NS);
+    assert_int_equal(compared(f, 0), 2);
+}
+
 static void a_host_that_left_is_gone(void **state)
 {
     struct fixture *f = *state;
@@ -185,6 +224,53 @@ static void what_is_asked_is_answered(void **state)
     assert_true(wp_shards_look(shards, &wait, false, &reply));
     assert_int_equal(reply.answer->piece_ns[0], 6000);
     assert_int_equal(counts(f, 0)->asked, 2);
+}
+
+static void answers_that_cannot_go_are_said_again(void **state)
+{
+    struct fixture *f = *state;
+    struct wp_shard_reply reply;
+    connect_all(f);
+    struct wp_shard_wait first = a_wait(f, 500000000), second = a_wait(f, 600000000);
+    struct wp_shards *shards = f->all.shards[0].shards;
+    wp_fleet_aggregate(f->all.shards[0].fleet, "web", "v1");
+    f->all.shards[1].fleet->hosts[0].known_ns = 100ull * SECOND_NS;
+    f->all.is_stuck = true;
+    wp_shards_look(shards, &first, true, &reply);
+    for (int i = 0; i < 3; i++)
+        made_shards_go_on(&f->all, 1000);
+    wp_shards_look(shards, &second, true, &reply);
+    made_shards_go_on(&f->all, 1000);
+    assert_int_equal(wp_shards_open(shards, 0), 2);
+    assert_true(f->all.held_up > 1);
+    f->all.is_stuck = false;
+    made_shards_go_on(&f->all, 1000);
+    assert_int_equal(wp_shards_open(shards, 0), 0);
+    assert_true(wp_shards_look(shards, &first, false, &reply));
+    assert_string_equal(reply.answer->missing, "");
+    assert_true(wp_shards_look(shards, &second, false, &reply));
+    assert_int_equal(counts(f, 0)->answered, 2);
+    assert_int_equal(counts(f, 1)->questions, 2); /* asked once each */
+}
+
+static void who_never_reads_is_forgotten(void **state)
+{
+    struct fixture *f = *state;
+    struct wp_shard_reply reply;
+    connect_all(f);
+    struct wp_shard_wait wait = a_wait(f, 500000000);
+    wp_fleet_aggregate(f->all.shards[0].fleet, "web", "v1");
+    f->all.shards[1].fleet->hosts[0].known_ns = 100ull * SECOND_NS;
+    f->all.is_stuck = true;
+    wp_shards_look(f->all.shards[0].shards, &wait, true, &reply);
+    for (int i = 0; i < 12; i++)
+        made_shards_go_on(&f->all, SECOND_NS);
+    uint32_t before = f->all.held_up;
+    assert_int_equal(wp_shards_open(f->all.shards[0].shards, 0), 0); /* given up */
+    f->all.is_stuck = false;
+    made_shards_go_on(&f->all, SECOND_NS);
+    assert_int_equal(f->all.held_up, before);
+    assert_int_equal(counts(f, 0)->answered, 0);
 }
 
 static void facts_are_waited_for_not_long(void **state)
@@ -327,8 +413,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(hosts_and_ends_are_told, set_up, tear_down),
         cmocka_unit_test_setup_teardown(clocks_of_shards_are_compared, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(marks_are_told_again_to_one_that_missed_them, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_host_that_left_is_gone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_asked_is_answered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(answers_that_cannot_go_are_said_again, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_never_reads_is_forgotten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(facts_are_waited_for_not_long, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_that_is_silent_is_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_that_was_started_again_is_asked_again, set_up, tear_down),

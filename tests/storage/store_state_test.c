@@ -241,6 +241,54 @@ static void metadata_has_one_rule(void **state)
     wp_txn_abort(txn);
 }
 
+struct tally {
+    unsigned hosts, networks;
+    char first[32], gone[32], owner[32];
+};
+
+static int tally(void *context, const char *shard, const char *key, const char *value)
+{
+    struct tally *tally = context;
+    (void)shard;
+    if (!strncmp(key, "host.", 5) && !tally->hosts++)
+        snprintf(tally->first, sizeof(tally->first), "%s", key);
+    tally->networks += !strncmp(key, "network.", 8);
+    if (!strcmp(key, "metadata.gone"))
+        snprintf(tally->gone, sizeof(tally->gone), "%s", value);
+    if (!strcmp(key, "owner"))
+        snprintf(tally->owner, sizeof(tally->owner), "%s", value);
+    return 0;
+}
+
+/* More hosts than a value holds: those that were heard of longest ago go, and are counted; a release is never full of them. */
+static void metadata_makes_room_for_hosts(void **state)
+{
+    enum { OLD = 65000, NEW = 1000 };
+    static char keys[OLD + NEW][24];
+    static struct wp_metadata_entry entries[OLD + NEW];
+    struct wp_txn *txn = fixture_begin(*state, "v1", true);
+    struct tally seen = {0};
+    for (unsigned i = 0; i < OLD + NEW; i++) {
+        snprintf(keys[i], sizeof(keys[i]), "%s.%06u.x", i < 100 ? "network" : "host", i);
+        entries[i] = (struct wp_metadata_entry){keys[i], "v"};
+    }
+    assert_int_equal(wp_txn_put_metadata(txn, NULL, "a", "owner", "me", 1, NULL), 0);
+    assert_int_equal(wp_txn_put_all_metadata(txn, NULL, "a", entries, OLD, 5, NULL), 0);
+    assert_int_equal(wp_txn_put_all_metadata(txn, NULL, "a", entries + OLD, NEW, 6, NULL), 0);
+    assert_int_equal(wp_txn_metadata(txn, NULL, tally, &seen, NULL), 0);
+    assert_int_equal(seen.hosts + seen.networks, 65536 - 2); /* with the owner, and the count of what is gone */
+    assert_int_equal(seen.networks, 0);                      /* of the same second: these first */
+    assert_string_equal(seen.first, keys[100]);
+    assert_string_equal(seen.gone, "466");
+    assert_string_equal(seen.owner, "me");
+    seen = (struct tally){0};
+    assert_int_equal(wp_txn_put_metadata(txn, NULL, "a", "one", "more", 7, NULL), 0);
+    assert_int_equal(wp_txn_metadata(txn, NULL, tally, &seen, NULL), 0);
+    assert_int_equal(seen.hosts, 65536 - 3);
+    assert_string_equal(seen.gone, "467");
+    wp_txn_abort(txn);
+}
+
 static void damaged_state_is_an_error(void **state)
 {
     struct fixture *f = *state;
@@ -261,7 +309,7 @@ static void damaged_state_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(layout_is_whole), TEST(resume_points_come_back), TEST(last_samples_are_merged),
-        TEST(clocks_are_kept_by_span), TEST(genealogy_is_a_set), TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule),
+        TEST(clocks_are_kept_by_span), TEST(genealogy_is_a_set), TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule), TEST(metadata_makes_room_for_hosts),
         TEST(damaged_state_is_an_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
