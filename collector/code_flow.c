@@ -41,6 +41,7 @@ struct wp_code_flow {
     uint8_t *marks;         /* owned; by byte */
     struct path *paths;     /* owned; to be followed */
     size_t path_count, path_room;
+    size_t ways_left;       /* of tables in this pass: as many as there are bytes, whatever a file claims */
     bool has_failed;
 };
 
@@ -113,7 +114,8 @@ static void go(struct wp_code_flow *f, uint32_t at, struct state state, uint32_t
 static bool go_by_table(struct wp_code_flow *f, const struct path *p, uint64_t table, bool is_relative, int64_t most)
 {
     bool is_one = false;
-    for (unsigned i = 0; i < TABLE_MOST && (int64_t)i <= most; i++) {
+    for (unsigned i = 0; i < TABLE_MOST && (int64_t)i <= most && f->ways_left; i++) {
+        f->ways_left--;
         int32_t near = 0;
         uint64_t to = 0;
         uint32_t at;
@@ -279,10 +281,15 @@ static void follow_function(struct wp_code_flow *f, uint32_t at, bool is_first_p
         follow(f, f->paths[--f->path_count], is_first_pass);
 }
 
-static void pass(struct wp_code_flow *f, bool is_first_pass)
+/* False: nothing new is known of what returns. */
+static bool pass(struct wp_code_flow *f, bool is_first_pass)
 {
+    size_t returned = 0, before = 0;
+    f->ways_left = f->size;
     memset(f->places, 0, f->size * sizeof(*f->places));
     for (size_t at = 0; at < f->size; at++) {
+        before += !!(f->marks[at] & RETURNED);
+        returned += !!(f->marks[at] & (RETURNS | IS_ODD));
         unsigned kept = f->marks[at] & IS_FOUND ? 0 : f->marks[at] & (BEGINS | IS_FIRST);
         f->marks[at] = (uint8_t)(kept | (f->marks[at] & (RETURNS | IS_ODD) ? RETURNED : 0));
     }
@@ -291,6 +298,7 @@ static void pass(struct wp_code_flow *f, bool is_first_pass)
             continue;
         follow_function(f, at, is_first_pass);
     }
+    return is_first_pass || returned != before;
 }
 
 /* What nobody calls by name and nothing jumps to, behind what goes on elsewhere: functions that are called by their address. Each is
@@ -311,7 +319,7 @@ static void find_others(struct wp_code_flow *f, bool is_first_pass)
             f->marks[at] |= BEGINS | IS_FOUND;
             follow_function(f, (uint32_t)at, is_first_pass);
         }
-        uint32_t to;
+        uint32_t to = 0;
         bool ends = insn.kind == WP_X86_CALL && insn.is_direct && f->places[at].owner && !is_first_pass &&
             inside(f, f->address + at + insn.size + (uint64_t)insn.value, &to) && !returns(f, to);
         is_over = ends || insn.kind == WP_X86_RETURN || insn.kind == WP_X86_STOP || insn.kind == WP_X86_JUMP || (is_over && is_padding && !is_seen);
@@ -353,8 +361,9 @@ int wp_code_flow_run(struct wp_code_flow *f, int (*tell)(void *context, const st
     struct wp_code_place last = {0};
     int rc = 0;
     sweep(f);
-    for (unsigned i = 0; i < PASSES && !f->has_failed; i++) {
-        pass(f, !i);
+    bool is_new = true;
+    for (unsigned i = 0; i < PASSES && is_new && !f->has_failed; i++) {
+        is_new = pass(f, !i);
         find_others(f, !i);
     }
     if (f->has_failed)

@@ -6,18 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILE_BYTES ((size_t)64 << 20) /* of a file that is read for it */
+#define DATA_BYTES ((uint64_t)64 << 20) /* of a file that is read for it */
 #define SAMPLE 64u                    /* every so many bytes are looked at for a rule */
-#define LEAST 4u                      /* a fourth of a section without rules is worth it */
+#define LEAST 4u                      /* a fourth of a section without rules is worth it, padding is not */
 #define SECTIONS 64u
 #define SEGMENTS 64u
 
 struct source {
     Elf *elf;
     struct wp_unwind_rows *rows;
-    const uint8_t *file; /* of the Elf */
-    size_t size;
     GElf_Phdr loads[SEGMENTS];
+    Elf_Data *data[SEGMENTS]; /* of the Elf; what may hold tables of jumps */
     unsigned load_count;
 };
 
@@ -29,9 +28,9 @@ static bool read_data(void *context, uint64_t address, void *bytes, size_t size)
         uint64_t inside = address - load->p_vaddr;
         if (address < load->p_vaddr || inside > load->p_filesz || load->p_filesz - inside < size)
             continue;
-        if (load->p_offset > s->size || load->p_filesz > s->size - load->p_offset)
+        if (!s->data[i] || s->data[i]->d_size != load->p_filesz)
             return false;
-        memcpy(bytes, s->file + load->p_offset + inside, size);
+        memcpy(bytes, (const uint8_t *)s->data[i]->d_buf + inside, size);
         return true;
     }
     return false;
@@ -80,9 +79,10 @@ static void enter_symbols(const struct source *s, struct wp_code_flow *flow)
 static int read_section(struct source *s, const GElf_Shdr *section)
 {
     GElf_Ehdr header;
-    if (section->sh_offset > s->size || section->sh_size > s->size - section->sh_offset || !wants(s, section))
+    Elf_Data *code = wants(s, section) ? elf_getdata_rawchunk(s->elf, (int64_t)section->sh_offset, section->sh_size, ELF_T_BYTE) : NULL;
+    if (!code || code->d_size != section->sh_size)
         return 0;
-    struct wp_code_flow *flow = wp_code_flow_create(s->file + section->sh_offset, section->sh_size, section->sh_addr, read_data, s);
+    struct wp_code_flow *flow = wp_code_flow_create(code->d_buf, code->d_size, section->sh_addr, read_data, s);
     if (!flow)
         return 0;
     enter_symbols(s, flow);
@@ -111,15 +111,19 @@ int wp_code_rows_read(Elf *elf, struct wp_unwind_rows *rows)
     }
     if (!sections)
         return 0;
+    uint64_t room = DATA_BYTES;
     elf_getphdrnum(elf, &count);
-    for (size_t i = 0; i < count && s.load_count < SEGMENTS; i++)
-        if (gelf_getphdr(elf, (int)i, &s.loads[s.load_count]) && s.loads[s.load_count].p_type == PT_LOAD)
-            s.load_count++;
-    GElf_Ehdr header;
-    if (!gelf_getehdr(elf, &header) || header.e_shoff > FILE_BYTES) /* its headers of sections are the last of a file */
-        return 0;
-    s.file = (const uint8_t *)elf_rawfile(elf, &s.size);
-    for (unsigned i = 0; i < sections && s.file && !rc; i++)
+    for (size_t i = 0; i < count && s.load_count < SEGMENTS; i++) {
+        GElf_Phdr *load = &s.loads[s.load_count];
+        if (!gelf_getphdr(elf, (int)i, load) || load->p_type != PT_LOAD || load->p_filesz > room)
+            continue;
+        room -= load->p_filesz;
+        s.data[s.load_count++] = load->p_filesz ? elf_getdata_rawchunk(elf, (int64_t)load->p_offset, load->p_filesz, ELF_T_BYTE) : NULL;
+    }
+    uint64_t left = WP_CODE_FLOW_BYTES; /* headers may all name the same code */
+    for (unsigned i = 0; i < sections && !rc && found[i].sh_size <= left; i++) {
+        left -= found[i].sh_size;
         rc = read_section(&s, &found[i]);
+    }
     return rc;
 }

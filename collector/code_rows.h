@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_COLLECTOR_CODE_ROWS_H
 #define WP_COLLECTOR_CODE_ROWS_H
-/* Unwind rows of x86-64 code that no table describes, by code_flow.h. Read where a good part of a section has none, or tests would pay for padding. */
+/* Unwind rows of x86-64 code that no table describes, by code_flow.h: of sections that have none for a good part of what is in them. */
 #include "collector/unwind_rows.h"
 
 #include <gelf.h>

@@ -144,7 +144,9 @@ class Zoo(unittest.TestCase):
             if not stacks or (name in ("go", "go linked with C") and "main.rest" not in names):  # its runtime's threads sleep here and there
                 continue
             # gdb may have stopped it elsewhere in the loop of the same function: the callers are the same
-            agree = sum(list(stack[2:]) == wanted[2:] for stack in stacks)
+            # musl has no tables: gdb ends at the code that called main, a walk by rows of the code itself goes on to _start
+            end, more = (len(wanted), 1) if name == "musl" else (None, 0)
+            agree = sum(list(stack[2:end]) == wanted[2:] and len(stack) == len(wanted) + more for stack in stacks)
             self.assertGreaterEqual(agree, SHARE * LAST, f"{name}\ngdb  {[hex(pc) for pc in wanted]} {names}\n" +
                                     "\n".join(f"mine {[hex(ip) for ip in stack]}" for stack in set(stacks)))
             self.assertGreater(len(wanted), 4, names)
