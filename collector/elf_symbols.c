@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/elf_symbols.h"
 
+#include "collector/code_extent.h"
 #include "collector/elf_go.h"
 #include "collector/elf_plt.h"
 #include "common/buffer.h"
@@ -12,6 +13,7 @@
 #define SYMBOLS_LIMIT (4u << 20)
 #define NAMES_LIMIT ((size_t)512 << 20)
 #define SECTION_BYTES ((uint64_t)512 << 20)
+#define CODE_BYTES ((size_t)64 << 20) /* of a file whose functions' ends are looked for */
 #define NAME_BYTES 4095u /* what is cut cannot be demangled */
 #define LOADS 64u
 #define TABLES 4u /* a file has two at most */
@@ -280,6 +282,22 @@ static int add_entry(struct wp_elf_symbols *s, const struct wp_elf_file *file)
     return add(s, &s->functions, made, "_start");
 }
 
+/* What follows in a stripped file may be of functions that have no name any more. */
+static void end_unsized(struct wp_elf_symbols *s, const struct wp_elf_file *file)
+{
+    GElf_Ehdr elf;
+    GElf_Shdr header;
+    Elf_Data *code = wp_elf_file_section(file, ".text", CODE_BYTES, &header);
+    if (!code || !code->d_buf || !gelf_getehdr(file->elf, &elf) || elf.e_machine != EM_X86_64)
+        return;
+    for (uint32_t i = 0; i < s->functions.count; i++) {
+        struct symbol *f = &s->functions.symbols[i];
+        if (!f->size && f->offset >= header.sh_offset && f->offset - header.sh_offset < code->d_size)
+            f->size = (uint32_t)wp_code_extent((const uint8_t *)code->d_buf + (f->offset - header.sh_offset),
+                code->d_size - (f->offset - header.sh_offset));
+    }
+}
+
 /* The full table is often not in the file: Debian puts it into a separate file, Fedora into a section of its own. */
 static int read_all(struct wp_elf_symbols *s, const struct wp_elf_file *file, const struct wp_elf_file *separate)
 {
@@ -292,8 +310,10 @@ static int read_all(struct wp_elf_symbols *s, const struct wp_elf_file *file, co
         rc = read_tables(s, mini.elf, &has_full);
         wp_elf_file_close(&mini);
     }
-    if (!rc && !has_full)
+    if (!rc && !has_full) {
+        end_unsized(s, file);
         rc = wp_elf_go_functions(file->elf, add_go, s);
+    }
     if (!rc)
         rc = add_entry(s, file);
     return rc ? rc : wp_elf_plt_read(file, add_stub, s);

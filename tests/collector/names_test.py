@@ -166,6 +166,44 @@ class Names(unittest.TestCase):
         said = names(self.program, [places["untyped"] + 1, places["inner"], places["typed"], places["jump"], places["behind"]])
         self.assertEqual([place[0][0] for place in said], ["untyped", "inner", "typed", "typed", "behind"])
 
+    def test_a_function_without_size_does_not_lend_its_name(self):
+        with open(f"{self.folder}/code.s", "w", encoding="utf-8") as file:
+            file.write(""".text
+                .globl fill, after
+                .type fill, @function
+                fill: test %rsi, %rsi; jz 2f
+                1: mov %dl, (%rdi); dec %rsi; jnz 1b
+                2: xor %eax, %eax; jnz 3f
+                ret
+                3: mov $1, %eax; jmp after
+                .type hidden, @function
+                hidden: syscall; nop; ret
+                .type after, @function
+                after: nop; ret
+                .type table, @function
+                .globl table
+                table: jmp *(%rax)
+                nop
+                .section .note.GNU-stack,"",@progbits
+                """)
+        run("gcc", "-shared", "-nostdlib", "-Wl,-Bsymbolic", "-o", self.program, f"{self.folder}/code.s")
+        places = {line.split()[2]: int(line.split()[0], 16) for line in run("nm", self.program).splitlines() if line.split()[1] in "tT"}
+        asked = [places["fill"], places["hidden"] - 1, places["hidden"], places["hidden"] + 3, places["after"] + 1, places["table"] + 2]
+        whole = ["fill", "fill", "hidden", "hidden", "after", "table"]
+        self.assertEqual([place[0][0] for place in names(self.program, asked)], whole)
+        run("strip", self.program)
+        self.assertEqual([place and place[0][0] for place in names(self.program, asked)], ["fill", "fill", [], [], "after", "table"])
+
+    def test_musl_by_its_own_labels(self):
+        path = "/lib/x86_64-linux-musl/libc.so"
+        self.assertTrue(os.path.exists(path), "no musl (package musl)")
+        unsized = {int(line.split()[1], 16): line.split()[7] for line in run("readelf", "-W", "--dyn-syms", path).splitlines()
+                   if len(line.split()) == 8 and line.split()[2:4] == ["0", "FUNC"] and line.split()[6] != "UND"}
+        code = run("objdump", "-d", "--no-show-raw-insn", f"--start-address={min(unsized):#x}", f"--stop-address={max(unsized) + 512:#x}", path)
+        calls = [int(line.split(":")[0], 16) for line in code.splitlines() if line.strip().endswith("syscall")]
+        named = {place[0][0] if place else None for place in names(path, [a + 2 for a in calls])}
+        self.assertLessEqual(named, {None, "vfork", "clone", "__clone", "sigsetjmp"}, "memset calls nobody; sigsetjmp jumps on to its tail")
+
     def test_stubs(self):
         for flags in (["-Wl,-z,lazy"], ["-Wl,-z,now"], ["-fcf-protection=none", "-Wl,-z,lazy"]):
             run("g++", "-O2", *flags, "-o", self.program, f"{HERE}/names_fixture.cc")
