@@ -39,7 +39,7 @@ struct wp_outbox {
     bool is_broken;             /* batches are missing behind the spool's last one: it takes no more */
     bool owes_bye;              /* the session is over and the spool does not say so yet */
     struct wp_bye bye;
-    struct wp_log_limit trouble;
+    struct wp_log_limit trouble, damage;
     struct wp_frame_reader *reader;
     struct wp_batch batch;
 };
@@ -230,12 +230,21 @@ int wp_outbox_push(struct wp_outbox *o, const struct wp_batch *batch, const uint
     return rc;
 }
 
+static int read_spool(struct wp_outbox *o, uint64_t seq, const char *endpoint, const uint8_t **frame, size_t *size, struct wp_error *err)
+{
+    uint64_t before = wp_spool_session_damaged(o->session);
+    int rc = wp_spool_session_read(o->session, seq, endpoint, frame, size, err);
+    if (wp_spool_session_damaged(o->session) > before && wp_log_allowed(&o->damage, wp_clock_ns(), SAY_NS))
+        wp_log(o->logger, WP_LOG_ERROR, "a batch in the spool is damaged or gone: its events are counted as lost batch=%llu", (unsigned long long)seq);
+    return rc;
+}
+
 int wp_outbox_read(struct wp_outbox *o, uint64_t *seq, const char *endpoint, const uint8_t **frame, size_t *size,
     struct wp_error *err)
 {
     bool is_spooled = o->session && *seq <= wp_spool_session_last(o->session);
     if (is_spooled && (!o->count || *seq < frame_at(o, 0)->seq || wp_spool_session_is_past(o->session, *seq, endpoint)))
-        return wp_spool_session_read(o->session, *seq, endpoint, frame, size, err);
+        return read_spool(o, *seq, endpoint, frame, size, err);
     uint32_t low = 0, high = o->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;

@@ -254,7 +254,7 @@ int wp_spool_segment_sync(struct wp_spool_segment *s, struct wp_error *err)
         return 0;
     if (!rc)
         rc = wake(s);
-    if (!rc && fdatasync(s->fd))
+    if (!rc && (fdatasync(s->fd) || fdatasync(s->fd))) /* pages given up while the first one went on: only the second knows (ext4 asks at its start) */
         rc = s->sync_rc = -errno;
     s->is_dirty = rc != 0;
     return rc ? wp_error_errno(err, rc, "cannot sync '%s'", s->path) : 0;

@@ -498,6 +498,11 @@ uint64_t wp_spool_session_bytes(const struct wp_spool_session *s)
     return bytes;
 }
 
+uint64_t wp_spool_session_damaged(const struct wp_spool_session *s)
+{
+    return s->shelf.damaged;
+}
+
 uint64_t wp_spool_session_torn(const struct wp_spool_session *s)
 {
     return s->torn;

@@ -26,6 +26,8 @@ uint64_t wp_spool_session_last(const struct wp_spool_session *session);     /* b
 uint64_t wp_spool_session_acked(const struct wp_spool_session *session);
 uint64_t wp_spool_session_oldest(const struct wp_spool_session *session);   /* batch that still has its events; last + 1: none */
 uint64_t wp_spool_session_bytes(const struct wp_spool_session *session);
+/* Times that a batch was asked for of which something is lost: damaged, or not there. */
+uint64_t wp_spool_session_damaged(const struct wp_spool_session *session);
 uint64_t wp_spool_session_torn(const struct wp_spool_session *session);     /* bytes that were cut at opening */
 uint64_t wp_spool_session_lost(const struct wp_spool_session *session);     /* batches dropped before they were acknowledged */
 /* Its Bye: what was set, or as the records say. */

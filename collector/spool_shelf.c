@@ -116,6 +116,7 @@ static int decode_gap(struct wp_spool_shelf *s, const struct wp_spool_head *head
         gap_between(s, seq, &gap);
     if (gap.last_seq <= wp_spool_acks_last(s->acks))
         gap.count = 0;
+    s->damaged += gap.count > 0;
     memcpy(gap.session, s->session, 16);
     return wp_spool_batches_gap(s->batches, &gap, seq, batch, err);
 }

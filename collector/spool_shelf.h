@@ -23,6 +23,7 @@ struct wp_spool_shelf {
     struct wp_frame_reader *reader;
     struct wp_spool_batches *batches;
     struct wp_spool_stretch *stretch;
+    uint64_t damaged;                    /* times that a batch was asked for of which something is lost */
     size_t stretch_index;                /* + 1 in the dictionary: what `stretch` holds */
     struct wp_buffer record;
 };
