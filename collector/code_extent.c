@@ -5,8 +5,6 @@
 
 #include <stdbool.h>
 
-#define CODE_BYTES ((size_t)64 << 10)
-
 static bool goes_on(const struct wp_x86_insn *insn)
 {
     return insn->kind != WP_X86_JUMP && insn->kind != WP_X86_RETURN && insn->kind != WP_X86_STOP;
@@ -15,7 +13,7 @@ static bool goes_on(const struct wp_x86_insn *insn)
 /* It ends with what does not go on, behind the furthest place that it branches to. */
 size_t wp_code_extent(const uint8_t *code, size_t size)
 {
-    size_t furthest = 0, limit = size < CODE_BYTES ? size : CODE_BYTES;
+    size_t furthest = 0, limit = size < WP_CODE_EXTENT_BYTES ? size : WP_CODE_EXTENT_BYTES;
     struct wp_x86_insn insn;
     for (size_t at = 0; at < limit && wp_x86_insn_read(&insn, code + at, size - at);) {
         at += insn.size;

@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of the function that begins at `code`; 0: it cannot be told. Looks at 64 KiB at most. */
+#define WP_CODE_EXTENT_BYTES ((size_t)64 << 10) /* looked at, at most */
+
+/* Bytes of the function that begins at `code`; 0: it cannot be told. */
 size_t wp_code_extent(const uint8_t *code, size_t size);
 
 #endif

@@ -14,6 +14,7 @@
 #define NAMES_LIMIT ((size_t)512 << 20)
 #define SECTION_BYTES ((uint64_t)512 << 20)
 #define CODE_BYTES ((size_t)64 << 20) /* of a file whose functions' ends are looked for */
+#define LOOKED_AT ((size_t)32 << 20)  /* of it, in all: many symbols may begin at the same code */
 #define NAME_BYTES 4095u /* what is cut cannot be demangled */
 #define LOADS 64u
 #define TABLES 4u /* a file has two at most */
@@ -287,14 +288,17 @@ static void end_unsized(struct wp_elf_symbols *s, const struct wp_elf_file *file
 {
     GElf_Ehdr elf;
     GElf_Shdr header;
+    size_t left = LOOKED_AT;
     Elf_Data *code = wp_elf_file_section(file, ".text", CODE_BYTES, &header);
     if (!code || !code->d_buf || !gelf_getehdr(file->elf, &elf) || elf.e_machine != EM_X86_64)
         return;
-    for (uint32_t i = 0; i < s->functions.count; i++) {
+    for (uint32_t i = 0; i < s->functions.count && left >= WP_CODE_EXTENT_BYTES; i++) {
         struct symbol *f = &s->functions.symbols[i];
-        if (!f->size && f->offset >= header.sh_offset && f->offset - header.sh_offset < code->d_size)
-            f->size = (uint32_t)wp_code_extent((const uint8_t *)code->d_buf + (f->offset - header.sh_offset),
-                code->d_size - (f->offset - header.sh_offset));
+        if (f->size || f->offset < header.sh_offset || f->offset - header.sh_offset >= code->d_size)
+            continue;
+        f->size = (uint32_t)wp_code_extent((const uint8_t *)code->d_buf + (f->offset - header.sh_offset),
+            code->d_size - (f->offset - header.sh_offset));
+        left -= f->size ? f->size : WP_CODE_EXTENT_BYTES;
     }
 }
 

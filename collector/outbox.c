@@ -161,7 +161,7 @@ int wp_outbox_end(struct wp_outbox *o, const struct wp_bye *bye, struct wp_error
     return put_bye(o, err);
 }
 
-static void is_in_spool(struct wp_outbox *o, const struct frame *frame)
+static void was_spooled(struct wp_outbox *o, const struct frame *frame)
 {
     o->unsynced++;
     o->unsynced_bytes += frame->size;
@@ -184,7 +184,7 @@ static void spool_again(struct wp_outbox *o, bool may_go)
         if (!rc)
             rc = wp_spool_append(o->spool, o->session, &o->batch, oldest->bytes, oldest->size, may_go, &why);
         if (!rc)
-            is_in_spool(o, oldest);
+            was_spooled(o, oldest);
     }
     if (rc)
         say_trouble(o, &why);
@@ -226,7 +226,7 @@ int wp_outbox_push(struct wp_outbox *o, const struct wp_batch *batch, const uint
         return -EAGAIN;
     int rc = keep(o, batch->seq, bytes, size, err);
     if (!rc && is_spooled)
-        is_in_spool(o, frame_at(o, o->count - 1));
+        was_spooled(o, frame_at(o, o->count - 1));
     return rc;
 }
 
