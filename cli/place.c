@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/place.h"
 
+#include "cli/own_store.h"
 #include "common/path.h"
 #include "reporter/site_publish.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,9 +24,11 @@ static bool exists(const char *path)
     return !lstat(path, &st);
 }
 
-/* A report of ours has the reporter's list of files; a store alone is what a failed report leaves. */
-static int check_out(const char *out, struct wp_error *err)
+/* A report of ours has the reporter's list of files; stores of recordings are what a failed report leaves. */
+static int check_out(const char *out, bool has_own_store, struct wp_error *err)
 {
+    static const char *const stores[] = {STORE_IN_OUT, STORE_UNFINISHED};
+    char path[PATH_MAX];
     DIR *dir = opendir(out);
     if (!dir)
         return errno == ENOENT ? 0 : wp_error_errno(err, -errno, "cannot use '%s' for the report", out);
@@ -34,10 +39,13 @@ static int check_out(const char *out, struct wp_error *err)
             strcmp(entry->d_name, STORE_IN_OUT) && strcmp(entry->d_name, STORE_UNFINISHED);
     }
     closedir(dir);
-    if (is_foreign && !is_ours)
-        return wp_error_set(err, -EEXIST,
-            "'%s' holds files that are not a report of Wakepath: give another folder with --out DIR", out);
-    return 0;
+    int rc = is_foreign && !is_ours ? wp_error_set(err, -EEXIST,
+        "'%s' holds files that are not a report of Wakepath: give another folder with --out DIR", out) : 0;
+    for (size_t i = 0; !rc && has_own_store && i < sizeof(stores) / sizeof(stores[0]); i++) {
+        snprintf(path, sizeof(path), "%.*s/%s", PATH_MAX - 32, out, stores[i]);
+        rc = wp_own_store_check(path, err);
+    }
+    return rc;
 }
 
 /* root passes every access(2), so a file is made and removed: read-only and full file systems show here. */
@@ -65,37 +73,69 @@ static int make_folder(const char *path, const char *what, const char *flag, boo
     return check_writable(path, what, flag, err);
 }
 
-static int make_private(struct wp_place *place, struct wp_error *err)
+/* Two recordings into one folder would take each other's store for one that was left. */
+static int lock_out(struct wp_place *place, struct wp_error *err)
 {
-    const char *base = getenv("TMPDIR");
-    /* An ipc:// socket's whole name must fit in 107 bytes. */
-    if (!base || *base != '/' || strlen(base) > 60)
-        base = "/tmp";
-    snprintf(place->private_dir, sizeof(place->private_dir), "%s/wakepath-XXXXXX", base);
-    if (mkdtemp(place->private_dir))
+    place->lock_fd = open(place->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (place->lock_fd < 0)
+        return wp_error_errno(err, -errno, "cannot open '%s'", place->out);
+    if (!flock(place->lock_fd, LOCK_EX | LOCK_NB))
         return 0;
-    int rc = wp_error_errno(err, -errno, "cannot make a private folder in '%s'", base);
-    place->private_dir[0] = 0;
-    return rc;
+    return errno == EWOULDBLOCK ? wp_error_set(err, -EBUSY, "another recording into '%s' runs: give another folder with --out DIR", place->out)
+                                : wp_error_errno(err, -errno, "cannot lock '%s'", place->out);
 }
 
-int wp_place_prepare(struct wp_place *place, const char *out, const char *store, struct wp_error *err)
+static int make_store(struct wp_place *place, struct wp_error *err)
 {
-    *place = (struct wp_place){0};
+    if (!place->is_own_store)
+        return make_folder(place->store, "store", "--store", &place->made_store, err);
+    int rc = wp_own_store_remove(place->store, err); /* what a killed recording left */
+    if (!rc)
+        rc = wp_own_store_begin(place->store, place->release, err);
+    place->made_store = !rc;
+    return rc ? rc : check_writable(place->store, "store", "--store", err);
+}
+
+static int take_names(struct wp_place *place, const struct wp_place_options *options, struct wp_error *err)
+{
+    const char *out = options->out, *store = options->store;
     int written = snprintf(place->out, sizeof(place->out), "%s", out);
     int more = store ? snprintf(place->store, sizeof(place->store), "%s", store)
                      : snprintf(place->store, sizeof(place->store), "%.*s/" STORE_UNFINISHED, PATH_MAX - 32, out);
+    snprintf(place->release, sizeof(place->release), "%s", options->release);
     place->is_own_store = !store;
     if (!*out || (store && !*store) || written >= PATH_MAX - 32 || more >= PATH_MAX - 32)
         return wp_error_set(err, -EINVAL, "--out and --store take the name of a folder");
-    int rc = check_out(place->out, err);
+    return 0;
+}
+
+int wp_place_prepare(struct wp_place *place, const struct wp_place_options *options, struct wp_error *err)
+{
+    *place = (struct wp_place){0};
+    int rc = take_names(place, options, err);
+    if (!rc)
+        rc = check_out(place->out, place->is_own_store, err);
     if (!rc)
         rc = make_folder(place->out, "report", "--out", &place->made_out, err);
-    if (!rc && place->is_own_store) /* what a killed recording left */
-        rc = wp_path_remove(place->store, err);
     if (!rc)
-        rc = make_folder(place->store, "store", "--store", &place->made_store, err);
-    return rc ? rc : make_private(place, err);
+        rc = lock_out(place, err);
+    if (!rc)
+        rc = make_store(place, err);
+    return rc ? rc : wp_private_folder_make(&place->private_folder, err);
+}
+
+/* The last one is there until the new one has its name, where the file system can exchange the two. */
+static int replace(const char *fresh, const char *kept, struct wp_error *err)
+{
+    int rc = wp_own_store_check(kept, err);
+    if (rc)
+        return rc;
+    if (!renameat2(AT_FDCWD, fresh, AT_FDCWD, kept, RENAME_EXCHANGE)) {
+        wp_own_store_remove(fresh, NULL); /* else the next recording does */
+        return 0;
+    }
+    rc = wp_own_store_remove(kept, err);
+    return !rc && rename(fresh, kept) ? wp_error_errno(err, -errno, "cannot keep the store as '%s'", kept) : rc;
 }
 
 int wp_place_keep_store(struct wp_place *place, struct wp_error *err)
@@ -104,20 +144,28 @@ int wp_place_keep_store(struct wp_place *place, struct wp_error *err)
     if (!place->is_own_store)
         return 0;
     snprintf(kept, sizeof(kept), "%.*s/" STORE_IN_OUT, PATH_MAX - 32, place->out);
-    int rc = wp_path_remove(kept, err);
-    if (!rc && rename(place->store, kept))
-        rc = wp_error_errno(err, -errno, "cannot keep the store as '%s'", kept);
-    if (!rc)
-        memcpy(place->store, kept, sizeof(kept));
-    return rc;
+    int rc = wp_own_store_seal(place->store, place->release, err);
+    if (rc)
+        return rc;
+    rc = replace(place->store, kept, err);
+    if (rc) {
+        place->made_store = false; /* it is whole: nothing to take back */
+        return wp_error_wrap(err, rc, "what was recorded is in '%s'", place->store);
+    }
+    memcpy(place->store, kept, sizeof(kept));
+    return 0;
 }
 
 void wp_place_fini(struct wp_place *place, bool undo)
 {
-    if (place->private_dir[0])
-        wp_path_remove(place->private_dir, NULL);
-    if (undo && place->made_store)
-        wp_path_remove(place->store, NULL);
+    wp_private_folder_remove(&place->private_folder);
+    if (undo && place->made_store && place->is_own_store)
+        wp_own_store_remove(place->store, NULL);
+    else if (undo && place->made_store && rmdir(place->store))
+        wp_own_store_take_back(place->store, place->release);
     if (undo && place->made_out)
-        wp_path_remove(place->out, NULL);
+        rmdir(place->out); /* fails, as it should, when the command has written there */
+    if (place->lock_fd > 0)
+        close(place->lock_fd);
+    place->lock_fd = 0;
 }

@@ -5,23 +5,31 @@
  * Where a recording goes: the report's folder, the store, and a private folder for the socket and the parts' logs.
  * Everything is judged before anything runs, and what this recording made can be taken back while it is not whole.
  */
+#include "cli/private_folder.h"
 #include "common/error.h"
 
 #include <limits.h>
 #include <stdbool.h>
 
+struct wp_place_options {
+    const char *out, *store; /* store NULL: a new one inside `out`, beside that of the last recording until wp_place_keep_store */
+    const char *release;
+};
+
 struct wp_place {
-    char out[PATH_MAX], store[PATH_MAX], private_dir[96];
+    char out[PATH_MAX], store[PATH_MAX], release[129];
+    struct wp_private_folder private_folder;
+    int lock_fd;               /* holds `out` against other recordings; 0: none */
     bool made_out, made_store; /* they were not there before */
     bool is_own_store;         /* inside out, and new with each recording; else it is the user's, and is added to */
 };
 
-/* Refuses an --out that holds something else than a report of ours, and places that cannot be written. Makes the
- * folders. `store` NULL: a new one inside `out`, beside that of the last recording until wp_place_keep_store. */
-int wp_place_prepare(struct wp_place *place, const char *out, const char *store, struct wp_error *err);
-/* The recording is whole: its own store takes the place of the last one. */
+/* Refuses an --out that holds something else than a report of ours or that another recording has, and places that cannot be
+ * written. Makes the folders. */
+int wp_place_prepare(struct wp_place *place, const struct wp_place_options *options, struct wp_error *err);
+/* The recording is whole: its own store takes the place of the last one. When that was changed meanwhile both stay. */
 int wp_place_keep_store(struct wp_place *place, struct wp_error *err);
-/* Removes the private folder, and with `undo` also what the recording made of out and store. */
+/* Removes the private folder, and with `undo` also what the recording made of out and store, but nothing that others put there. */
 void wp_place_fini(struct wp_place *place, bool undo);
 
 #endif

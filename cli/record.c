@@ -240,9 +240,8 @@ static int prepare(struct recording *recording, struct wp_error *err)
         snprintf(recording->release, sizeof(recording->release), "%s", options->release);
     else
         wp_release_here(recording->release, sizeof(recording->release), GIT_LIMIT_MS);
-    if (wp_place_prepare(&recording->place, options->out, options->store, err))
-        return WP_EXIT_FAILURE;
-    return WP_EXIT_OK;
+    const struct wp_place_options place = {options->out, options->store, recording->release};
+    return wp_place_prepare(&recording->place, &place, err) ? WP_EXIT_FAILURE : WP_EXIT_OK;
 }
 
 static void end_children(struct recording *recording)

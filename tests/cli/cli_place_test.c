@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,31 +42,75 @@ static void touch(const char *path)
     close(fd);
 }
 
+static void make_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static int prepare(struct wp_place *place, const char *out, const char *store, struct wp_error *err)
+{
+    return wp_place_prepare(place, &(struct wp_place_options){out, store, "v1"}, err);
+}
+
+/* As an aggregator does. */
+static void write_release(const char *store, const char *text)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/v1", store);
+    mkdir(path, 0755);
+    snprintf(path, sizeof(path), "%s/v1/data.mdb", store);
+    make_file(path, text);
+    snprintf(path, sizeof(path), "%s/v1/lock.mdb", store);
+    touch(path);
+    snprintf(path, sizeof(path), "%s/~shard.local.lock", store);
+    touch(path);
+}
+
+static bool holds(const char *path, const char *text)
+{
+    struct wp_buffer bytes = {0};
+    bool is = !wp_file_read(path, 4096, &bytes, NULL) && !strcmp((const char *)bytes.data, text);
+    wp_buffer_fini(&bytes);
+    return is;
+}
+
+static void record_once(const char *text)
+{
+    struct wp_place place;
+    assert_int_equal(prepare(&place, "out", NULL, NULL), 0);
+    write_release(place.store, text);
+    assert_int_equal(wp_place_keep_store(&place, NULL), 0);
+    wp_place_fini(&place, false);
+}
+
 static void made_and_taken_back(void **state)
 {
     struct wp_place place;
     struct stat st;
     (void)state;
-    assert_int_equal(wp_place_prepare(&place, "a/out", NULL, NULL), 0);
-    assert_true(is_there(place.store) && is_there(place.private_dir));
-    assert_int_equal(stat(place.private_dir, &st), 0);
+    assert_int_equal(prepare(&place, "a/out", NULL, NULL), 0);
+    assert_true(is_there(place.store) && is_there(place.private_folder.path));
+    assert_int_equal(stat(place.private_folder.path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0700);
     assert_false(is_there("a/out/store"));
-    touch("a/out/store.new/data");
+    write_release("a/out/store.new", "half");
     wp_place_fini(&place, true);
-    assert_false(is_there("a/out") || is_there(place.private_dir));
+    assert_false(is_there("a/out") || is_there(place.private_folder.path));
 }
 
 static void kept(void **state)
 {
     struct wp_place place;
     (void)state;
-    assert_int_equal(wp_place_prepare(&place, "out", "root", NULL), 0);
+    assert_int_equal(prepare(&place, "out", "root", NULL), 0);
     wp_place_fini(&place, false);
     assert_true(is_there("out") && is_there("root"));
-    assert_false(is_there(place.private_dir));
+    assert_false(is_there(place.private_folder.path));
     /* What was there before a failed recording stays, with all that is in it. */
-    assert_int_equal(wp_place_prepare(&place, "out", "root", NULL), 0);
+    assert_int_equal(prepare(&place, "out", "root", NULL), 0);
     wp_place_fini(&place, true);
     assert_true(is_there("out") && is_there("root"));
 }
@@ -75,25 +120,120 @@ static void own_store_is_replaced_when_whole(void **state)
 {
     struct wp_place place;
     (void)state;
-    assert_int_equal(wp_place_prepare(&place, "out", NULL, NULL), 0);
-    touch("out/store.new/first");
-    assert_int_equal(wp_place_keep_store(&place, NULL), 0);
-    assert_string_equal(place.store, "out/store");
-    wp_place_fini(&place, false);
-    assert_true(is_there("out/store/first"));
-    mkdir("out/store.new", 0755); /* of a killed recording */
-    touch("out/store.new/half");
-    assert_int_equal(wp_place_prepare(&place, "out", NULL, NULL), 0);
-    assert_false(is_there("out/store.new/half"));
+    record_once("first");
+    assert_true(holds("out/store/v1/data.mdb", "first"));
+    assert_int_equal(prepare(&place, "out", NULL, NULL), 0);
+    write_release(place.store, "half");
+    wp_place_fini(&place, false); /* of a killed recording */
+    assert_int_equal(prepare(&place, "out", NULL, NULL), 0);
+    assert_false(is_there("out/store.new/v1"));
     wp_place_fini(&place, true);
-    assert_true(is_there("out/store/first"));
+    assert_true(holds("out/store/v1/data.mdb", "first"));
     assert_false(is_there("out/store.new"));
-    assert_int_equal(wp_place_prepare(&place, "out", NULL, NULL), 0);
-    touch("out/store.new/second");
-    assert_int_equal(wp_place_keep_store(&place, NULL), 0);
-    wp_place_fini(&place, false);
-    assert_true(is_there("out/store/second"));
-    assert_false(is_there("out/store/first") || is_there("out/store.new"));
+    record_once("second");
+    assert_true(holds("out/store/v1/data.mdb", "second"));
+    assert_false(is_there("out/store.new"));
+}
+
+static void refused(const char *says)
+{
+    struct wp_place place;
+    struct wp_error err = {0};
+    assert_int_equal(prepare(&place, "out", NULL, &err), -EEXIST);
+    assert_non_null(strstr(err.text, says));
+    assert_non_null(strstr(err.text, "--out"));
+    wp_place_fini(&place, true);
+}
+
+/* A store that another made, one that was added to, and files that somebody put into ours: none is removed. */
+static void strangers_in_the_store(void **state)
+{
+    (void)state;
+    mkdir("out", 0755);
+    mkdir("out/store", 0755);
+    make_file("out/store/thesis", "precious");
+    refused("out/store");
+    assert_true(holds("out/store/thesis", "precious"));
+    assert_int_equal(rename("out/store", "out/store.new"), 0);
+    refused("out/store.new");
+    assert_true(holds("out/store.new/thesis", "precious"));
+    assert_int_equal(wp_path_remove("out", NULL), 0);
+    mkdir("out", 0755);
+    mkdir("out/store", 0755);
+    write_release("out/store", "of an aggregator");
+    refused("out/store");
+    assert_true(holds("out/store/v1/data.mdb", "of an aggregator"));
+    assert_int_equal(wp_path_remove("out", NULL), 0);
+    record_once("ours");
+    make_file("out/store/v1/note", "precious");
+    refused("out/store");
+    assert_true(holds("out/store/v1/note", "precious") && holds("out/store/v1/data.mdb", "ours"));
+    unlink("out/store/v1/note");
+    make_file("out/store/v1/data.mdb", "added to");
+    refused("--store");
+    assert_true(holds("out/store/v1/data.mdb", "added to"));
+    make_file("out/store/v1/data.mdb", "ours");
+    record_once("next");
+    assert_int_equal(rename("out/store", "elsewhere"), 0);
+    assert_int_equal(symlink("../elsewhere", "out/store"), 0);
+    refused("out/store");
+    assert_true(holds("elsewhere/v1/data.mdb", "next"));
+}
+
+/* What comes while the recording runs. */
+static void strangers_meanwhile(void **state)
+{
+    struct wp_place place, other;
+    struct wp_error err = {0};
+    (void)state;
+    record_once("first");
+    assert_int_equal(prepare(&place, "out", NULL, NULL), 0);
+    assert_int_equal(prepare(&other, "out", NULL, &err), -EBUSY);
+    wp_place_fini(&other, true);
+    write_release(place.store, "second");
+    make_file("out/store/thesis", "precious");
+    assert_int_equal(wp_place_keep_store(&place, &err), -EEXIST);
+    wp_place_fini(&place, true);
+    assert_true(holds("out/store/thesis", "precious") && holds("out/store.new/v1/data.mdb", "second"));
+    /* A recording that fails does not take with it what its command wrote, nor another's release. */
+    assert_int_equal(prepare(&place, "new", "root", NULL), 0);
+    write_release("root", "half");
+    make_file("new/result", "precious");
+    make_file("root/result", "precious");
+    wp_place_fini(&place, true);
+    assert_true(holds("new/result", "precious") && holds("root/result", "precious"));
+    assert_int_equal(prepare(&place, "new2", "root2", NULL), 0);
+    write_release("root2", "half");
+    wp_place_fini(&place, true);
+    assert_false(is_there("new2") || is_there("root2"));
+}
+
+/* A private folder is a killed recording's when nobody holds its lock, and only what a recording makes is removed of it. */
+static void private_folders_that_were_left(void **state)
+{
+    struct wp_private_folder lives, dead, next;
+    char path[256], copy[WP_PRIVATE_BYTES];
+    (void)state;
+    setenv("TMPDIR", *state, 1);
+    assert_int_equal(wp_private_folder_make(&lives, NULL), 0);
+    assert_int_equal(wp_private_folder_make(&dead, NULL), 0);
+    snprintf(path, sizeof(path), "%s/wakepath-collector.log", dead.path);
+    touch(path);
+    snprintf(copy, sizeof(copy), "%s", dead.path);
+    close(dead.lock_fd); /* as its end does */
+    mkdir("wakepath-AAAAAA", 0700);
+    make_file("wakepath-AAAAAA/thesis", "precious");
+    mkdir("wakepath-BBBBBB", 0700);
+    touch("wakepath-BBBBBB/lock");
+    make_file("wakepath-BBBBBB/thesis", "precious");
+    assert_int_equal(wp_private_folder_make(&next, NULL), 0);
+    assert_true(is_there(lives.path) && is_there(next.path));
+    assert_false(is_there(copy));
+    assert_true(holds("wakepath-AAAAAA/thesis", "precious") && holds("wakepath-BBBBBB/thesis", "precious"));
+    wp_private_folder_remove(&lives);
+    wp_private_folder_remove(&next);
+    assert_false(is_there(lives.path) || is_there(next.path));
+    unsetenv("TMPDIR");
 }
 
 static void strangers(void **state)
@@ -103,12 +243,12 @@ static void strangers(void **state)
     (void)state;
     mkdir("mine", 0755);
     touch("mine/thesis");
-    assert_int_equal(wp_place_prepare(&place, "mine", NULL, &err), -EEXIST);
+    assert_int_equal(prepare(&place, "mine", NULL, &err), -EEXIST);
     assert_non_null(strstr(err.text, "--out"));
     wp_place_fini(&place, true);
     assert_true(is_there("mine/thesis"));
     touch("mine/.wakepath-site"); /* now it is a report that somebody put a file into */
-    assert_int_equal(wp_place_prepare(&place, "mine", NULL, &err), 0);
+    assert_int_equal(prepare(&place, "mine", NULL, &err), 0);
     wp_place_fini(&place, true);
     assert_true(is_there("mine/thesis"));
 }
@@ -119,15 +259,15 @@ static void not_folders(void **state)
     struct wp_error err = {0};
     (void)state;
     touch("file");
-    assert_true(wp_place_prepare(&place, "file", NULL, &err) < 0);
+    assert_true(prepare(&place, "file", NULL, &err) < 0);
     wp_place_fini(&place, true);
-    assert_true(wp_place_prepare(&place, "out", "file/store", &err) < 0);
+    assert_true(prepare(&place, "out", "file/store", &err) < 0);
     assert_non_null(strstr(err.text, "--store"));
     wp_place_fini(&place, true);
     assert_false(is_there("out"));
     assert_true(is_there("file"));
-    assert_int_equal(wp_place_prepare(&place, "", NULL, &err), -EINVAL);
-    assert_int_equal(wp_place_prepare(&place, "out", "", &err), -EINVAL);
+    assert_int_equal(prepare(&place, "", NULL, &err), -EINVAL);
+    assert_int_equal(prepare(&place, "out", "", &err), -EINVAL);
 }
 
 static void long_names(void **state)
@@ -137,11 +277,11 @@ static void long_names(void **state)
     (void)state;
     memset(name, 'x', sizeof(name));
     name[sizeof(name) - 1] = 0;
-    assert_true(wp_place_prepare(&place, name, NULL, NULL) < 0);
+    assert_true(prepare(&place, name, NULL, NULL) < 0);
     wp_place_fini(&place, true);
     setenv("TMPDIR", name, 1); /* too long for a socket's name: another place is taken */
-    assert_int_equal(wp_place_prepare(&place, "out", NULL, NULL), 0);
-    assert_int_equal(strncmp(place.private_dir, "/tmp/", 5), 0);
+    assert_int_equal(prepare(&place, "out", NULL, NULL), 0);
+    assert_int_equal(strncmp(place.private_folder.path, "/tmp/", 5), 0);
     wp_place_fini(&place, true);
     unsetenv("TMPDIR");
 }
@@ -153,6 +293,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(kept, setup, teardown),
         cmocka_unit_test_setup_teardown(own_store_is_replaced_when_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(strangers, setup, teardown),
+        cmocka_unit_test_setup_teardown(strangers_in_the_store, setup, teardown),
+        cmocka_unit_test_setup_teardown(strangers_meanwhile, setup, teardown),
+        cmocka_unit_test_setup_teardown(private_folders_that_were_left, setup, teardown),
         cmocka_unit_test_setup_teardown(not_folders, setup, teardown),
         cmocka_unit_test_setup_teardown(long_names, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
