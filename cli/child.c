@@ -8,6 +8,7 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -45,7 +46,8 @@ static int become_part(const struct wp_child_options *options, pid_t parent)
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0 || dup2(null, 0) < 0 || dup2(options->log_fd, 1) < 0 || dup2(options->log_fd, 2) < 0)
         return errno;
-    if (setpgid(0, 0) || prctl(PR_SET_PDEATHSIG, SIGTERM))
+    /* Not SIGTERM, at which a collector delivers what it has: nobody is left who would take it. */
+    if (setpgid(0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL))
         return errno;
     return getppid() == parent ? 0 : ESRCH; /* it may have died before the prctl */
 }
@@ -57,6 +59,8 @@ static void child_main(const struct wp_child_options *options, struct pipes *pip
     close_fd(&pipes->gate[1]); /* else this read would never see that our parent is gone */
     if (options->is_held && read_whole(pipes->gate[0], &go, 1) != 1)
         _exit(127);
+    if (options->kind == WP_CHILD_COMMAND)
+        umask(options->file_mask);
     if (options->keep_fd >= 0)
         fcntl(options->keep_fd, F_SETFD, 0);
     if (!failure) {

@@ -25,7 +25,7 @@ struct wp_child {
 
 enum wp_child_kind {
     WP_CHILD_COMMAND,   /* the user's: same process group, standard files untouched */
-    WP_CHILD_PART,      /* ours: own group (a terminal's ^C passes it by), no input, output to the log, ends with us */
+    WP_CHILD_PART,      /* ours: own group (a terminal's ^C passes it by), no input, output to the log, killed when we are gone */
 };
 
 struct wp_child_options {
@@ -33,6 +33,7 @@ struct wp_child_options {
     char *const *argv;
     enum wp_child_kind kind;
     const sigset_t *mask; /* signal mask that it starts with */
+    mode_t file_mask;   /* COMMAND: its umask */
     int log_fd;         /* PART: its standard output and error */
     int keep_fd;        /* stays open across the exec; -1 none */
     bool is_held;       /* waits before its exec until wp_child_release */

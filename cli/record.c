@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SECOND 1000000000ull
@@ -37,6 +38,7 @@ struct recording {
     struct wp_child command, aggregator, collector, reporter;
     char release[129], command_path[PATH_MAX];
     enum stage stage;
+    mode_t file_mask;          /* the caller's, for CMD */
     uint64_t interrupted_ns;   /* the last interruption; 0 none */
     int gave_up;               /* the signal that made us give up */
     bool is_over;              /* without a command: the user ended it */
@@ -119,7 +121,8 @@ static int hold_command(struct recording *recording, struct wp_error *err)
         return 0;
     int rc = wp_child_start(&recording->command, &(struct wp_child_options){.name = recording->options->command[0],
         .path = recording->command_path, .argv = recording->options->command, .kind = WP_CHILD_COMMAND,
-        .mask = &recording->supervisor.previous, .log_fd = -1, .keep_fd = -1, .is_held = true}, err);
+        .mask = &recording->supervisor.previous, .file_mask = recording->file_mask, .log_fd = -1, .keep_fd = -1,
+        .is_held = true}, err);
     recording->parts.command_pid = recording->command.pid;
     recording->parts.command_path = recording->command_path;
     return rc;
@@ -285,6 +288,7 @@ int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *p
 {
     struct recording recording = {.options = options, .say = say_to, .command = WP_CHILD_NONE,
         .aggregator = WP_CHILD_NONE, .collector = WP_CHILD_NONE, .reporter = WP_CHILD_NONE};
+    recording.file_mask = umask(0077); /* what a host did is for who recorded it: the store and the pages as the capture */
     int code = prepare(&recording, err);
     if (!code && wp_supervisor_init(&recording.supervisor, err)) {
         code = WP_EXIT_FAILURE;
@@ -299,5 +303,6 @@ int wp_record_run(const struct wp_record_options *options, FILE *say_to, FILE *p
         wp_supervisor_fini(&recording.supervisor);
     }
     wp_place_fini(&recording.place, !recording.keep_store);
+    umask(recording.file_mask);
     return code;
 }

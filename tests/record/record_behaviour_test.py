@@ -57,6 +57,16 @@ class Passing(RecordTest):
         with open(self.path("pid"), encoding="ascii") as file:
             os.kill(int(file.read()), signal.SIGKILL)  # raises when it is gone: then we have waited
 
+    def test_what_is_made_is_its_owners_alone(self):
+        """Whatever the umask; which the command keeps."""
+        self.record(["sh", "-c", f"umask >{self.path('mask')}"], "--keep-capture", self.path("capture"), preexec_fn=lambda: os.umask(0o022))
+        with open(self.path("mask"), encoding="utf-8") as file:
+            self.assertEqual(file.read().strip(), "0022")
+        modes = {path: os.lstat(path).st_mode & 0o777 for folder, _, files in os.walk(self.out)
+                 for path in [folder, *(os.path.join(folder, name) for name in files)]}
+        modes[self.path("capture")] = os.lstat(self.path("capture")).st_mode & 0o777
+        self.assertEqual({path: oct(mode) for path, mode in modes.items() if mode & 0o077}, {})
+
     def test_kept_capture(self):
         self.record(["sleep", "0.1"], "--keep-capture", self.path("events"))
         self.assertGreater(os.path.getsize(self.path("events")), 100)
@@ -207,6 +217,14 @@ class Refusals(RecordTest):
         self.refused(says=["--out"])
         self.assertEqual(os.listdir(self.out), ["thesis.txt"])
 
+    def test_store_of_somebody_else(self):
+        os.makedirs(self.store)
+        with open(os.path.join(self.store, "thesis"), "w", encoding="utf-8") as file:
+            file.write("precious")
+        self.refused(command=["true"], says=("store", "--store", "--out"))
+        with open(os.path.join(self.store, "thesis"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "precious")
+
     def test_bad_usage(self):
         for flags in (["--no-such"], ["--duration", "x"], ["--duration", "-1"], ["--frequency", "nan"],
                       ["--aggregate", "main"], ["--aggregate", "a/b=comm=x"], ["--aggregate", "a=colour=red"],
@@ -345,8 +363,16 @@ class Accidents(RecordTest):
         process.wait()
         wait_for("the parts to end", lambda: not self.parts())
         wait_for("the command to end", lambda: self.stdout() == "whole\n")
-        for folder in glob.glob(self.tmp + "/wakepath-*"):  # nobody is left who could have removed it
-            subprocess.run(["rm", "-r", folder], check=True)
+        self.assertEqual(len(glob.glob(self.tmp + "/wakepath-*")), 1)  # nobody is left who could have removed it
+        self.record(["true"])  # removes it (tearDown looks), and what was left in the folder of the report
+
+    def test_we_die_while_the_collector_starts(self):
+        process = self.start(["sleep", "1"])
+        wait_for("the collector to start", lambda: self.part("wakepath-collector"))
+        process.kill()
+        process.wait()
+        wait_for("the parts to end", lambda: not self.parts())
+        self.record(["true"])
 
 
 if __name__ == "__main__":
