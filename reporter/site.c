@@ -13,6 +13,7 @@
 #include "reporter/site_compare.h"
 #include "reporter/site_files.h"
 #include "reporter/site_jobs.h"
+#include "reporter/site_own.h"
 #include "reporter/site_parts.h"
 #include "reporter/site_reuse.h"
 #include "reporter/site_sources.h"
@@ -417,7 +418,9 @@ static int make_parts(struct site *site, struct wp_error *err)
     }
     int rc = 0;
     if (count > 1 && (size_t)snprintf(site->parts, sizeof(site->parts), "%s-parts", site->tree.fresh) < sizeof(site->parts)) {
-        rc = wp_path_remove(site->parts, err); /* what a crash left */
+        rc = wp_site_scratch_remove(site->parts, err); /* what a crash left */
+        if (!rc)
+            rc = wp_site_scratch_make(site->parts, err);
         if (!rc)
             rc = run_jobs(site, releases, count, err);
     }
@@ -447,7 +450,7 @@ static int read_stores(struct site *site, struct wp_error *err)
             site->options->progress(site->options->progress_context, i + 1, site->order.count);
     }
     if (*site->parts)
-        wp_path_remove(site->parts, NULL);
+        wp_site_scratch_remove(site->parts, NULL);
     if (!rc && site->options->release && !found)
         rc = wp_error_set(err, -ENOENT, "store %s has no release %s", site->options->stores[0], site->options->release);
     return rc;

@@ -162,13 +162,16 @@ static int publish_entries(struct wp_site_tree *tree, const struct entries *ours
 static int publish_whole(struct wp_site_tree *tree, struct wp_error *err)
 {
     int rc = write_manifest(tree->fresh, &tree->manifest, NULL, err);
+    if (!rc)
+        rc = wp_site_scratch_mark(tree->fresh, false, err);
     if (rc)
         return rc;
     if (!rename(tree->fresh, tree->out)) /* nothing or an empty folder was there */
         return 0;
     if (!renameat2(AT_FDCWD, tree->fresh, AT_FDCWD, tree->out, RENAME_EXCHANGE))
         return 0;
-    return -errno;
+    rc = wp_site_scratch_mark(tree->fresh, true, err); /* its entries are exchanged one by one, and it stays a scratch */
+    return rc ? rc : -EXDEV;
 }
 
 static void sync_path(const char *path, int (*sync)(int fd))
@@ -202,9 +205,11 @@ int wp_site_publish(struct wp_site_tree *tree, struct wp_error *err)
     int rc = entries_parse(&ours, &tree->before);
     if (!rc)
         rc = entries_parse(&next, &tree->manifest);
-    if (rc) {
+    if (rc)
         wp_error_set(err, rc, "out of memory for the list of files");
-    } else {
+    else
+        rc = wp_site_strangers(tree->out, &tree->before, err); /* once more: they may have come meanwhile */
+    if (!rc) {
         sync_fresh(tree);
         rc = has_foreign(tree->out, &ours) ? 1 : publish_whole(tree, err);
         if (rc) /* strangers' files, or a file system that cannot exchange folders */

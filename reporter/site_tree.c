@@ -47,10 +47,10 @@ static int take_lock(struct wp_site_tree *tree, int wait_s, struct wp_error *err
     uint64_t until_ms = wait_s < 0 ? UINT64_MAX : now_ms() + (uint64_t)wait_s * 1000;
     for (;;) {
         struct stat ours, named;
-        tree->lock_fd = open(tree->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-        if (tree->lock_fd < 0)
-            return wp_error_errno(err, -errno, "cannot make '%s' beside the pages (this user must be able to write to its folder)", tree->lock);
-        int rc = lock_until(tree->lock_fd, until_ms);
+        int rc = wp_site_lock_open(tree->lock, &tree->lock_fd, err);
+        if (rc)
+            return rc;
+        rc = lock_until(tree->lock_fd, until_ms);
         if (rc) {
             rc = rc == -EBUSY ? wp_error_set(err, -EBUSY, "another reporter is writing '%s'", tree->out)
                 : wp_error_errno(err, rc, "cannot lock '%s'", tree->lock);
@@ -60,7 +60,7 @@ static int take_lock(struct wp_site_tree *tree, int wait_s, struct wp_error *err
         }
         if (!fstat(tree->lock_fd, &ours) && !stat(tree->lock, &named) && ours.st_ino == named.st_ino &&
             ours.st_dev == named.st_dev)
-            return 0;
+            return wp_site_lock_check(tree->lock_fd, tree->lock, &tree->is_own_lock, err);
         close(tree->lock_fd);
         tree->lock_fd = -1;
     }
@@ -152,9 +152,11 @@ int wp_tree_begin(struct wp_site_tree *tree, const char *out, int wait_s, struct
     if (!rc)
         rc = load_manifest(tree, err);
     if (!rc)
-        rc = wp_path_remove(tree->fresh, err); /* what a crash left */
-    if (!rc && mkdir(tree->fresh, 0777))
-        rc = wp_error_errno(err, -errno, "cannot make folder '%s'", tree->fresh);
+        rc = wp_site_strangers(tree->out, &tree->before, err);
+    if (!rc)
+        rc = wp_site_scratch_remove(tree->fresh, err); /* what a crash left */
+    if (!rc)
+        rc = wp_site_scratch_make(tree->fresh, err);
     if (rc)
         wp_tree_abort(tree);
     return rc;
@@ -208,7 +210,7 @@ int wp_tree_keep(struct wp_site_tree *tree, const char *folder, struct wp_error 
         *slash = '/';
         if (rc)
             return rc;
-        if (link(old, fresh)) {
+        if (strstr(fresh + strlen(tree->fresh), "/../") || link(old, fresh)) {
             tree->manifest.size = mark; /* it is written anew */
             if (mark)
                 tree->manifest.data[mark] = 0;
@@ -322,9 +324,10 @@ int wp_tree_commit(struct wp_site_tree *tree, struct wp_error *err)
 void wp_tree_abort(struct wp_site_tree *tree)
 {
     if (tree->fresh && tree->lock_fd >= 0)
-        wp_path_remove(tree->fresh, NULL);
+        wp_site_scratch_remove(tree->fresh, NULL);
     if (tree->lock_fd >= 0) {
-        unlink(tree->lock);
+        if (tree->is_own_lock)
+            unlink(tree->lock);
         flock(tree->lock_fd, LOCK_UN); /* a forked child may hold the descriptor too */
         close(tree->lock_fd);
     }

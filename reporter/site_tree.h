@@ -16,6 +16,7 @@
 struct wp_site_tree {
     char *out, *fresh, *lock;  /* owned paths */
     int lock_fd;
+    bool is_own_lock;          /* goes with the lock */
     struct wp_buffer manifest; /* the files written, a line each */
     struct wp_buffer before;   /* the manifest of the old site */
     struct wp_buffer changed;  /* the files that are not kept, a line each */
@@ -24,7 +25,8 @@ struct wp_site_tree {
     bool is_passing;           /* of another process' work, and gone with it: it need not be on the disk */
 };
 
-/* Takes the lock: waits for it up to `wait_s` seconds (-1: as long as it takes), or fails with -EBUSY. Fails with -EEXIST when `out` is a file. */
+/* Takes the lock: waits for it up to `wait_s` seconds (-1: as long as it takes), or fails with -EBUSY. Fails with -EEXIST when `out` is a
+ * file, when somebody's file stands in a folder of the old pages, or when what is not ours has the name of the lock or of the new tree. */
 int wp_tree_begin(struct wp_site_tree *tree, const char *out, int wait_s, struct wp_error *err);
 /* Adds a file; `path` is relative, of components that are plain names. */
 int wp_tree_write(struct wp_site_tree *tree, const char *path, const void *bytes, size_t size, struct wp_error *err);

@@ -100,7 +100,11 @@ class Regenerate(unittest.TestCase):
         os.makedirs(self.folder + "/.site.new-parts/v1/v1/main")
         with open(self.folder + "/.site.new-parts/v1/v1/main/index.html", "w", encoding="utf-8") as file:
             file.write("of another time")
+        self.assertIn(".site.new-parts", self.write("site", "--jobs", "2", code=1))  # it may be anybody's
+        with open(self.folder + "/.site.new-parts/.wakepath-new", "w", encoding="utf-8"):
+            pass
         self.write("site", "--jobs", "2")
+        self.assertFalse(os.path.exists(self.folder + "/.site.new-parts"))
         self.write("one")
         self.same("one", "site")
 

@@ -155,6 +155,86 @@ static void entries_that_are_gone_are_removed(void **state)
     expect_file(place, "notes", "x");
 }
 
+static void put(const struct place *place, const char *name, const char *text)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/%s", place->folder, name);
+    assert_int_equal(wp_file_write_atomic(path, text, strlen(text), NULL), 0);
+}
+
+static void expect_beside(const struct place *place, const char *name, const char *wanted)
+{
+    struct place above = *place;
+    snprintf(above.out, sizeof(above.out), "%s", place->folder);
+    expect_file(&above, name, wanted);
+}
+
+/* What somebody has put into a folder of the site's would go with it. */
+static void a_file_among_the_pages_is_not_removed(void **state)
+{
+    const struct place *place = *state;
+    struct wp_error err = {0};
+    char path[256];
+    assert_int_equal(publish(place->out, "one", "page", NULL), 0);
+    put(place, "site/v1/main/thesis", "precious");
+    assert_int_equal(publish(place->out, "two", "page", &err), -EEXIST);
+    assert_non_null(strstr(err.text, "v1/main/thesis"));
+    assert_non_null(strstr(err.text, "--out"));
+    expect_file(place, "v1/main/thesis", "precious");
+    expect_file(place, "index.html", "one");
+    put(place, "site/store", "data"); /* and with a stranger at the top, where entries are exchanged one by one */
+    assert_int_equal(publish(place->out, "two", "page", NULL), -EEXIST);
+    expect_file(place, "v1/main/thesis", "precious");
+    snprintf(path, sizeof(path), "%s/v1/main/thesis", place->out);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof(path), "%s/v1/empty", place->out);
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_int_equal(publish(place->out, "two", "page", NULL), -EEXIST);
+    assert_int_equal(rmdir(path), 0);
+    assert_int_equal(publish(place->out, "two", "page", NULL), 0);
+    expect_file(place, "index.html", "two");
+}
+
+/* One that comes while the pages are made. */
+static void a_file_that_comes_meanwhile_is_not_removed(void **state)
+{
+    const struct place *place = *state;
+    struct wp_site_tree tree;
+    assert_int_equal(publish(place->out, "one", "page", NULL), 0);
+    assert_int_equal(wp_tree_begin(&tree, place->out, -1, NULL), 0);
+    assert_int_equal(wp_tree_write(&tree, "index.html", "two", 3, NULL), 0);
+    put(place, "site/v1/main/thesis", "precious");
+    assert_int_equal(wp_tree_commit(&tree, NULL), -EEXIST);
+    expect_file(place, "v1/main/thesis", "precious");
+    expect_file(place, "index.html", "one");
+}
+
+/* The names beside the site that the reporter uses may be somebody's. */
+static void strangers_beside_the_site_stay(void **state)
+{
+    const struct place *place = *state;
+    char path[256];
+    struct wp_error err = {0};
+    snprintf(path, sizeof(path), "%s/.site.new", place->folder);
+    assert_int_equal(mkdir(path, 0777), 0);
+    put(place, ".site.new/thesis", "precious");
+    assert_int_equal(publish(place->out, "one", "page", &err), -EEXIST);
+    assert_non_null(strstr(err.text, ".site.new"));
+    expect_beside(place, ".site.new/thesis", "precious");
+    assert_int_equal(wp_path_remove(path, NULL), 0);
+    put(place, ".site.new", "precious");
+    assert_int_equal(publish(place->out, "one", "page", NULL), -EEXIST);
+    expect_beside(place, ".site.new", "precious");
+    assert_int_equal(unlink(path), 0);
+    put(place, ".site.lock", "precious");
+    assert_int_equal(publish(place->out, "one", "page", &err), -EEXIST);
+    assert_non_null(strstr(err.text, ".site.lock"));
+    expect_beside(place, ".site.lock", "precious");
+    put(place, ".site.lock", "");
+    assert_int_equal(publish(place->out, "one", "page", NULL), 0);
+    expect_beside(place, ".site.lock", "");
+}
+
 static void a_manifest_does_not_lead_outside(void **state)
 {
     const struct place *place = *state;
@@ -257,6 +337,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_strangers_files_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(a_strangers_index_is_not_overwritten, setup, teardown),
         cmocka_unit_test_setup_teardown(entries_that_are_gone_are_removed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_among_the_pages_is_not_removed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_comes_meanwhile_is_not_removed, setup, teardown),
+        cmocka_unit_test_setup_teardown(strangers_beside_the_site_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(a_manifest_does_not_lead_outside, setup, teardown),
         cmocka_unit_test_setup_teardown(an_abort_and_a_crash_leave_the_old_site, setup, teardown),
         cmocka_unit_test_setup_teardown(a_second_writer_waits_or_leaves, setup, teardown),
