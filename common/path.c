@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,14 +108,30 @@ static int write_all(int fd, const char *bytes, size_t size)
     return 0;
 }
 
+/* "PATH.tmp.RANDOM", as mkstemp but with the mode that an ordinary file gets. Nothing that is there is opened, nor a link followed. */
+static int make_temporary(const char *path, char temporary[PATH_MAX])
+{
+    uint64_t random;
+    for (int turn = 0; turn < 100; turn++) {
+        if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+            return -errno;
+        if (snprintf(temporary, PATH_MAX, "%s.tmp.%016llx", path, (unsigned long long)random) >= PATH_MAX)
+            return -ENAMETOOLONG;
+        int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd < 0 ? -errno : fd;
+    }
+    return -EEXIST;
+}
+
 static int write_file(const char *path, const void *bytes, size_t size, bool is_durable, struct wp_error *err)
 {
     char temporary[PATH_MAX];
-    if ((size_t)snprintf(temporary, sizeof(temporary), "%s.tmp.%d", path, (int)getpid()) >= sizeof(temporary))
-        return wp_error_set(err, -ENAMETOOLONG, "cannot write '%.100s...': name too long", path);
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = make_temporary(path, temporary);
+    if (fd == -ENAMETOOLONG)
+        return wp_error_set(err, fd, "cannot write '%.100s...': name too long", path);
     if (fd < 0)
-        return wp_error_errno(err, -errno, "cannot write '%s'", path);
+        return wp_error_errno(err, fd, "cannot write '%s'", path);
     int rc = write_all(fd, bytes, size);
     if (!rc && is_durable && fsync(fd))
         rc = -errno;

@@ -16,7 +16,7 @@ void wp_id_from(const char *text, char *id, size_t room);
 int wp_path_make(const char *path, struct wp_error *err);
 /* Reads a whole file of at most `limit` bytes, appended to `out`. -EFBIG past the limit. */
 int wp_file_read(const char *path, size_t limit, struct wp_buffer *out, struct wp_error *err);
-/* Writes to "PATH.tmp.PID", fsyncs and renames: the file is whole or as it was. Which of the two is known when its folder is synced. */
+/* Writes to a new file "PATH.tmp.RANDOM", fsyncs and renames: the file is whole or as it was. Which of the two is known when its folder is synced. */
 int wp_file_write_atomic(const char *path, const void *bytes, size_t size, struct wp_error *err);
 /* The same without waiting for the disk: after a crash of the machine it may be the old one, empty or in part. Its reader must notice. */
 int wp_file_write_cached(const char *path, const void *bytes, size_t size, struct wp_error *err);

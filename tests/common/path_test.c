@@ -68,8 +68,33 @@ static void files(void **state)
     wp_buffer_fini(&text);
 }
 
+/* A name that can be guessed may be somebody's file, or a link to one. */
+static void temporaries(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/wp-path-XXXXXX", path[128], guessed[160], victim[128];
+    struct wp_buffer text = {0};
+    struct stat status;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/f", folder);
+    snprintf(victim, sizeof(victim), "%s/victim", folder);
+    snprintf(guessed, sizeof(guessed), "%s.tmp.%d", path, (int)getpid());
+    assert_int_equal(wp_file_write_atomic(victim, "precious", 8, NULL), 0);
+    assert_int_equal(symlink(victim, guessed), 0);
+    mode_t before = umask(0027);
+    assert_int_equal(wp_file_write_atomic(path, "hello", 5, NULL), 0);
+    umask(before);
+    assert_int_equal(wp_file_read(victim, 100, &text, NULL), 0);
+    assert_memory_equal(text.data, "precious", 8);
+    assert_int_equal(lstat(guessed, &status), 0);
+    assert_int_equal(lstat(path, &status), 0);
+    assert_int_equal(status.st_mode, S_IFREG | 0640);
+    assert_int_equal(wp_path_remove(folder, NULL), 0);
+    wp_buffer_fini(&text);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ids), cmocka_unit_test(files)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ids), cmocka_unit_test(files), cmocka_unit_test(temporaries)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
