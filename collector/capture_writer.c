@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +83,54 @@ static bool is_special(const char *path)
     return !stat(path, &status) && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
+static bool is_capture(int fd)
+{
+    uint8_t head[WP_FRAME_HEADER];
+    ssize_t got = pread(fd, head, sizeof(head), 0);
+    return got == (ssize_t)sizeof(head) && wp_frame_is_head(head, sizeof(head));
+}
+
+/* A capture of before is replaced; the user may have named another file by mistake. */
+static int check_target(const char *path, struct wp_error *err)
+{
+    struct stat status;
+    if (stat(path, &status) || !S_ISREG(status.st_mode) || !status.st_size)
+        return 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return wp_error_errno(err, -errno, "cannot see whether '%s' is a capture, which may be replaced", path);
+    bool is_ours = is_capture(fd);
+    close(fd);
+    return is_ours ? 0 : wp_error_set(err, -EEXIST, "'%s' is there and is no capture of Wakepath: it is not replaced. Name another file, or "
+        "move it away", path);
+}
+
+/* The file of this name may be what a killed collector left, one that another writes, or no capture at all. */
+static int take_partial(struct wp_capture_writer *w, struct wp_error *err)
+{
+    struct stat status;
+    int fd = open(w->partial, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600), rc = 0;
+    if (fd < 0)
+        return wp_error_errno(err, -errno, "cannot write the capture '%s'", w->partial);
+    if (fstat(fd, &status) || !S_ISREG(status.st_mode) || (status.st_size && !is_capture(fd)))
+        rc = wp_error_set(err, -EEXIST, "'%s' is there and is no unfinished capture: name another file, or move it away", w->partial);
+    else if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        rc = wp_error_set(err, -EBUSY, "another collector writes the capture '%s'", w->partial);
+    else if (ftruncate(fd, 0))
+        rc = wp_error_errno(err, -errno, "cannot write the capture '%s'", w->partial);
+    if (rc)
+        close(fd);
+    else
+        w->fd = fd; /* from here on it is ours to remove */
+    return rc;
+}
+
+static int open_special(struct wp_capture_writer *w, struct wp_error *err)
+{
+    w->fd = open(w->path, O_WRONLY | O_CLOEXEC);
+    return w->fd < 0 ? wp_error_errno(err, -errno, "cannot write the capture '%s'", w->path) : 0;
+}
+
 int wp_capture_writer_open(struct wp_capture_writer **writer, const char *path, const struct wp_hello *hello, struct wp_error *err)
 {
     struct wp_capture_writer *w = calloc(1, sizeof(*w));
@@ -93,8 +142,10 @@ int wp_capture_writer_open(struct wp_capture_writer **writer, const char *path, 
     if (!rc && (snprintf(w->path, sizeof(w->path), "%s", path) >= (int)sizeof(w->path) ||
                 snprintf(w->partial, sizeof(w->partial), "%s%s", path, is_special(path) ? "" : ".partial") >= (int)sizeof(w->partial)))
         rc = wp_error_set(err, -ENAMETOOLONG, "the name of the capture is too long");
-    if (!rc && (w->fd = open(w->partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600)) < 0)
-        rc = wp_error_errno(err, -errno, "cannot write the capture '%s'", w->partial);
+    if (!rc)
+        rc = is_file(w) ? check_target(w->path, err) : open_special(w, err);
+    if (!rc && is_file(w))
+        rc = take_partial(w, err);
     if (!rc)
         rc = wp_hello_encode(hello, &w->raw, err);
     if (!rc)

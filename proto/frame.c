@@ -85,6 +85,11 @@ int wp_frame_write(struct wp_frame_writer *writer, enum wp_frame_type type, cons
     return 0;
 }
 
+bool wp_frame_is_head(const uint8_t *bytes, size_t size)
+{
+    return size >= WP_FRAME_HEADER && !memcmp(bytes, magic, sizeof(magic));
+}
+
 struct wp_frame_reader *wp_frame_reader_create(void)
 {
     struct wp_frame_reader *reader = calloc(1, sizeof(*reader));

@@ -9,6 +9,7 @@
 #include "common/buffer.h"
 #include "common/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,6 +43,8 @@ struct wp_frame {
     size_t consumed;         /* bytes of the input that the frame took */
 };
 
+/* Whether a frame may begin so; a header is WP_FRAME_HEADER bytes. */
+bool wp_frame_is_head(const uint8_t *bytes, size_t size);
 /* Reads the first frame at `bytes`. -EAGAIN: not whole yet (err says how many bytes it has and wants); -EBADMSG: not a
  * frame, bad checksum or damaged; -EPROTONOSUPPORT: another major version (err names both); -E2BIG: over the limit. */
 int wp_frame_read(struct wp_frame_reader *reader, const uint8_t *bytes, size_t size, struct wp_frame *frame,

@@ -322,11 +322,66 @@ static void a_pipe(void **state)
     close(reader);
 }
 
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_true(file && fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void expect_text(const char *path, const char *text)
+{
+    struct wp_buffer found = {0};
+    assert_int_equal(wp_file_read(path, 4096, &found, NULL), 0);
+    assert_string_equal((const char *)found.data, text);
+    wp_buffer_fini(&found);
+}
+
+static void refused(const struct made *made, int code)
+{
+    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR, .hostname = "box"};
+    struct wp_capture_writer *writer = NULL;
+    struct wp_error err = {0};
+    assert_int_equal(wp_capture_writer_open(&writer, made->path, &hello, &err), code);
+    assert_non_null(strstr(err.text, made->path));
+    assert_null(writer);
+}
+
+/* What is no capture is neither cut nor replaced nor removed; one that was killed is begun again, a whole one replaced. */
+static void strangers(void **state)
+{
+    struct made *made = *state;
+    char victim[128];
+    snprintf(victim, sizeof(victim), "%s/victim", made->folder);
+    write_text(made->partial, "precious");
+    refused(made, -EEXIST);
+    expect_text(made->partial, "precious");
+    assert_int_equal(rename(made->partial, victim), 0);
+    assert_int_equal(symlink(victim, made->partial), 0);
+    refused(made, -ELOOP);
+    expect_text(victim, "precious");
+    assert_int_equal(unlink(made->partial), 0);
+    write_text(made->path, "precious");
+    refused(made, -EEXIST);
+    expect_text(made->path, "precious");
+    assert_int_equal(unlink(made->path), 0);
+    struct wp_capture_writer *first = open_writer(made, NULL), *second;
+    refused(made, -EBUSY);
+    assert_int_equal(link(made->partial, made->path), 0); /* keeps it, as a kill does */
+    wp_capture_writer_abort(first);
+    assert_int_equal(rename(made->path, made->partial), 0);
+    second = open_writer(made, NULL);
+    assert_int_equal(wp_capture_writer_finish(second, &(struct wp_bye){0}, NULL), 0);
+    second = open_writer(made, NULL);
+    assert_int_equal(wp_capture_writer_finish(second, &(struct wp_bye){0}, NULL), 0);
+    assert_int_equal(access(made->path, F_OK), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(there_and_back), TEST(cut_at_every_byte), TEST(every_byte_damaged),
-        TEST(whole_frames_in_the_wrong_place), TEST(no_such_file), TEST(given_up), TEST(a_full_disk), TEST(a_pipe)};
+        TEST(whole_frames_in_the_wrong_place), TEST(no_such_file), TEST(given_up), TEST(a_full_disk), TEST(a_pipe), TEST(strangers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
