@@ -50,13 +50,60 @@ static uint64_t segment_bytes(const struct wp_spool *s)
 
 /* --- opening --- */
 
+/* The folder is the user's choice, and may hold files of these names. */
+static int refuse(const struct wp_spool *s, const char *name, struct wp_error *err)
+{
+    return wp_error_set(err, -EEXIST, "'%s/%s' is there and is no spool's: give an empty folder with --spool, or --spool none", s->path, name);
+}
+
+/* Nothing, or the id of a process. */
+static bool is_lock(int fd)
+{
+    struct stat status;
+    char text[32] = "";
+    if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_size >= (off_t)sizeof(text))
+        return false;
+    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+    size_t digits = strspn(text, "0123456789");
+    return !got || (got == (ssize_t)digits + 1 && text[digits] == '\n');
+}
+
+/* Room that was allotted, and never written to. */
+static bool is_reserve(int fd)
+{
+    struct stat status;
+    char block[4096];
+    if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_size > RESERVE_MOST)
+        return false;
+    for (off_t at = 0; at < status.st_size; at += (off_t)sizeof(block)) {
+        ssize_t got = pread(fd, block, sizeof(block), at);
+        if (got <= 0 || block[0] || memcmp(block, block + 1, (size_t)got - 1))
+            return false;
+    }
+    return true;
+}
+
+static int check_reserve(const struct wp_spool *s, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/reserve", s->path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : errno == ELOOP ? refuse(s, "reserve", err) : wp_error_errno(err, -errno, "cannot read '%s'", path);
+    bool is = is_reserve(fd);
+    close(fd);
+    return is ? 0 : refuse(s, "reserve", err);
+}
+
 static int take_lock(struct wp_spool *s, struct wp_error *err)
 {
     char path[PATH_MAX], pid[32] = "";
     snprintf(path, sizeof(path), "%s/lock", s->path);
-    s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (s->lock_fd < 0)
         return wp_error_errno(err, -errno, "cannot write '%s'", path);
+    if (!is_lock(s->lock_fd))
+        return refuse(s, "lock", err);
     if (flock(s->lock_fd, LOCK_EX | LOCK_NB)) {
         if (errno != EWOULDBLOCK)
             return wp_error_errno(err, -errno, "cannot lock '%s'", path);
@@ -168,6 +215,8 @@ int wp_spool_open(struct wp_spool **spool, const char *path, uint64_t limit_byte
     umask(before);
     if (!rc)
         rc = take_lock(s, err);
+    if (!rc)
+        rc = check_reserve(s, err);
     if (!rc)
         rc = take_sessions(s, err);
     if (rc) {

@@ -461,12 +461,31 @@ int wp_spool_session_sync(struct wp_spool_session *s, struct wp_error *err)
 
 /* --- what there is --- */
 
+static bool is_of_session(const char *name)
+{
+    static const char *const small[] = {"hello", "bye", "acks", "acks.new", "dictionary"};
+    for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
+        size_t size = strlen(small[i]);
+        if (!strncmp(name, small[i], size) && (!name[size] || !strncmp(name + size, ".tmp.", 5)))
+            return true;
+    }
+    size_t digits = strspn(name, "0123456789");
+    return digits >= 20 && !strncmp(name + digits, ".batches", 8);
+}
+
+/* A file that no session makes stays, and its folder with it. */
 void wp_spool_session_remove(struct wp_spool_session *s)
 {
     char *path = strdup(s->path);
     wp_spool_session_close(s);
+    DIR *names = path ? opendir(path) : NULL;
+    for (struct dirent *entry; names && (entry = readdir(names));)
+        if (is_of_session(entry->d_name))
+            unlinkat(dirfd(names), entry->d_name, 0);
+    if (names)
+        closedir(names);
     if (path)
-        wp_path_remove(path, NULL);
+        rmdir(path);
     free(path);
 }
 

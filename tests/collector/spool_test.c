@@ -504,11 +504,55 @@ static void left_over(void **state)
     assert_null(wp_spool_leftover(f->spool));
 }
 
+static void put_text(const char *folder, const char *name, const char *text)
+{
+    char path[160];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(wp_file_write_atomic(path, text, strlen(text), NULL), 0);
+}
+
+static void expect_text(const char *folder, const char *name, const char *text)
+{
+    char path[160];
+    struct wp_buffer found = {0};
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    assert_int_equal(wp_file_read(path, 4096, &found, NULL), 0);
+    assert_string_equal((const char *)found.data, text);
+    wp_buffer_fini(&found);
+}
+
+/* The folder of the user's choice holds files of his own. */
+static void strangers(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const names[] = {"lock", "reserve"};
+    char path[160];
+    assert_int_equal(mkdir(f->spool_path, 0700), 0);
+    put_text(f->spool_path, "notes", "precious");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct wp_error err = {0};
+        put_text(f->spool_path, names[i], "precious");
+        assert_int_equal(wp_spool_open(&f->spool, f->spool_path, LIMIT, NULL, &err), -EEXIST);
+        assert_non_null(strstr(err.text, "--spool"));
+        expect_text(f->spool_path, names[i], "precious");
+        snprintf(path, sizeof(path), "%s/%s", f->spool_path, names[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+    open_spool(f, LIMIT);
+    assert_int_equal(put(f, 20), 0);
+    put_text(f->session_path, "notes", "precious");
+    wp_spool_remove(f->spool, f->session);
+    expect_text(f->session_path, "notes", "precious");
+    snprintf(path, sizeof(path), "%s/hello", f->session_path);
+    assert_int_equal(access(path, F_OK), -1);
+    expect_text(f->spool_path, "notes", "precious");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(there_and_back), TEST(two_collectors), TEST(torn_at_every_byte), TEST(damaged_anywhere), TEST(crash_of_the_machine),
-        TEST(full), TEST(dropped_behind_a_reader), TEST(moved), TEST(acknowledged), TEST(full_of_names), TEST(left_over)};
+        TEST(full), TEST(dropped_behind_a_reader), TEST(moved), TEST(acknowledged), TEST(full_of_names), TEST(left_over), TEST(strangers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
