@@ -30,6 +30,7 @@ struct head {
 };
 
 static const char magic[8] = "WPMET01";
+#define MAGIC_WORD 5u   /* of it, before the version */
 
 /* What a file without a build id (Go, Rust's own libraries) is known by: it changes with the file. */
 static ssize_t file_id(int fd, XXH128_canonical_t *hash)
@@ -107,6 +108,24 @@ static int by_age(const void *x, const void *y)
     return a->used.tv_nsec < b->used.tv_nsec ? -1 : a->used.tv_nsec > b->used.tv_nsec;
 }
 
+/* As name_of makes it. */
+static bool is_rows_name(const char *name)
+{
+    size_t digits = strspn(name, "0123456789abcdef");
+    return digits >= 8 && digits % 2 == 0 && !strcmp(name + digits, ".rows");
+}
+
+/* Of this version or another one. The folder is the user's choice, and others' files may be in it. */
+static bool is_rows_file(int folder, const char *name)
+{
+    char found[sizeof(magic)];
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool is = fd >= 0 && pread(fd, found, sizeof(found), 0) == (ssize_t)sizeof(found) && !memcmp(found, magic, MAGIC_WORD);
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 static size_t list(const char *folder, struct kept **files, uint64_t *bytes)
 {
     DIR *dir = opendir(folder);
@@ -116,7 +135,7 @@ static size_t list(const char *folder, struct kept **files, uint64_t *bytes)
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         struct stat status;
         size_t size = strlen(entry->d_name);
-        if (size < 6 || size >= sizeof((*files)->name) || strcmp(entry->d_name + size - 5, ".rows") ||
+        if (size >= sizeof((*files)->name) || !is_rows_name(entry->d_name) ||
             fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW))
             continue;
         if (count == room) {
@@ -143,12 +162,12 @@ static void make_room(const char *folder, size_t more)
     size_t count = list(folder, &files, &bytes);
     if (bytes + more > KEPT_BYTES || count >= KEPT_FILES)
         qsort(files, count, sizeof(*files), by_age);
-    for (size_t i = 0; i < count && (bytes + more > KEPT_BYTES || count - i >= KEPT_FILES); i++) {
-        char path[4096];
-        snprintf(path, sizeof(path), "%s/%s", folder, files[i].name);
-        if (!unlink(path))
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < count && (bytes + more > KEPT_BYTES || count - i >= KEPT_FILES); i++)
+        if (is_rows_file(fd, files[i].name) && !unlinkat(fd, files[i].name, 0))
             bytes -= files[i].size;
-    }
+    if (fd >= 0)
+        close(fd);
     free(files);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/unwind_cache.h"
 #include "collector/unwind_reader.h"
+#include "common/path.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -213,6 +214,30 @@ static void cached(void **state)
     rmdir(root);
 }
 
+/* Room is made of what the cache keeps: files of others may have such names, and be as many. */
+static void strangers(void **state)
+{
+    (void)state;
+    char root[] = "/tmp/wp-unwind-XXXXXX", path[64];
+    struct wp_unwind_rows *rows;
+    assert_non_null(mkdtemp(root));
+    for (unsigned i = 0; i < 4200; i++) {
+        snprintf(path, sizeof(path), "%s/%08x%s.rows", root, i, i % 2 ? "-of-mine" : "");
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+        assert_true(fd >= 0 && write(fd, "precious", 8) == 8);
+        close(fd);
+    }
+    assert_false(from_cache(&(struct wp_unwind_cache){root}, &rows));
+    wp_unwind_rows_destroy(rows);
+    unsigned found = 0;
+    for (unsigned i = 0; i < 4200; i++) {
+        snprintf(path, sizeof(path), "%s/%08x%s.rows", root, i, i % 2 ? "-of-mine" : "");
+        found += !unlink(path);
+    }
+    assert_int_equal(found, 4200);
+    assert_int_equal(wp_path_remove(root, NULL), 0);
+}
+
 static void vdso(void **state)
 {
     (void)state;
@@ -266,7 +291,7 @@ static void hostile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(own_program), cmocka_unit_test(no_room_for_a_page), cmocka_unit_test(vdso), cmocka_unit_test(kept), cmocka_unit_test(cached), cmocka_unit_test(no_objects),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(own_program), cmocka_unit_test(no_room_for_a_page), cmocka_unit_test(strangers), cmocka_unit_test(vdso), cmocka_unit_test(kept), cmocka_unit_test(cached), cmocka_unit_test(no_objects),
         cmocka_unit_test(hostile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
