@@ -29,12 +29,30 @@ struct wp_checkpoints {
     struct wp_buffer raw, frame;
 };
 
-/* What one that was killed, or whose disk failed, was about to write. The shard is ours alone. */
+/* Whether it names a file of a session's: *end, what is behind its "<session>.checkpoint". */
+static bool session_of(const char *name, uint8_t session[16], const char **end)
+{
+    static const char *const kinds[] = {".checkpoint", ".dictionary"};
+    int used = 0;
+    for (int i = 0; i < 16; i++, name += 2)
+        if (sscanf(name, "%2hhx%n", &session[i], &used) != 1 || used != 2)
+            return false;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (!strncmp(name, kinds[i], strlen(kinds[i]))) {
+            *end = name + strlen(kinds[i]);
+            return true;
+        }
+    return false;
+}
+
+/* What one that was killed, or whose disk failed, was about to write. The shard is ours alone, but its folder may hold others' files. */
 static void sweep(const char *folder)
 {
     DIR *entries = opendir(folder);
+    uint8_t session[16];
+    const char *end;
     for (struct dirent *entry; entries && (entry = readdir(entries));)
-        if (strstr(entry->d_name, ".tmp."))
+        if (session_of(entry->d_name, session, &end) && !strncmp(end, ".tmp.", 5))
             unlinkat(dirfd(entries), entry->d_name, 0);
     if (entries)
         closedir(entries);
@@ -107,7 +125,7 @@ static int append_dictionary(struct wp_checkpoints *c, struct wp_host_session *s
     for (uint32_t i = 0; i < session->pending_count && session->pending[i].seq <= seq; i++)
         size = session->pending[i].end;
     path_of(c, session->id, "dictionary", path, sizeof(path));
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return wp_error_errno(err, -errno, "cannot open '%s'", path);
     int rc = ftruncate(fd, (off_t)session->dictionary_bytes) ? -errno : 0;
@@ -460,15 +478,6 @@ int wp_checkpoints_read(struct wp_checkpoints *c, struct wp_host_session *sessio
 
 /* --- what sessions left --- */
 
-static bool session_of(const char *name, uint8_t session[16])
-{
-    int used = 0;
-    for (int i = 0; i < 16; i++, name += 2)
-        if (sscanf(name, "%2hhx%n", &session[i], &used) != 1 || used != 2)
-            return false;
-    return !strcmp(name, ".checkpoint") || !strcmp(name, ".dictionary");
-}
-
 static bool is_over(struct wp_checkpoints *c, const uint8_t session[16],
     bool (*has_ended)(void *context, const uint8_t session[16], const char *release), void *context)
 {
@@ -488,11 +497,13 @@ void wp_checkpoints_sweep(struct wp_checkpoints *c, bool (*has_ended)(void *cont
 {
     DIR *entries = opendir(c->folder);
     uint8_t session[16];
+    const char *end;
     struct stat status;
     time_t now = time(NULL);
     unsigned over = 0, left = 0;
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
-        if (!session_of(entry->d_name, session) || fstatat(dirfd(entries), entry->d_name, &status, 0))
+        if (!session_of(entry->d_name, session, &end) || *end ||
+            fstatat(dirfd(entries), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) || !S_ISREG(status.st_mode))
             continue;
         bool is_left = status.st_mtime < now - LEFT_S;
         if (!is_left && !is_over(c, session, has_ended, context))

@@ -73,7 +73,7 @@ int wp_name_keep_open(struct wp_name_keep **out, const char *folder, const char 
     keep->fd = -1;
     snprintf(keep->path, sizeof(keep->path), "%s/~names.%s", folder, shard);
     int rc = take_file(keep, desk, err);
-    if (!rc && (keep->fd = open(keep->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600)) < 0)
+    if (!rc && (keep->fd = open(keep->path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) < 0)
         rc = wp_error_errno(err, -errno, "cannot open '%s'", keep->path);
     if (!rc && ftruncate(keep->fd, (off_t)keep->size))
         rc = wp_error_errno(err, -errno, "cannot write '%s'", keep->path);
