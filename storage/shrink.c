@@ -36,6 +36,44 @@ int wp_txn_space(struct wp_txn *txn, struct wp_space *space, struct wp_error *er
     return 0;
 }
 
+#define COPY_LETTERS 6u /* of mkdtemp */
+
+/* "<release>~copy.XXXXXX": others' folders stand beside it where a backup goes. */
+static bool is_copy_name(const char *name)
+{
+    char release[129];
+    const char *mark = strstr(name, MARK);
+    if (!mark || (size_t)(mark - name) >= sizeof(release) || strlen(mark) != strlen(MARK) + COPY_LETTERS)
+        return false;
+    snprintf(release, sizeof(release), "%.*s", (int)(mark - name), name);
+    return wp_id_valid(release);
+}
+
+/* The two files that a copy, or the release that it has replaced, is made of. What else is in it stays, and the folder with it. */
+static int remove_copy(const char *path, struct wp_error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? 0 : wp_error_errno(err, -errno, "cannot remove '%s'", path);
+    unlinkat(fd, "data.mdb", 0);
+    unlinkat(fd, "lock.mdb", 0);
+    close(fd);
+    return rmdir(path) && errno != ENOENT ? wp_error_errno(err, -errno, "cannot remove '%s'", path) : 0;
+}
+
+/* Nothing else is in it: a folder of another's may be called as a copy is. */
+static bool holds_release_only(const char *path)
+{
+    DIR *folder = opendir(path);
+    bool is = folder;
+    for (struct dirent *entry; is && (entry = readdir(folder));)
+        is = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") || !strcmp(entry->d_name, "data.mdb") ||
+            !strcmp(entry->d_name, "lock.mdb");
+    if (folder)
+        closedir(folder);
+    return is;
+}
+
 /* The copy belongs to whom the original belongs to, or a pruner that runs as root would lock the store's owner out. A
  * backup may be its maker's. */
 static int take_owner(int fd, const char *original, bool is_backup)
@@ -130,7 +168,7 @@ static int make_copy(struct wp_txn *txn, const char *parent, char folder[PATH_MA
         rc = finish_folder(from, folder, is_backup);
     if (!rc)
         return 0;
-    wp_path_remove(folder, NULL);
+    remove_copy(folder, NULL);
     let_go(held);
     return wp_error_errno(err, rc, "cannot copy release '%s' of '%s' into '%s'", release, txn->store->root, parent);
 }
@@ -192,7 +230,7 @@ int wp_store_shrink(struct wp_store *store, const char *release, struct wp_space
     rc = make_copy(txn, store->root, folder, &held, err);
     if (!rc) {
         rc = exchange(txn, folder, err);
-        wp_path_remove(folder, NULL); /* the copy, or the original that it has replaced */
+        remove_copy(folder, NULL); /* the copy, or the original that it has replaced */
         let_go(&held);
     }
     wp_txn_abort(txn);
@@ -237,7 +275,7 @@ int wp_store_copy(struct wp_store *store, const char *release, const char *to, s
     if (rc == -EINVAL) /* a file system without that flag */
         rc = rename(folder, path) ? -errno : 0;
     if (rc)
-        wp_path_remove(folder, NULL);
+        remove_copy(folder, NULL);
     else
         rc = durable_name(to);
     let_go(&held);
@@ -253,12 +291,12 @@ int wp_shrink_clean(const char *folder, struct wp_error *err)
     if (!root)
         return wp_error_errno(err, -errno, "cannot list store '%s'", folder);
     while (!rc && (entry = readdir(root))) {
-        if (!strstr(entry->d_name, MARK))
+        if (!is_copy_name(entry->d_name))
             continue;
         snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
         int held = hold_folder(path);
-        if (held >= 0)
-            rc = wp_path_remove(path, err);
+        if (held >= 0 && holds_release_only(path))
+            rc = remove_copy(path, err);
         let_go(&held);
     }
     closedir(root);

@@ -135,11 +135,33 @@ static void a_copy_is_never_over_another(void **state)
     assert_int_equal(wp_store_copy(f->store, "v9", to, NULL), -ENOENT);
 }
 
+/* Who tidies removes what a killed copy has left, by its name and what is in it. */
+static void what_looks_like_a_copy_stays(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const kept[] = {"photos~copy.1", "v1~copy.abcdef/thesis", "v1~copy.abcdefg", "~copy.abcdef", "a b~copy.abcdef"};
+    char path[160];
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", f->root, kept[i]);
+        assert_int_equal(wp_path_make(path, NULL), 0);
+    }
+    snprintf(path, sizeof(path), "%s/v1~copy.aBcD12", f->root);
+    assert_int_equal(wp_path_make(path, NULL), 0);
+    snprintf(path, sizeof(path), "%s/v1~copy.aBcD12/data.mdb", f->root);
+    assert_int_equal(wp_file_write_atomic(path, "half", 4, NULL), 0);
+    assert_int_equal(wp_shrink_clean(f->root, NULL), 0);
+    assert_int_equal(access(path, F_OK), -1);
+    for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", f->root, kept[i]);
+        assert_int_equal(access(path, F_OK), 0);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(open_handles_follow), TEST(a_snapshot_stays), TEST(a_release_that_was_removed),
-        TEST(a_shard_is_claimed_once), TEST(a_copy_is_never_over_another)};
+        TEST(a_shard_is_claimed_once), TEST(what_looks_like_a_copy_stays), TEST(a_copy_is_never_over_another)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
