@@ -76,15 +76,28 @@ run_service() { # UNIT
   fi
 }
 
+# Keys of other lists, shards and those that somebody has put there are not this list's to remove: what it has admitted is noted.
+own=$etc/allow/.fleet
+is_own() { [ -e "$own" ] && grep -Fxq "$1" "$own"; }
+note() { [ "$check" = 1 ] || is_own "$1" || echo "$1" >>"$own"; }
+forget() { { grep -Fxv "$1" "$own" || true; } >"$own.new" && mv "$own.new" "$own"; }
+
 allow_hosts() {
   [ -d "$etc/allow" ] || { doing "make $etc/allow" && install -d -m 750 -g wakepath "$etc/allow"; } || true
   for file in allow/*.pub; do
+    [ ! -e "$file" ] || ! cmp -s "$file" "$etc/$file" || note "$(basename "$file" .pub)"
     [ ! -e "$file" ] || cmp -s "$file" "$etc/$file" || { doing "admit $(basename "$file" .pub)" &&
-      install -m 640 -g wakepath "$file" "$etc/$file.new" && mv "$etc/$file.new" "$etc/$file"; } || true
+      install -m 640 -g wakepath "$file" "$etc/$file.new" && mv "$etc/$file.new" "$etc/$file" && note "$(basename "$file" .pub)"; } || true
   done
   for file in "$etc"/allow/*.pub; do
-    name=allow/$(basename "$file" .pub)
-    [ ! -e "$file" ] || [ -e "$name.pub" ] || [ -e "$name.keep" ] || { doing "admit $(basename "$file" .pub) no more" && rm "$file"; } || true
+    name=$(basename "$file" .pub)
+    if [ ! -e "$file" ] || [ -e "allow/$name.pub" ] || [ -e "allow/$name.keep" ]; then
+      continue
+    elif is_own "$name"; then
+      ! doing "admit $name no more" || { rm "$file" && forget "$name"; }
+    else
+      echo "$file was not admitted by this list and stays; if its key must go: rm $file"
+    fi
   done
 }
 

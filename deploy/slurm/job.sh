@@ -79,7 +79,8 @@ stop() {
   else
     logger -t wakepath-slurm -f "$folder/log" 2>/dev/null
   fi
-  rm -rf "$folder"
+  rm -f "$folder/pid" "$folder/ready" "$folder/log"
+  rmdir "$folder" 2>/dev/null || say "$folder stays: it holds what is not ours"
 }
 
 # Two nodes of Slurm may be one machine (NodeHostname=): the first starts the collector, the last one stops it.

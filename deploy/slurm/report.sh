@@ -50,6 +50,10 @@ submit() {
   if [ ${#options[@]} = 0 ] || [ -z "$site" ]; then usage; fi
   parts=$(readlink -f "${parts:-$site.parts}")
   mkdir -p "$parts"
+  if [ ! -e "$parts/.wakepath-parts" ] && [ -n "$(ls -A "$parts")" ]; then
+    echo "report.sh: '$parts' holds files that are no parts of a site: give another folder with --parts" >&2 && exit 1
+  fi
+  : >"$parts/.wakepath-parts"
   for root in "${options[@]}"; do
     [ "$root" = --store ] || "$store" releases "$root"
   done | awk '{ print $1 }' | sort -u >"$parts/releases"
