@@ -24,6 +24,7 @@ kept=${WAKEPATH_BARE:-/var/tmp/wakepath-bare}
 mirror=${WAKEPATH_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 mkdir -p "$kept/archives/partial"
 root=$(mktemp -d "$kept/root-XXXXXX")
+chmod 755 "$root"
 
 # What was started in the root and is still there ends: known by its root folder, so nothing else does.
 # shellcheck disable=SC2317 # the trap calls it
