@@ -24,7 +24,6 @@ kept=${WAKEPATH_BARE:-/var/tmp/wakepath-bare}
 mirror=${WAKEPATH_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 mkdir -p "$kept/archives/partial"
 root=$(mktemp -d "$kept/root-XXXXXX")
-chmod 755 "$root"
 
 # What was started in the root and is still there ends: known by its root folder, so nothing else does.
 # shellcheck disable=SC2317 # the trap calls it
@@ -57,6 +56,8 @@ if [ ! -s "$kept/bookworm.tar" ]; then
 else
   tar -C "$root" --numeric-owner --xattrs -xpf "$kept/bookworm.tar"
 fi
+
+chmod 755 "$root" # users of the root must get into it
 
 # A folder that is mounted on itself is a root for pivot_root, too, which containers inside need.
 mount --bind "$root" "$root"
