@@ -80,9 +80,9 @@ git clone -q --no-hardlinks "$top" "$root/root/wakepath"
 say "the commit is $(git -C "$root/root/wakepath" log -1 --format='%h %s')"
 
 status=0
-inside sh -c 'cd /root/wakepath && deploy/quickstart.sh' || status=$?
+inside sh -c 'cd /root/wakepath && deploy/quickstart.sh' </dev/null || status=$?
 if [ $status = 0 ]; then
-  inside sh -c 'cd /root/wakepath && exec tests/run.sh "$@"' - "$@" || status=$?
+  inside sh -c 'cd /root/wakepath && exec tests/run.sh "$@"' - "$@" </dev/null || status=$?
 else
   say "deploy/quickstart.sh failed: $status"
 fi

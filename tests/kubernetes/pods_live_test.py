@@ -31,6 +31,8 @@ class Cluster:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="wakepath-pods-", dir="/var/tmp")
         os.chmod(self.folder, 0o755)
+        os.makedirs(self.folder + "/image/bin")
+        os.makedirs(self.folder + "/image/entry")
         self.manifests, self.secrets = {}, {}
         for name in ("collector", "aggregator", "pages"):
             with open("%s/%s.yaml" % (FOLDER, name), encoding="utf-8") as file:
@@ -88,9 +90,10 @@ class Cluster:
             volumes[claim["name"]] = self.volume(pod, claim, group)
         variables = {one["name"]: one.get("value", {"spec.nodeName": env.get("node"), "metadata.name": pod}.get(
             one.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath"))) for one in container.get("env", [])}
-        variables.update({key: value for key, value in env.items() if key.startswith("WAKEPATH_")}, PATH=BIN + ":/usr/sbin:/usr/bin:/sbin:/bin")
-        # A mount name space: the programs' folder, /etc/hosts and the volumes, over a root that nobody may write to.
-        script = ["set -e", "mount --bind %s/hosts /etc/hosts" % self.folder, "mkdir -p %s" % " ".join(POINTS)]
+        variables.update({key: value for key, value in env.items() if key.startswith("WAKEPATH_")}, PATH=self.folder + "/image/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        # A mount name space: the image, /etc/hosts and the volumes, over a root that nobody may write to. The image's users need not get into
+        # the folder that the sources are in.
+        script = ["set -e", "mount --bind %s %s/image/bin" % (BIN, self.folder), "mount --bind %s/image %s/image/entry" % (FOLDER, self.folder), "mount --bind %s/hosts /etc/hosts" % self.folder, "mkdir -p %s" % " ".join(POINTS)]
         for mount in container["volumeMounts"]:
             if mount["mountPath"] != volumes[mount["name"]]:
                 script.append("mount --bind %s %s" % (volumes[mount["name"]], mount["mountPath"]))
@@ -98,8 +101,8 @@ class Cluster:
         caps = "".join(",+" + cap.lower() for cap in own["capabilities"].get("add", []))
         words = ["--reuid", str(user), "--regid", str(rights.get("runAsGroup", 0)), "--clear-groups" if not group else "--groups=%d" % group,
                  "--bounding-set=-all" + caps, "--inh-caps=-all" + caps, "--no-new-privs"]
-        script.append("exec env -i %s setpriv %s %s/deploy/kubernetes/image/entry.sh %s" % (
-            " ".join("%s='%s'" % pair for pair in variables.items()), " ".join(words), SOURCE, " ".join([*container["args"], *more])))
+        script.append("exec env -i %s setpriv %s %s/image/entry/entry.sh %s" % (
+            " ".join("%s='%s'" % pair for pair in variables.items()), " ".join(words), self.folder, " ".join([*container["args"], *more])))
         log = pod + ("-" + env["container"] if "container" in env else "")
         with open("%s/%s.log" % (self.folder, log), "ab") as log:
             return subprocess.Popen(["unshare", "-m", "sh", "-c", "\n".join(script)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
