@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # tests/bare.sh [--shell] [CTEST-ARG...]: makes a Debian 12 with nothing in it (debootstrap's minbase, a chroot), clones what is committed
-# here into it, and runs there deploy/quickstart.sh and tests/run.sh CTEST-ARG...; its exit status is theirs. Run as root. With --shell
+# here into it, and runs there deploy/quickstart.sh, the packaging as docs/getting-started.md has it, and tests/run.sh CTEST-ARG...; its exit
+# status is theirs. Run as root. With --shell
 # a shell follows, in the root and before it goes. WAKEPATH_BARE (/var/tmp/wakepath-bare) keeps the bare root's archive and what apt
 # fetched for the next time; the root itself, its mounts and what still runs in it go at the end. All mounts are in a namespace of this
 # script's own: nothing of them is left even when it is killed.
@@ -80,11 +81,14 @@ git clone -q --no-hardlinks "$top" "$root/root/wakepath"
 say "the commit is $(git -C "$root/root/wakepath" log -1 --format='%h %s')"
 
 status=0
+packaging=$(sed -n '/^cmake --preset release .*--target package$/p' "$root/root/wakepath/docs/getting-started.md")
 inside sh -c 'cd /root/wakepath && deploy/quickstart.sh' </dev/null || status=$?
+[ $status != 0 ] || inside sh -euxc "cd /root/wakepath; $packaging" </dev/null >"$kept/packaging.log" 2>&1 ||
+  { status=$?; tail -n 20 "$kept/packaging.log" >&2; say "packaging failed"; }
 if [ $status = 0 ]; then
   inside sh -c 'cd /root/wakepath && exec tests/run.sh "$@"' - "$@" </dev/null || status=$?
 else
-  say "deploy/quickstart.sh failed: $status"
+  say "deploy/quickstart.sh or the packaging failed: $status"
 fi
 [ -z "$shell" ] || inside sh -c 'cd /root/wakepath && exec bash' || true
 say "exit status $status"

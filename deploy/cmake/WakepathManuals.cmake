@@ -38,7 +38,8 @@ foreach(page ${WP_MANUALS})
     COMMAND awk -v table=${made}/options/all.tsv -f ${options}/scdoc.awk ${source} > ${out}.scd
     COMMAND ${CMAKE_COMMAND} -E env SOURCE_DATE_EPOCH=0 ${SCDOC} < ${out}.scd > ${out}
     DEPENDS ${source} ${made}/options/all.tsv ${options}/scdoc.awk VERBATIM)
-  list(APPEND outputs ${out})
+  add_custom_command(OUTPUT ${out}.gz COMMAND gzip -9nc ${out} > ${out}.gz DEPENDS ${out} VERBATIM)
+  list(APPEND outputs ${out} ${out}.gz)
 endforeach()
 
 foreach(name collector aggregator reporter)
@@ -49,4 +50,7 @@ foreach(name collector aggregator reporter)
     DEPENDS wakepath-${name} ${source} ${options}/settings.sh VERBATIM)
   list(APPEND outputs ${out})
 endforeach()
+configure_file(${CMAKE_SOURCE_DIR}/deploy/debian/changelog.in ${made}/changelog @ONLY)
+add_custom_command(OUTPUT ${made}/changelog.gz COMMAND gzip -9nc ${made}/changelog > ${made}/changelog.gz DEPENDS ${made}/changelog VERBATIM)
+list(APPEND outputs ${made}/changelog.gz)
 add_custom_target(wp_manuals ALL DEPENDS ${outputs})
