@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # tests/bare.sh [--shell] [CTEST-ARG...]: makes a Debian 12 with nothing in it (debootstrap's minbase, a chroot), clones what is committed
 # here into it, and runs there deploy/quickstart.sh, the packaging as docs/getting-started.md has it, and tests/run.sh CTEST-ARG...; its exit
-# status is theirs. Run as root. With --shell
-# a shell follows, in the root and before it goes. WAKEPATH_BARE (/var/tmp/wakepath-bare) keeps the bare root's archive and what apt
-# fetched for the next time; the root itself, its mounts and what still runs in it go at the end. All mounts are in a namespace of this
-# script's own: nothing of them is left even when it is killed.
+# status is theirs. Run as root. With --shell a shell follows, in the root and before it goes. WAKEPATH_BARE (/var/tmp/wakepath-bare) keeps the
+# bare root's archive and what apt fetched for the next time; the root itself, its mounts and what still runs in it go at the end. All
+# mounts are in a namespace of this script's own: nothing of them is left even when it is killed.
 set -euo pipefail
 
 if [ "$(id -u)" != 0 ]; then

@@ -9,7 +9,8 @@ closure=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflic
   grep -E '^[a-z0-9]' | sed 's/:.*//' | sort -u)
 status=0
 for program in file dpkg-deb dpkg-shlibdeps gzip strip cmake ninja; do
-  package=$(dpkg -S "$(readlink -f "$(command -v "$program")")" "$(command -v "$program")" 2>/dev/null | head -n 1 | cut -d : -f 1)
+  path=$(command -v "$program")
+  package=$({ dpkg -S "$path" "${path#/usr}" "$(readlink -f "$path")" 2>/dev/null || true; } | sed -n '1s/:.*//p')
   grep -qx "${package:-none}" <<<"$closure" || { echo "$program (${package:-of no package}) is not there after quickstart.sh"; status=1; }
 done
 exit $status
