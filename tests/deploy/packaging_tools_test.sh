@@ -11,6 +11,6 @@ status=0
 for program in file dpkg-deb dpkg-shlibdeps gzip strip cmake ninja; do
   path=$(command -v "$program")
   package=$({ dpkg -S "$path" "${path#/usr}" "$(readlink -f "$path")" 2>/dev/null || true; } | sed -n '1s/:.*//p')
-  grep -qx "${package:-none}" <<<"$closure" || { echo "$program (${package:-of no package}) is not there after quickstart.sh"; status=1; }
+  [ "$(dpkg-query -W -f '${Essential}' "$package" 2>/dev/null)" = yes ] || grep -qx "${package:-none}" <<<"$closure" || { echo "$program (${package:-of no package}) is not there after quickstart.sh"; status=1; }
 done
 exit $status
