@@ -180,6 +180,8 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
         if (got < 0 && got != -EINTR)
             return got;
         step(ingest, now(CLOCK_MONOTONIC));
+        if (*options->stop)
+            wp_service_stopping(options->service);
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
         int rc = got == 1 ? take(ingest, &message, err) : 0;
         has_more = !rc && take_waiting(ingest);

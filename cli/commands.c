@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include "cli/doctor.h"
+#include "cli/enroll.h"
 #include "cli/keygen.h"
 #include "cli/program.h"
 #include "cli/record.h"
@@ -27,6 +28,7 @@ static int run_record(const struct command *command, int argc, char **argv);
 static int run_program(const struct command *command, int argc, char **argv);
 static int run_mode(const struct command *command, int argc, char **argv);
 static int run_keygen(const struct command *command, int argc, char **argv);
+static int run_enroll(const struct command *command, int argc, char **argv);
 static int run_status(const struct command *command, int argc, char **argv);
 static int run_doctor(const struct command *command, int argc, char **argv);
 static int run_help(const struct command *command, int argc, char **argv);
@@ -41,6 +43,7 @@ static const struct command commands[] = {
     {"status", run_status, NULL, "how the daemons are"},
     {"doctor", run_doctor, NULL, "look whether this host can do it, and say how to mend what cannot"},
     {"keygen", run_keygen, NULL, "make a key pair for a collector or an aggregator"},
+    {"enroll", run_enroll, NULL, "get a host's key listed by a token, or list those of others"},
     {"help", run_help, NULL, "this list, or the help of a sub-command"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -79,6 +82,14 @@ static int run_keygen(const struct command *command, int argc, char **argv)
     (void)command;
     argv[0] = "wakepath keygen";
     return wp_keygen_run(argc, argv, stdout, &err) ? complain(&err) : WP_EXIT_OK;
+}
+
+static int run_enroll(const struct command *command, int argc, char **argv)
+{
+    struct wp_error err = {0};
+    (void)command;
+    argv[0] = "wakepath enroll";
+    return wp_enroll_run(argc, argv, &err) ? complain(&err) : WP_EXIT_OK;
 }
 
 /* 0, 1, or an error that is still to be said. */

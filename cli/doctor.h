@@ -18,6 +18,8 @@ void wp_doctor_host(struct wp_findings *findings, bool has_service);
 void wp_doctor_probe(struct wp_findings *findings);
 struct wp_installed;
 /* Settings, whom they reach, ports, keys, disks. */
+/* Whether an aggregator takes the keys of a collector that none listens to now. */
+void wp_doctor_knock(struct wp_findings *findings, const struct wp_installed *collector);
 void wp_doctor_collector(struct wp_findings *findings, const struct wp_installed *collector);
 void wp_doctor_aggregator(struct wp_findings *findings, const struct wp_installed *aggregator);
 

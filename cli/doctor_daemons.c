@@ -39,12 +39,14 @@ static bool look_at_settings(struct wp_findings *f, const struct wp_installed *i
     return false;
 }
 
-/* True when it answers: then its ports are its own. */
+/* True when it answers: then its ports are its own. *is_unheard: of a collector, no aggregator takes what it sends, as far as is known. */
 static bool look_at_running(
-    struct wp_findings *f, const struct wp_installed *installed, const char *subject, enum wp_watched_kind want)
+    struct wp_findings *f, const struct wp_installed *installed, enum wp_watched_kind want, bool *is_unheard)
 {
+    const char *subject = want == WP_WATCHED_COLLECTOR ? "collector" : "aggregator";
     char address[VALUE];
     struct wp_watched watched;
+    *is_unheard = true;
     wp_installed_metrics(installed, "", address, sizeof(address));
     if (!*address) {
         wp_findings_add(f, WP_FINDING_NOTE, subject,
@@ -54,6 +56,7 @@ static bool look_at_running(
     }
     wp_watched_ask(&watched, address);
     bool is_it = watched.kind == want;
+    *is_unheard = !is_it || !wp_samples_value(&watched.samples, "wakepath_collector_welcome", 1);
     if (watched.kind == WP_WATCHED_NOBODY)
         wp_findings_add(f, WP_FINDING_NOTE, subject, "systemctl start it, if it shall run",
             "it does not run: nobody answers at %s", address);
@@ -271,12 +274,14 @@ static uint64_t spool_limit(const struct wp_installed *collector)
 void wp_doctor_collector(struct wp_findings *f, const struct wp_installed *collector)
 {
     char text[VALUE];
-    bool is_network = false;
+    bool is_network = false, is_unheard;
     if (!look_at_settings(f, collector, "collector"))
         return;
     /* One that runs knows better whom it reaches, and dialling is noticed there. */
-    if (!look_at_running(f, collector, "collector", WP_WATCHED_COLLECTOR))
+    if (!look_at_running(f, collector, WP_WATCHED_COLLECTOR, &is_unheard))
         look_at_aggregators(f, collector);
+    if (is_unheard)
+        wp_doctor_knock(f, collector);
     for (unsigned i = 0; i < WP_INSTALLED_VALUES && wp_installed_value(collector, "connect", i, text, sizeof(text));
          i++)
         is_network |= is_tcp(text);
@@ -294,7 +299,7 @@ void wp_doctor_aggregator(struct wp_findings *f, const struct wp_installed *aggr
     struct wp_error err = {0};
     if (!look_at_settings(f, aggregator, "aggregator"))
         return;
-    bool is_running = look_at_running(f, aggregator, "aggregator", WP_WATCHED_AGGREGATOR);
+    bool is_unheard, is_running = look_at_running(f, aggregator, WP_WATCHED_AGGREGATOR, &is_unheard);
     bool is_network = wp_installed_value(aggregator, "bind", 0, text, sizeof(text)) && is_tcp(text);
     if (is_network && !is_running && strrchr(text, ':') > text + 5)
         look_at_port(f, text);

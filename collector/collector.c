@@ -240,8 +240,10 @@ static int run_source(struct collector *c, struct wp_error *err)
     wp_thinning_init(&c->thinning, &c->options->overhead_percent, c->source, c->batcher, c->logger);
     for (;;) {
         bool is_over = *c->options->stop || (deadline && now_ns(CLOCK_MONOTONIC) >= deadline);
-        if (is_over && !is_stopped)
+        if (is_over && !is_stopped) {
+            wp_service_stopping(c->options->service);
             c->source->ops->stop(c->source);
+        }
         is_stopped = is_stopped || is_over;
         tick(c);
         take_up_reload(c);

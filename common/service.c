@@ -91,11 +91,15 @@ void wp_service_tick(struct wp_service *service)
 
 void wp_service_stopping(struct wp_service *service)
 {
+    if (!service || service->is_stopping)
+        return;
+    service->is_stopping = true;
     say(service, "STOPPING=1");
 }
 
 void wp_service_fini(struct wp_service *service)
 {
+    wp_service_stopping(service);
     if (service && service->fd >= 0)
         close(service->fd);
 }

@@ -7,6 +7,7 @@
  * the variables nothing is sent. One thread; a NULL service is allowed everywhere and does nothing.
  */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct wp_service {
@@ -15,6 +16,7 @@ struct wp_service {
     volatile sig_atomic_t *reload;        /* borrowed, set by a signal; NULL: none */
     void (*on_reload)(void *context);     /* called by wp_service_tick */
     void *context;
+    bool is_stopping;                     /* and has said so */
 };
 
 /* Takes the variables out of the environment: they are not for what we start. */
@@ -22,6 +24,7 @@ void wp_service_init(struct wp_service *service);
 void wp_service_ready(struct wp_service *service);
 /* From the daemon's loop, at least some times a second. Work that takes longer lets the watchdog bite: that is its use. */
 void wp_service_tick(struct wp_service *service);
+/* When it begins to end: said once, at the latest by fini. */
 void wp_service_stopping(struct wp_service *service);
 void wp_service_fini(struct wp_service *service);
 

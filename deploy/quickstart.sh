@@ -7,6 +7,16 @@ set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$top/build/release
 
+# A word as it can be typed.
+quoted() {
+  case $1 in
+    *[!A-Za-z0-9_./:=@%+,-]*) printf "'%s'" "$(printf %s "$1" | sed "s/'/'\\\\''/g")" ;;
+    *) printf %s "$1" ;;
+  esac
+}
+# A path as a browser takes it.
+in_url() { printf %s "$1" | sed 's/%/%25/g; s/ /%20/g; s/#/%23/g; s/?/%3F/g; s/"/%22/g'; }
+
 die() {
   echo "quickstart: $*" >&2
   exit 1
@@ -52,7 +62,7 @@ status=0
 [ -s "$out/index.html" ] || exit "$status"
 page=$(cd "$out" && pwd)/index.html
 echo "quickstart: the page is $page" >&2
-echo "quickstart: open it in any browser (file://$page), or look from another machine:" >&2
-echo "quickstart:   python3 -m http.server --directory $(dirname "$page") 8000" >&2
-echo "quickstart: record more with $build/bin/wakepath record -- CMD" >&2
+echo "quickstart: open it in any browser (file://$(in_url "$page")), or look from another machine:" >&2
+echo "quickstart:   python3 -m http.server --directory $(quoted "$(dirname "$page")") 8000" >&2
+echo "quickstart: record more with $(quoted "$build/bin/wakepath") record -- CMD" >&2
 exit "$status"

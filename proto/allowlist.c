@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/allowlist.h"
 
+#include "common/clock.h"
 #include "common/path.h"
 
 #include <dirent.h>
@@ -14,6 +15,7 @@
 #include <time.h>
 #include <xxhash.h>
 
+#define BAD_NS (uint64_t)60000000000 /* between two lines of the log about a bad list */
 #define KEYS 65536u
 #define FILE_BYTES ((size_t)16 << 20)
 #define UNSETTLED_S 2 /* a file so young may change again without its times telling */
@@ -33,6 +35,7 @@ struct wp_allowlist {
     char *path;
     pthread_mutex_t lock;        /* guards all below */
     struct keys keys;
+    struct wp_log_limit bad;     /* what the log is told of it */
     uint64_t seen;               /* looks of the files when they were read last; 0: read them again */
 };
 
@@ -197,6 +200,20 @@ int wp_allowlist_reload(struct wp_allowlist *list, bool is_forced, struct wp_err
     return rc;
 }
 
+void wp_allowlist_refresh(struct wp_allowlist *list, bool is_forced, const struct wp_logger *logger)
+{
+    struct wp_error why = {0};
+    int rc = wp_allowlist_reload(list, is_forced, &why);
+    pthread_mutex_lock(&list->lock);
+    size_t count = list->keys.count;
+    bool is_told = rc < 0 && wp_log_allowed(&list->bad, wp_clock_ns(), BAD_NS);
+    pthread_mutex_unlock(&list->lock);
+    if (rc > 0)
+        wp_log(logger, WP_LOG_INFO, "the allowlist has changed keys=%zu", count);
+    else if (is_told)
+        wp_log(logger, WP_LOG_WARN, "the allowlist before stays in force: %s", why.text);
+}
+
 size_t wp_allowlist_count(struct wp_allowlist *list)
 {
     pthread_mutex_lock(&list->lock);
@@ -216,4 +233,14 @@ bool wp_allowlist_find(struct wp_allowlist *list, const uint8_t bytes[WP_KEY_BYT
         *key = *found;
     pthread_mutex_unlock(&list->lock);
     return found;
+}
+
+bool wp_allowlist_has_host(struct wp_allowlist *list, const uint8_t host[16])
+{
+    bool is_there = false;
+    pthread_mutex_lock(&list->lock);
+    for (uint32_t i = 0; i < list->keys.count && !is_there; i++)
+        is_there = list->keys.items[i].kind == WP_KEY_OF_HOST && !memcmp(list->keys.items[i].host, host, 16);
+    pthread_mutex_unlock(&list->lock);
+    return is_there;
 }

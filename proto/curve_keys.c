@@ -240,6 +240,11 @@ static int read_some(const char *path, bool is_secret, char *text, size_t room, 
     return rc;
 }
 
+int wp_secret_read(const char *path, char *text, size_t room, struct wp_error *err)
+{
+    return read_some(path, true, text, room, err);
+}
+
 int wp_key_pair_read(struct wp_key_pair *pair, const char *path, struct wp_error *err)
 {
     char text[FILE_BYTES], *next = text;

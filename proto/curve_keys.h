@@ -8,6 +8,7 @@
 #include "common/error.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define WP_KEY_TEXT 41u   /* 32 bytes in Z85 (ZeroMQ RFC 32) and a terminator */
@@ -43,6 +44,8 @@ struct wp_key_files {
 int wp_key_files_write(const struct wp_key_files *files, const struct wp_key_pair *pair, struct wp_error *err);
 /* Reads a NAME.key. -EPERM when others than its owner can get at it; the text then says what to do. */
 int wp_key_pair_read(struct wp_key_pair *pair, const char *path, struct wp_error *err);
+/* What the text of a file with a secret is, 0 at its end: of less than `room` bytes, and with a mode as above. */
+int wp_secret_read(const char *path, char *text, size_t room, struct wp_error *err);
 /* Reads the one key of a NAME.pub. */
 int wp_public_key_read(struct wp_public_key *key, const char *path, struct wp_error *err);
 /* One line of `size` bytes: 1 and *key, 0 when it is empty or a comment, -EINVAL. A comment begins with '#': no key does,

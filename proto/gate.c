@@ -18,19 +18,22 @@
 #define MONITOR_ENDPOINT "inproc://gate"
 #define ZAP_PARTS 7
 #define PART_BYTES 256u
-#define KNOWN 65536u                         /* keys whose handshakes are counted; addresses that were logged */
-#define HANDSHAKE_NS (uint64_t)1000000000    /* of one key: one in so long, */
+#define KNOWN 65536u                         /* peers whose handshakes are counted; addresses that were logged */
+#define HANDSHAKE_NS (uint64_t)1000000000    /* of one peer: one in so long, */
 #define HANDSHAKE_BURST 60u                  /* and so many at once */
 #define LOG_NS (uint64_t)100000000
+#define LOOK_NS (uint64_t)100000000          /* looks at the allowlist for keys that are new to it: one in so long, */
+#define LOOK_BURST 100u                      /* and so many at once */
 
 struct wp_gate {
     struct wp_gate_options options;
     pthread_t thread;
     void *zap, *monitor;
-    struct wp_intmap keys;      /* hash of a key -> index of its rate */
+    struct wp_intmap keys;      /* hash of a peer -> index of its rate */
     struct wp_rate *rates;      /* KNOWN, owned */
     struct wp_intmap logged;    /* hash of address and reason */
     struct wp_log_limit limit;
+    struct wp_rate looks;       /* at the allowlist */
 };
 
 /* A request: version, id, domain, address, identity, mechanism, credentials. */
@@ -67,19 +70,36 @@ static void log_refused(struct wp_gate *gate, const struct request *r, const cha
         (const char *)r->parts[ZAP_ADDRESS], key, reason);
 }
 
-static bool is_too_often(struct wp_gate *gate, const uint8_t *key)
+/* A host's key is one peer. One for any host may be that of many: each address of those is a peer of its own. */
+static struct wp_intkey peer_of(const struct request *r, const struct wp_public_key *key)
+{
+    uint64_t address = key->kind == WP_KEY_OF_ANY ? XXH3_64bits(r->parts[ZAP_ADDRESS], r->sizes[ZAP_ADDRESS]) : 0;
+    return hash_of(key->bytes, WP_KEY_BYTES, address);
+}
+
+static bool is_too_often(struct wp_gate *gate, struct wp_intkey peer)
 {
     uint32_t index;
-    struct wp_intkey hash = hash_of(key, WP_KEY_BYTES, 0);
-    if (!wp_intmap_get(&gate->keys, hash, &index)) {
+    if (!wp_intmap_get(&gate->keys, peer, &index)) {
         if (gate->keys.count >= KNOWN)
             wp_intmap_clear(&gate->keys);
         index = gate->keys.count;
-        if (wp_intmap_put(&gate->keys, hash, index))
+        if (wp_intmap_put(&gate->keys, peer, index))
             return true;
         gate->rates[index] = (struct wp_rate){0};
     }
     return !wp_rate_allow(&gate->rates[index], wp_clock_ns(), HANDSHAKE_NS, HANDSHAKE_BURST);
+}
+
+/* A key may have been listed a moment ago (proto/enrolment.h): who comes with it now is no stranger. */
+static bool is_listed(struct wp_gate *gate, const uint8_t *bytes, struct wp_public_key *key)
+{
+    if (wp_allowlist_find(gate->options.allowlist, bytes, key))
+        return true;
+    if (!wp_rate_allow(&gate->looks, wp_clock_ns(), LOOK_NS, LOOK_BURST))
+        return false;
+    wp_allowlist_refresh(gate->options.allowlist, false, gate->options.logger);
+    return wp_allowlist_find(gate->options.allowlist, bytes, key);
 }
 
 static bool part_is(const struct request *r, int part, const char *text)
@@ -93,11 +113,11 @@ static struct verdict judge(struct wp_gate *gate, const struct request *r)
     const uint8_t *bytes = r->parts[ZAP_CREDENTIALS];
     if (!part_is(r, ZAP_VERSION, "1.0") || !part_is(r, ZAP_MECHANISM, "CURVE") || r->sizes[ZAP_CREDENTIALS] != WP_KEY_BYTES)
         return (struct verdict){"400", "a peer without a key", ""};
-    if (!wp_allowlist_find(gate->options.allowlist, bytes, &key))
+    if (!is_listed(gate, bytes, &key))
         return (struct verdict){"400", "a key that is not listed", ""};
     if (key.kind == WP_KEY_OF_NONE)
         return (struct verdict){"400", "a key that speaks for no host", ""};
-    if (is_too_often(gate, bytes))
+    if (is_too_often(gate, peer_of(r, &key)))
         return (struct verdict){"300", "a key that connects too often", ""};
     struct verdict verdict = {"200", NULL, ""};
     memcpy(verdict.user, key.text, sizeof(verdict.user));

@@ -40,6 +40,8 @@ int wp_client_fd(const struct wp_client *client);
 /* From now on the server's time probes are answered, by this clock: the one that the events are stamped with. */
 void wp_client_answer_probes(struct wp_client *client, uint64_t (*clock_ns)(const void *context), const void *context);
 bool wp_client_is_welcome(const struct wp_client *client);
+/* The server took the keys; nothing was said yet before the next poll. */
+bool wp_client_is_connected(const struct wp_client *client);
 /* Why it is not welcome, as far as is known; "" else. It goes on trying. */
 const char *wp_client_trouble(const struct wp_client *client);
 const struct wp_welcome *wp_client_welcome(const struct wp_client *client);

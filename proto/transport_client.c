@@ -430,6 +430,11 @@ int wp_client_send_names(struct wp_client *c, enum wp_frame_type type, const uin
     return rc ? rc : send_bytes(c, c->scratch.data, c->scratch.size, err);
 }
 
+bool wp_client_is_connected(const struct wp_client *c)
+{
+    return c->is_connected;
+}
+
 bool wp_client_is_welcome(const struct wp_client *c)
 {
     return c->is_welcome;

@@ -40,7 +40,7 @@ struct wp_server {
     zmq_msg_t identity, body;     /* of the last message: a plain payload lies in the body */
     struct wp_window window;      /* when collectors shall record */
     uint64_t looked_ns;           /* at the allowlist */
-    struct wp_log_limit reloads, strangers;
+    struct wp_log_limit strangers;
 };
 
 static int zmq_failed(struct wp_error *err, const char *what)
@@ -171,16 +171,11 @@ void wp_server_close(struct wp_server *s)
 
 static void look_at_allowlist(struct wp_server *s, bool is_forced)
 {
-    struct wp_error why = {0};
     uint64_t now = wp_clock_ns();
     if (!s->allowlist || (!is_forced && now - s->looked_ns < RELOAD_NS))
         return;
     s->looked_ns = now;
-    int rc = wp_allowlist_reload(s->allowlist, is_forced, &why);
-    if (rc > 0)
-        wp_log(s->logger, WP_LOG_INFO, "the allowlist has changed keys=%zu", wp_allowlist_count(s->allowlist));
-    else if (rc < 0 && wp_log_allowed(&s->reloads, now, 60 * LOG_NS))
-        wp_log(s->logger, WP_LOG_WARN, "the allowlist before stays in force: %s", why.text);
+    wp_allowlist_refresh(s->allowlist, is_forced, s->logger);
 }
 
 void wp_server_reload(struct wp_server *s)

@@ -20,7 +20,7 @@ endfunction()
 function(wp_install_manuals component)
   foreach(page ${ARGN})
     string(REGEX MATCH "[0-9]$" section ${page})
-    install(FILES ${made}/man/${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT ${component})
+    install(FILES ${made}/man/${page}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT ${component})
   endforeach()
 endfunction()
 
@@ -31,7 +31,7 @@ wp_install(cli wakepath)
 wp_install_manuals(collector wakepath-collector.8 wakepath-capture.5 wakepath-spool.5)
 wp_install_manuals(aggregator wakepath-aggregator.8 wakepath-store.1 wakepath-dump.5 wakepath-store.5)
 wp_install_manuals(reporter wakepath-reporter.1 wakepath-export.5)
-wp_install_manuals(cli wakepath.1 wakepath-record.1 wakepath-status.1 wakepath-doctor.1 wakepath-keygen.1
+wp_install_manuals(cli wakepath.1 wakepath-record.1 wakepath-status.1 wakepath-doctor.1 wakepath-keygen.1 wakepath-enroll.1
   wakepath-keys.5)
 wp_install_manuals(doc wakepath.conf.5)
 
@@ -60,6 +60,6 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DATADIR}
 install(DIRECTORY ${deploy}/kubernetes DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-doc COMPONENT doc USE_SOURCE_PERMISSIONS)
 install(DIRECTORY ${deploy}/monitoring DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-doc COMPONENT doc)
 foreach(name collector aggregator reporter cli doc)
-  install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-${name} RENAME copyright
-    COMPONENT ${name})
+  install(FILES ${deploy}/debian/copyright ${made}/changelog.gz DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-${name} COMPONENT ${name})
+  install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/licenses/wakepath-${name} COMPONENT ${name})
 endforeach()

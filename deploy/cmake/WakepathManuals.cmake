@@ -3,7 +3,7 @@
 find_program(SCDOC scdoc REQUIRED)
 
 set(WP_PROGRAMS wakepath wakepath-collector wakepath-aggregator wakepath-reporter wakepath-store)
-set(WP_MANUALS wakepath.1 wakepath-record.1 wakepath-status.1 wakepath-doctor.1 wakepath-keygen.1 wakepath-reporter.1 wakepath-store.1 wakepath-capture.5
+set(WP_MANUALS wakepath.1 wakepath-record.1 wakepath-status.1 wakepath-doctor.1 wakepath-keygen.1 wakepath-enroll.1 wakepath-reporter.1 wakepath-store.1 wakepath-capture.5
   wakepath-dump.5 wakepath-export.5 wakepath-spool.5 wakepath-store.5 wakepath-keys.5 wakepath.conf.5 wakepath-aggregator.8 wakepath-collector.8)
 set(made ${CMAKE_BINARY_DIR}/generated)
 set(options ${CMAKE_SOURCE_DIR}/deploy/options)
@@ -38,7 +38,8 @@ foreach(page ${WP_MANUALS})
     COMMAND awk -v table=${made}/options/all.tsv -f ${options}/scdoc.awk ${source} > ${out}.scd
     COMMAND ${CMAKE_COMMAND} -E env SOURCE_DATE_EPOCH=0 ${SCDOC} < ${out}.scd > ${out}
     DEPENDS ${source} ${made}/options/all.tsv ${options}/scdoc.awk VERBATIM)
-  list(APPEND outputs ${out})
+  add_custom_command(OUTPUT ${out}.gz COMMAND gzip -9nc ${out} > ${out}.gz DEPENDS ${out} VERBATIM)
+  list(APPEND outputs ${out} ${out}.gz)
 endforeach()
 
 foreach(name collector aggregator reporter)
@@ -49,4 +50,7 @@ foreach(name collector aggregator reporter)
     DEPENDS wakepath-${name} ${source} ${options}/settings.sh VERBATIM)
   list(APPEND outputs ${out})
 endforeach()
+configure_file(${CMAKE_SOURCE_DIR}/deploy/debian/changelog.in ${made}/changelog @ONLY)
+add_custom_command(OUTPUT ${made}/changelog.gz COMMAND gzip -9nc ${made}/changelog > ${made}/changelog.gz DEPENDS ${made}/changelog VERBATIM)
+list(APPEND outputs ${made}/changelog.gz)
 add_custom_target(wp_manuals ALL DEPENDS ${outputs})

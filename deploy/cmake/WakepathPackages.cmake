@@ -29,7 +29,7 @@ set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0")
 set(CPACK_RPM_PACKAGE_AUTOREQ ON)
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /lib /lib/systemd /lib/systemd/system /usr/lib/sysusers.d
-  /usr/lib/tmpfiles.d /usr/share/man /usr/share/man/man1 /usr/share/man/man5 /usr/share/man/man8
+  /usr/lib/tmpfiles.d /usr/share/licenses /usr/share/man /usr/share/man/man1 /usr/share/man/man5 /usr/share/man/man8
   /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/zsh /usr/share/zsh/vendor-completions
   /usr/share/fish /usr/share/fish/vendor_completions.d)
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,10 +156,25 @@ static void one_round(unsigned round, int store, int to_filter, int from_filter,
     nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 }
 
+static int usage(const char *option)
+{
+    bool is_asked = !strcmp(option, "--help") || !strcmp(option, "-h") || !strcmp(option, "-?");
+    if (!is_asked)
+        fprintf(stderr, "wakepath-demo: %s%s\n", *option ? "unknown option " : "one folder at most", option);
+    fprintf(is_asked ? stdout : stderr, "Usage: wakepath-demo [DIR]\n"
+        "Waits for others in all the usual ways for a second or two, to be looked at: wakepath record -- wakepath-demo\n"
+        "DIR (default: /var/tmp) is where it writes a file for a while.\n");
+    return is_asked ? 0 : 64;
+}
+
 int main(int argc, char **argv)
 {
     static uint8_t block[BLOCK];
     int to_filter, from_filter;
+    if (argc > 1 && *argv[1] == '-')
+        return usage(argv[1]);
+    if (argc > 2)
+        return usage("");
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_NAME, "demo-front");
     int store = start_store(argc > 1 ? argv[1] : "/var/tmp");

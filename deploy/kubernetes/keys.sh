@@ -1,20 +1,29 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Makes the keys of a cluster and prints them as Secrets: keys.sh | kubectl apply -n wakepath -f -
-# The pods of a DaemonSet share their Secrets, so the collectors have one key, which speaks for every node (docs/kubernetes.md). Where
-# the secrets exist already this would lock all pods out until they are restarted: do it once, and to rotate.
+# keys.sh [token]: makes the keys of a cluster and prints them as Secrets: keys.sh | kubectl apply -n wakepath -f -
+# The aggregators (shards) have one key. Nodes make theirs, and get them listed by the token (docs/kubernetes.md); with `token` that alone is
+# made anew: OLD_TOKEN=... keeps the one before good beside it. Keys that are replaced lock all pods out until they are restarted.
 set -eu
 wakepath=${WAKEPATH:-wakepath}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-"$wakepath" keygen --dir "$folder" aggregator >&2
-"$wakepath" keygen --dir "$folder" --host any collector >&2
 
-secret() { # NAME KEY=FILE...
+secret() { # NAME FILE...
   printf -- '---\napiVersion: v1\nkind: Secret\nmetadata:\n  name: %s\n  labels: {app.kubernetes.io/name: wakepath}\ntype: Opaque\ndata:\n' "$1"
   shift
-  for pair; do printf '  %s: %s\n' "${pair%%=*}" "$(base64 -w 0 "$folder/${pair#*=}")"; done
+  for file; do printf '  %s: %s\n' "$file" "$(base64 -w 0 "$folder/$file")"; done
 }
-secret wakepath-aggregator aggregator.key=aggregator.key
-secret wakepath-allow allow=collector.pub
-secret wakepath-collector collector.key=collector.key aggregator.pub=aggregator.pub
+
+head -c 32 /dev/urandom | base64 -w 0 | tr '+/' '-_' | tr -d = >"$folder/token"
+printf '\n%s\n' "${OLD_TOKEN:-}" >>"$folder/token"
+case ${1:-} in
+  token) ;;
+  "")
+    "$wakepath" keygen --dir "$folder" --shard aggregator >&2
+    cp "$folder/aggregator.pub" "$folder/shards.pub"
+    secret wakepath-aggregator aggregator.key shards.pub
+    secret wakepath-server aggregator.pub
+    ;;
+  *) echo "keys.sh: nothing, or token" >&2 && exit 64 ;;
+esac
+secret wakepath-token token

@@ -325,6 +325,19 @@ class WatchedTest(unittest.TestCase):
         os.chmod(self.path("open.key"), 0o644)
         broken("collector", "key", "has mode 0644", key=self.path("open.key"), metrics=self.collector)
         broken("collector", "key", "public", **{"server-key": self.path("open.key"), "metrics": self.collector})
+        stranger = self.path("stranger")
+        for more in (("--host", "this", "listed"), ("--host", "any", "unlisted"), ("--host", "01020304-0506-0708-090a-0b0c0d0e0f10", "cloned")):
+            self.assertEqual(self.wakepath("keygen", "--dir", stranger, *more).returncode, 0)
+        unheard = {"metrics": f"127.0.0.1:{free_port()}"} # a collector that is refused, or is started again and again
+        broken("collector", "key", "it is not on its list", key=stranger + "/unlisted.key", **unheard)
+        for name in ("listed", "cloned"):
+            shutil.copy(f"{stranger}/{name}.pub", self.path("allow"))
+        broken("collector", "key", "does not speak for this host", key=stranger + "/cloned.key", **unheard)
+        broken("collector", "key", "another key than --server-key", **{"server-key": stranger + "/listed.pub"}, **unheard)
+        self.write("collector", key=stranger + "/listed.key", **unheard)
+        self.assertRegex(self.wakepath("doctor").stdout, r"(?m)^good   key .* takes this collector's key$")
+        for name in ("listed", "cloned"):
+            os.unlink(f"{self.path('allow')}/{name}.pub")
         broken("collector", "collector", "collector.conf:6: no such option 'frequncy'", frequncy="9")
         broken("collector", "aggregator", "Connection refused", connect=f"tcp://127.0.0.1:{free_port()}",
                metrics=f"127.0.0.1:{free_port()}")

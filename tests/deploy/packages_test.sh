@@ -81,6 +81,9 @@ floor=$(for package in "$folder"/1/*.deb; do dpkg-deb -f "$package" Depends; don
   sort -V | tail -n 1)
 grep -q "glibc $floor" "$(dirname "$0")/../../docs/getting-started.md" || die "docs/getting-started.md does not say that glibc $floor is needed"
 
+lintian --allow-root --fail-on error "$folder"/1/*.deb >"$folder/log" 2>&1 ||
+  { grep '^E:' "$folder/log"; die "lintian finds errors"; }
+
 echo "--- a clean root"
 debootstrap --variant=minbase bookworm "$root" "${WAKEPATH_DEBIAN_MIRROR:-http://deb.debian.org/debian}" >"$folder/log" 2>&1 ||
   { tail -n 20 "$folder/log"; die "debootstrap failed"; }
@@ -179,11 +182,14 @@ report
 tail -n 1 "$root/etc/wakepath/collector.conf" | grep -qx '# mine' || die "settings were overwritten"
 
 echo "--- purge"
+inside wakepath keygen --dir /etc/wakepath collector
 inside sh -c 'dpkg --purge wakepath-cli wakepath-collector wakepath-aggregator wakepath-reporter wakepath-doc' \
   >"$folder/log" 2>&1 || { cat "$folder/log"; die "purge failed"; }
 grep -q 'the store is kept' "$folder/log" || die "nobody says that the store is kept"
 [ -e "$root/var/lib/wakepath/store/from-deb/data.mdb" ] || die "the store is gone"
-for left in /etc/wakepath /var/lib/wakepath/site /usr/bin/wakepath-collector /run/wakepath; do
+grep -qx /etc/wakepath/collector.key "$folder/log" || die "nobody says that a secret key is kept"
+[ "$(cd "$root/etc/wakepath" && echo *)" = "collector.key collector.pub" ] || die "purge took keys, or left settings"
+for left in /var/lib/wakepath/site /usr/bin/wakepath-collector /run/wakepath; do
   [ ! -e "$root$left" ] || die "$left is left behind"
 done
 inside dpkg -s wakepath-collector >/dev/null 2>&1 && die "it is still installed"

@@ -13,6 +13,12 @@ grep -q "^quickstart: the page is $folder/wakepath-report/index.html$" said
 [ -s wakepath-report/index.html ]
 grep -q '"release"' wakepath-report/summary.json
 
+# What it tells to type can be typed, and the address opened, wherever the page is.
+WAKEPATH_OUT="a page's #1" "$source/deploy/quickstart.sh" -- true 2>said
+hint=$(sed -n 's/^quickstart:   python3 -m http.server --directory \(.*\) 8000$/\1/p' said)
+[ "$(eval "printf %s $hint")" = "$folder/a page's #1" ] || { cat said; echo "the hint cannot be typed: $hint"; exit 1; }
+grep -q "(file://$folder/a%20page's%20%231/index.html)" said || { cat said; exit 1; }
+
 status=0
 WAKEPATH_OUT=other "$source/deploy/quickstart.sh" -- sh -c 'sleep 0.1; exit 7' 2>said || status=$?
 [ "$status" = 7 ] || { cat said; echo "the command's status was not passed on: $status"; exit 1; }
@@ -21,4 +27,9 @@ WAKEPATH_OUT=other "$source/deploy/quickstart.sh" -- sh -c 'sleep 0.1; exit 7' 2
 status=0
 "$source/deploy/quickstart.sh" --nonsense 2>said || status=$?
 [ "$status" = 64 ] && grep -q "unknown option '--nonsense'" said
+demo=$source/build/release/bin/wakepath-demo
+"$demo" --help | grep -q '^Usage: wakepath-demo'
+status=0
+"$demo" --nonsense 2>said || status=$?
+[ "$status" = 64 ] && grep -q "unknown option --nonsense" said
 echo "1 passed, 0 failed"

@@ -74,6 +74,15 @@ class StallTest(unittest.TestCase):
             except BlockingIOError:
                 return count
 
+    def rest(self, supervisor):
+        """All that it has said since it was asked last."""
+        said = []
+        while True:
+            try:
+                said.append(supervisor.recv(4096))
+            except BlockingIOError:
+                return said
+
     def test_the_loop_stands_still(self):
         endpoint = f"ipc://{self.folder}/events"
         daemons = [self.start("aggregator", "--bind", endpoint, "--store", self.folder + "/store"),
@@ -99,9 +108,10 @@ class StallTest(unittest.TestCase):
         for process, port, supervisor in daemons:
             self.until("it lives again", lambda port=port: ask(port, "/livez")[0] == 200)
             self.until("signs of life again", lambda supervisor=supervisor: self.signs(supervisor))
-        for process, _, _ in reversed(daemons):
+        for process, _, supervisor in reversed(daemons):
             process.terminate()
             self.assertEqual(process.wait(150), 0)
+            self.assertEqual(self.rest(supervisor).count(b"STOPPING=1"), 1, "systemctl shows that it is ending")
 
 
 if __name__ == "__main__":

@@ -156,7 +156,7 @@ class ManifestsTest(unittest.TestCase):
             volumes = {volume["name"]: volume for volume in template["spec"].get("volumes", [])}
             claims = {claim["metadata"]["name"] for one in self.all if one["metadata"]["name"] == name
                       for claim in one.get("spec", {}).get("volumeClaimTemplates", [])}
-            for container in template["spec"]["containers"]:
+            for container in template["spec"].get("initContainers", []) + template["spec"]["containers"]:
                 for mount in container["volumeMounts"]:
                     self.assertIn(mount["name"], volumes.keys() | claims)
             for volume in volumes.values():
@@ -172,18 +172,51 @@ class ManifestsTest(unittest.TestCase):
             if one["kind"] in ("DaemonSet", "StatefulSet", "Deployment"):
                 self.assertLessEqual(one["spec"]["selector"]["matchLabels"].items(), one["spec"]["template"]["metadata"]["labels"].items())
 
+    def test_the_number_of_shards(self):
+        """It stands where each needs it, and is one."""
+        said, replicas = [], None
+        for kind, name, template in self.pods():
+            for container in template["spec"].get("initContainers", []) + template["spec"]["containers"]:
+                said += [int(one["value"]) for one in container.get("env", []) if one["name"] == "WAKEPATH_SHARDS"]
+            if name == "wakepath-aggregator":
+                replicas = next(one for one in self.all if (one["kind"], one["metadata"]["name"]) == (kind, name))["spec"]["replicas"]
+        self.assertEqual(said, [replicas] * 4)
+
+    def test_who_may_talk_with_whom(self):
+        policies = {one["metadata"]["name"]: one["spec"] for one in self.all if one["kind"] == "NetworkPolicy"}
+
+        def ports(policy, way, component):
+            side = {"ingress": "from", "egress": "to"}[way]
+            return {port["port"] for rule in policies[policy].get(way, []) for peer in rule[side] for port in rule["ports"]
+                    if peer.get("podSelector", {}).get("matchLabels", {}).get("app.kubernetes.io/component") == component}
+        self.assertEqual(ports("wakepath-collector", "egress", "aggregator"), {7447, 7448})
+        self.assertEqual(ports("wakepath-aggregator", "ingress", "collector"), {7447, 7448})
+        self.assertEqual(ports("wakepath-aggregator", "ingress", "aggregator"), {7447})
+        self.assertEqual(ports("wakepath-aggregator", "egress", "aggregator"), {7447})
+
+    def test_the_collector_has_no_token(self):
+        """Nor any pod a secret key that is not its own."""
+        for _, name, template in self.pods():
+            volumes = {volume["name"]: str(volume) for volume in template["spec"].get("volumes", [])}
+            for container in template["spec"].get("initContainers", []) + template["spec"]["containers"]:
+                secrets = " ".join(volumes.get(mount["name"], "") for mount in container["volumeMounts"])
+                if container["name"] not in ("aggregator", "enroller", "enroll", "key"):
+                    self.assertNotIn("wakepath-token", secrets, container["name"])
+                if name != "wakepath-aggregator":
+                    self.assertNotIn("wakepath-aggregator'", secrets, container["name"])
+
     def test_privileges_are_the_least(self):
         with open(SOURCE + "/deploy/systemd/wakepath-collector.service", encoding="utf-8") as file:
             unit = next(line for line in file if line.startswith("CapabilityBoundingSet="))
         for kind, name, template in self.pods():
             spec = template["spec"]
-            for container in spec["containers"]:
+            for container in spec.get("initContainers", []) + spec["containers"]:
                 context = container["securityContext"]
                 self.assertEqual(context["capabilities"]["drop"], ["ALL"], name)
                 self.assertIs(context["allowPrivilegeEscalation"], False, name)
                 self.assertIs(context["readOnlyRootFilesystem"], True, name)
                 added = context["capabilities"].get("add", [])
-                if name == "wakepath-collector":
+                if container["name"] == "collector":
                     self.assertEqual(sorted("CAP_" + cap for cap in added), sorted(unit.strip().split("=")[1].split()))
                     self.assertFalse(context["privileged"])
                 else:

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The image's entry script as the pods of deploy/kubernetes run it: pods_live_test.py BIN SOURCE. Users, capabilities, variables, arguments,
 read-only root and what is mounted where are read from the manifests; names of pods are in /etc/hosts of each."""
-import base64, http.server, os, shutil, socket, subprocess, sys, tempfile, threading, time, unittest, urllib.error, urllib.request
+import base64, http.server, os, re, shutil, socket, subprocess, sys, tempfile, threading, time, unittest, urllib.error, urllib.request
 
 import yaml
 
 BIN, SOURCE = sys.argv[1:3]
 FOLDER = SOURCE + "/deploy/kubernetes"
+POINTS = ("/etc/wakepath/keys", "/data", "/site", "/var/spool/wakepath", "/var/lib/wakepath-node")
 DOMAIN = "wakepath-aggregator-%d.wakepath-aggregator"
 
 
@@ -30,6 +31,8 @@ class Cluster:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="wakepath-pods-", dir="/var/tmp")
         os.chmod(self.folder, 0o755)
+        os.makedirs(self.folder + "/image/bin")
+        os.makedirs(self.folder + "/image/entry")
         self.manifests, self.secrets = {}, {}
         for name in ("collector", "aggregator", "pages"):
             with open("%s/%s.yaml" % (FOLDER, name), encoding="utf-8") as file:
@@ -41,7 +44,7 @@ class Cluster:
             if one:
                 self.secrets[one["metadata"]["name"]] = {key: base64.b64decode(text) for key, text in one["data"].items()}
         with open(self.folder + "/hosts", "w", encoding="utf-8") as file:
-            file.write("127.0.0.1 localhost\n" + "".join("127.0.0.1 %s\n" % (DOMAIN % n) for n in range(3)))
+            file.write("127.0.0.1 localhost\n" + "".join("127.0.0.1%d %s\n" % (n, DOMAIN % n) for n in range(3)))
 
     def put_secret(self, path, names, mode, group):
         os.makedirs(path)
@@ -77,7 +80,8 @@ class Cluster:
         manifest = self.manifests[kind, name]
         spec = manifest["spec"]["jobTemplate"]["spec"] if kind == "CronJob" else manifest["spec"]
         spec = spec["template"]["spec"]
-        container, rights = spec["containers"][0], spec.get("securityContext", {})
+        container = next(one for one in spec.get("initContainers", []) + spec["containers"] if env.get("container") in (None, one["name"]))
+        rights = spec.get("securityContext", {})
         own = container["securityContext"]
         group, user = rights.get("fsGroup", 0), own.get("runAsUser", rights.get("runAsUser"))
         volumes = {one["name"]: self.volume(pod, one, group) for one in spec.get("volumes", [])}
@@ -86,9 +90,10 @@ class Cluster:
             volumes[claim["name"]] = self.volume(pod, claim, group)
         variables = {one["name"]: one.get("value", {"spec.nodeName": env.get("node"), "metadata.name": pod}.get(
             one.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath"))) for one in container.get("env", [])}
-        variables.update({key: value for key, value in env.items() if key.startswith("WAKEPATH_")}, PATH=BIN + ":/usr/sbin:/usr/bin:/sbin:/bin")
-        # A mount name space: the programs' folder, /etc/hosts and the volumes, over a root that nobody may write to.
-        script = ["set -e", "mount --bind %s/hosts /etc/hosts" % self.folder, "mkdir -p /etc/wakepath/keys /data /site /var/spool/wakepath"]
+        variables.update({key: value for key, value in env.items() if key.startswith("WAKEPATH_")}, PATH=self.folder + "/image/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        # A mount name space: the image, /etc/hosts and the volumes, over a root that nobody may write to. The image's users need not get into
+        # the folder that the sources are in.
+        script = ["set -e", "mount --bind %s %s/image/bin" % (BIN, self.folder), "mount --bind %s/image %s/image/entry" % (FOLDER, self.folder), "mount --bind %s/hosts /etc/hosts" % self.folder, "mkdir -p %s" % " ".join(POINTS)]
         for mount in container["volumeMounts"]:
             if mount["mountPath"] != volumes[mount["name"]]:
                 script.append("mount --bind %s %s" % (volumes[mount["name"]], mount["mountPath"]))
@@ -96,9 +101,10 @@ class Cluster:
         caps = "".join(",+" + cap.lower() for cap in own["capabilities"].get("add", []))
         words = ["--reuid", str(user), "--regid", str(rights.get("runAsGroup", 0)), "--clear-groups" if not group else "--groups=%d" % group,
                  "--bounding-set=-all" + caps, "--inh-caps=-all" + caps, "--no-new-privs"]
-        script.append("exec env -i %s setpriv %s %s/deploy/kubernetes/image/entry.sh %s" % (
-            " ".join("%s='%s'" % pair for pair in variables.items()), " ".join(words), SOURCE, " ".join([*container["args"], *more])))
-        with open("%s/%s.log" % (self.folder, pod), "ab") as log:
+        script.append("exec env -i %s setpriv %s %s/image/entry/entry.sh %s" % (
+            " ".join("%s='%s'" % pair for pair in variables.items()), " ".join(words), self.folder, " ".join([*container["args"], *more])))
+        log = pod + ("-" + env["container"] if "container" in env else "")
+        with open("%s/%s.log" % (self.folder, log), "ab") as log:
             return subprocess.Popen(["unshare", "-m", "sh", "-c", "\n".join(script)], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def log(self, pod):
@@ -108,7 +114,7 @@ class Cluster:
 
 class PodsTest(unittest.TestCase):
     def setUp(self):
-        self.made = [path for path in ("/etc/wakepath/keys", "/etc/wakepath", "/data", "/site", "/var/spool/wakepath") if not os.path.exists(path)]
+        self.made = [path for path in (*POINTS, "/etc/wakepath") if not os.path.exists(path)]
         self.cluster = Cluster()
         self.children = []
         self.addCleanup(self.clean)
@@ -142,9 +148,14 @@ class PodsTest(unittest.TestCase):
         endpoint = "tcp://%s:%d" % (DOMAIN, events)
         aggregator = self.start("StatefulSet", "wakepath-aggregator", "wakepath-aggregator-0", WAKEPATH_BIND="tcp://0.0.0.0:%d" % events,
                                 WAKEPATH_AGGREGATOR_METRICS="127.0.0.1:%d" % asked)
-        tell = lambda: "\n".join(self.cluster.log(pod) for pod in ("wakepath-aggregator-0", "node"))
+        tell = lambda: "\n".join(self.cluster.log(pod) for pod in ("wakepath-aggregator-0", "node-collector"))
         until("the aggregator is ready", lambda: self.probe(asked, "/healthz") == 200, tell=lambda: self.cluster.log("wakepath-aggregator-0"))
-        collector = self.start("DaemonSet", "wakepath-collector", "node", node="worker-1", WAKEPATH_ENDPOINT=endpoint,
+        desk, node = self.desk(0), {"node": "worker-1", "WAKEPATH_DESK": self.desks}
+        key = self.start("DaemonSet", "wakepath-collector", "node", container="key", **node)
+        self.assertEqual(key.wait(60), 0, self.cluster.log("node-key"))
+        again = self.start("DaemonSet", "wakepath-collector", "node", container="enroll", **node)
+        until("it asks again", lambda: "enrolled desks=1 of=1" in self.cluster.log("node-enroll"), tell=lambda: self.cluster.log("node-enroll"))
+        collector = self.start("DaemonSet", "wakepath-collector", "node", node="worker-1", container="collector", WAKEPATH_ENDPOINT=endpoint,
                                WAKEPATH_COLLECTOR_METRICS="127.0.0.1:%d" % told, WAKEPATH_COLLECTOR_RELEASE="v1")
         until("the collector is ready", lambda: self.probe(told, "/healthz") == 200, tell=tell)
         self.assertEqual([self.probe(port, "/livez") for port in (asked, told)], [200, 200])
@@ -164,6 +175,9 @@ class PodsTest(unittest.TestCase):
         until("something is filed", lambda: os.path.exists(store + "/v1/data.mdb"), tell=tell)
         collector.terminate()
         self.assertEqual(collector.wait(60), 0, tell())
+        for child in (again, desk): # first processes of their containers: no signal has a default there
+            child.terminate()
+            self.assertEqual(child.wait(60), 0)
         self.report()
         self.assertEqual(self.start("CronJob", "wakepath-reporter", "job-2").wait(120), 0, "a second time, over the first")
         aggregator.terminate()
@@ -194,6 +208,61 @@ class PodsTest(unittest.TestCase):
             self.assertIn(order, ([0, 1, 2], [1, 2, 0], [2, 0, 1]))
             seen[order[0]] = seen.get(order[0], 0) + 1
         self.assertEqual(len(seen), 3, seen)
+
+    def desk(self, n):
+        """The second container of an aggregator's pod."""
+        if not n:
+            port = free_port()
+            self.desks, self.bound = "tcp://%s:%d" % (DOMAIN, port), "tcp://127.0.0.1%d:" + str(port)
+        return self.start("StatefulSet", "wakepath-aggregator", "wakepath-aggregator-%d" % n, container="enroller", WAKEPATH_DESK_BIND=self.bound % n)
+
+    def shard(self, n, port, metrics):
+        return self.start("StatefulSet", "wakepath-aggregator", "wakepath-aggregator-%d" % n, container="aggregator", WAKEPATH_SHARDS="3",
+                          WAKEPATH_BIND="tcp://127.0.0.1%d:%d" % (n, port), WAKEPATH_ENDPOINT="tcp://%s:%d" % (DOMAIN, port),
+                          WAKEPATH_AGGREGATOR_METRICS="127.0.0.1:%d" % metrics)
+
+    def told(self, metrics, name):
+        """The values of a metric, of which there may be several lines."""
+        try:
+            with urllib.request.urlopen("http://127.0.0.1:%d/metrics" % metrics, timeout=5) as answer:
+                lines = answer.read().decode().splitlines()
+        except OSError:
+            return []
+        return [float(line.rsplit(" ", 1)[1]) for line in lines if re.match(name + r"[ {]", line)]
+
+    def test_shards_and_nodes(self):
+        """Three shards that know each other, 200 nodes with a key each, and one shard that is started again."""
+        port, metrics = free_port(), [free_port() for _ in range(3)]
+        tell = lambda: "\n".join(self.cluster.log("wakepath-aggregator-%d-%s" % (n, part)) for n in range(3) for part in ("aggregator", "enroller"))
+        shards = [self.shard(n, port, metrics[n]) for n in range(3)]
+        for n in range(3):
+            self.desk(n)
+        until("the shards know each other", lambda: [self.told(one, "wakepath_aggregator_shard_up") for one in metrics] == [[1, 1]] * 3, tell=tell)
+        until("there are desks", lambda: tell().count("hosts may enrol") == 3, tell=tell)
+        folder = self.cluster.folder + "/nodes"
+        self.cluster.put_secret(folder, ["wakepath-server", "wakepath-token"], 0o400, 0)
+        nodes = subprocess.Popen([BIN + "/kubernetes_nodes", folder, "200", "3", "tcp://127.0.0.1%d:" + str(port), self.bound],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.children.append(nodes)
+        said = []
+        threading.Thread(target=lambda: said.extend(nodes.stdout), daemon=True).start()
+        is_said = lambda text: lambda: (said or [""])[-1].startswith(text)
+        until("all are welcome", is_said("welcome=200 again=0"), tell=lambda: "".join(said) + tell())
+        refused = lambda: [sum(self.told(one, "wakepath_aggregator_refused_total")) for one in metrics]
+        self.assertEqual(refused(), [0, 0, 0], tell())
+        allow = self.cluster.folder + "/data-wakepath-aggregator-1/allow"
+        self.assertEqual(len([name for name in os.listdir(allow) if name.endswith(".pub")]), 201)
+        shards[1].kill()
+        shards[1].wait()
+        shards[1] = self.shard(1, port, metrics[1])
+        until("its nodes are back, the others never left", is_said("welcome=200 again=67"), tell=lambda: "".join(said) + tell())
+        until("it is known again", lambda: [self.told(one, "wakepath_aggregator_shard_up") for one in metrics] == [[1, 1]] * 3, tell=tell)
+        self.assertEqual(refused(), [0, 0, 0], tell())
+        nodes.stdin.close()
+        self.assertEqual(nodes.wait(60), 0)
+        for shard in shards:
+            shard.terminate()
+        self.assertEqual([shard.wait(60) for shard in shards], [0, 0, 0], tell())
 
     def test_wrong_role(self):
         self.assertEqual(subprocess.run([FOLDER + "/image/entry.sh", "colector"], capture_output=True, check=False).returncode, 64)

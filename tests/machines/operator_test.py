@@ -46,9 +46,18 @@ class OperatorTest(unittest.TestCase):
         print("%6.1f s %s: %s" % (time.monotonic() - began, host, text.splitlines()[0]), flush=True)
         return done.stdout + done.stderr
 
+    def installed(self, host):
+        """Name and version of each package of ours; dpkg-query lists those, too, that others only recommend."""
+        return dict(re.findall(r"(?m)^installed (\S+) (\S+)$", self.machines[host].ssh(
+            r"dpkg-query -W -f '${db:Status-Status} ${Package} ${Version}\n' 'wakepath-*' 2>/dev/null", check=False) or ""))
+
     def test_the_page(self):
-        said = {}
+        said, before, after = {}, {}, {}
         for heading, host, text in steps():
+            if heading.startswith("9") and not before:
+                before = {name: set(self.installed(name)) for name in ("aggr", "web")}
+            if heading.startswith("10") and not after:
+                after = {name: self.installed(name) for name in ("aggr", "web")}
             said[heading] = said.get(heading, "") + self.run_block(host, text)
             if heading.startswith("6") and "compare.html" in text:
                 self.pages()
@@ -60,6 +69,9 @@ class OperatorTest(unittest.TestCase):
         self.assertIn("deliberate_sleep", said["6. Pages"])
         self.assertRegex(said["7. Compare"], "shop")
         self.assertRegex(said["9. Upgrade"], r"(?m)^v1 ")
+        self.assertEqual(before["web"], {"wakepath-collector", "wakepath-cli"})
+        self.assertEqual({name: set(after[name]) for name in after}, before, "an upgrade installs nothing that was not there")
+        self.assertEqual({version for one in after.values() for version in one.values()}, {"99.1"})
         self.assertRegex(said["10. Remove"], r"(?m)^v1$")
         for name in ("aggr", "web"):
             self.assertIsNone(self.machines[name].ssh("ls /usr/bin/wakepath-collector", check=False))

@@ -369,6 +369,40 @@ static void keys_are_demanded(void **state)
     assert_int_equal(wp_server_open_with(&server, &leaky, &err), -EPERM);
 }
 
+/* What the list has got a moment ago is looked for before a key is called unknown: a fleet that enrols counts no refusals. */
+static void who_was_just_listed_is_no_stranger(void **state)
+{
+    struct fixture *f = *state;
+    char from[128], to[128];
+    struct wp_client *a = open_client(f, "allow/a.key", "server.pub", 1, host_a); /* the list has been looked at */
+    talk(f, a, ROUNDS, is_welcome);
+    snprintf(from, sizeof(from), "%s", in(f, "other/stranger.pub"));
+    snprintf(to, sizeof(to), "%s", in(f, "allow/stranger.pub"));
+    assert_int_equal(rename(from, to), 0);
+    struct wp_client *client = open_client(f, "other/stranger.key", "server.pub", 2, host_a);
+    talk(f, client, ROUNDS, is_welcome);
+    assert_true(wp_client_is_welcome(client));
+    assert_int_equal(refused(f, "not listed"), 0);
+    wp_client_close(client);
+    wp_client_close(a);
+}
+
+/* A key for any host may be that of a hundred: each address has what one peer has. */
+static void hosts_that_share_a_key_are_let_in(void **state)
+{
+    struct fixture *f = *state;
+    char plain[64];
+    snprintf(plain, sizeof(plain), "%s", f->endpoint);
+    for (unsigned i = 0; i < 80; i++) {
+        snprintf(f->endpoint, sizeof(f->endpoint), "tcp://127.0.1.%u:0;%s", i + 1, plain + strlen("tcp://"));
+        struct wp_client *client = open_client(f, "allow/any.key", "server.pub", (uint8_t)(i + 1), host_b);
+        talk(f, client, ROUNDS, is_welcome);
+        assert_true(wp_client_is_welcome(client));
+        wp_client_close(client);
+    }
+    assert_int_equal(refused(f, "connects too often"), 0);
+}
+
 /* A key that connects again and again is let in at a bounded rate, and nobody else pays for it. */
 static void connecting_is_limited(void **state)
 {
@@ -391,6 +425,6 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(listed_keys_are_welcome), TEST(list_changes_live), TEST(wrong_server_key),
         TEST(a_key_of_no_host), TEST(only_its_own_host), TEST(nobody_takes_a_session), TEST(a_deaf_connection_is_left),
         TEST(plaintext_is_refused),
-        TEST(keys_are_demanded), TEST(connecting_is_limited)};
+        TEST(keys_are_demanded), TEST(who_was_just_listed_is_no_stranger), TEST(hosts_that_share_a_key_are_let_in), TEST(connecting_is_limited)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "proto/enrolment.h"
+
+#include "proto/curve_keys.h"
+#include "proto/enrolment_words.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <zmq.h>
+
+#define FILE_BYTES 4096u
+#define ANSWER_BYTES 512u
+
+/* 1: a token; 0: an empty line or a comment; -EINVAL. */
+static int judge_line(const char *line, size_t size)
+{
+    while (size && isspace((unsigned char)line[size - 1]))
+        size--;
+    if (!size || *line == '#')
+        return 0;
+    for (size_t i = 0; i < size; i++)
+        if (!isgraph((unsigned char)line[i]))
+            return -EINVAL;
+    return size >= WP_TOKEN_LEAST && size < WP_TOKEN_ROOM ? 1 : -EINVAL;
+}
+
+int wp_token_each(const char *path, wp_token_call *call, void *context, struct wp_error *err)
+{
+    char text[FILE_BYTES], *next = text;
+    int rc = wp_secret_read(path, text, sizeof(text), err);
+    unsigned number = 0, found = 0;
+    while (!rc && next) {
+        char *line = strsep(&next, "\n");
+        int got = judge_line(line, strlen(line));
+        number++;
+        if (got < 0)
+            rc = wp_error_set(err, -EINVAL, "%s:%u: a token is %u to %u characters without a space", path, number, WP_TOKEN_LEAST, WP_TOKEN_ROOM - 1);
+        if (got <= 0)
+            continue;
+        line[strcspn(line, " \t\r")] = 0;
+        found++;
+        rc = call(context, line);
+    }
+    explicit_bzero(text, sizeof(text));
+    if (rc >= 0 && !found)
+        rc = wp_error_set(err, -EINVAL, "'%s' has no token: a line of %u to %u characters", path, WP_TOKEN_LEAST, WP_TOKEN_ROOM - 1);
+    return rc < 0 ? rc : 0;
+}
+
+static int take_first(void *context, const char *token)
+{
+    memcpy(context, token, strlen(token) + 1);
+    return 1;
+}
+
+int wp_token_read(const char *path, char token[WP_TOKEN_ROOM], struct wp_error *err)
+{
+    return wp_token_each(path, take_first, token, err);
+}
+
+/* --- a host asks --- */
+
+static int zmq_failed(struct wp_error *err, const char *what)
+{
+    return wp_error_set(err, -EIO, "%s: %s", what, zmq_strerror(zmq_errno()));
+}
+
+static void set_int(void *socket, int option, int value)
+{
+    zmq_setsockopt(socket, option, &value, sizeof(value));
+}
+
+static int use_keys(void *socket, const struct wp_enrolment *e, struct wp_error *err)
+{
+    struct wp_key_pair pair;
+    struct wp_public_key server;
+    int rc = wp_public_key_read(&server, e->server_key_path, err);
+    if (!rc)
+        rc = wp_key_pair_read(&pair, e->key_path, err);
+    if (rc)
+        return rc;
+    if (zmq_setsockopt(socket, ZMQ_CURVE_SERVERKEY, server.text, WP_KEY_TEXT) ||
+        zmq_setsockopt(socket, ZMQ_CURVE_PUBLICKEY, pair.public_key, WP_KEY_TEXT) ||
+        zmq_setsockopt(socket, ZMQ_CURVE_SECRETKEY, pair.secret_key, WP_KEY_TEXT))
+        rc = zmq_failed(err, "cannot use the keys");
+    wp_key_pair_forget(&pair);
+    return rc;
+}
+
+static int say(void *socket, const struct wp_enrolment *e, struct wp_error *err)
+{
+    char token[WP_TOKEN_ROOM];
+    uint8_t request[WP_ENROLMENT_REQUEST];
+    int rc = wp_token_read(e->token_path, token, err);
+    if (rc)
+        return rc;
+    size_t size = strlen(token);
+    memcpy(request, WP_ENROLMENT_WORD, WP_ENROLMENT_WORD_BYTES);
+    memcpy(request + WP_ENROLMENT_WORD_BYTES, e->host, 16);
+    memcpy(request + WP_ENROLMENT_HEAD, token, size);
+    if (zmq_send(socket, request, WP_ENROLMENT_HEAD + size, ZMQ_DONTWAIT) < 0)
+        rc = zmq_failed(err, "cannot send");
+    explicit_bzero(token, sizeof(token));
+    explicit_bzero(request, sizeof(request));
+    return rc;
+}
+
+static int hear(void *socket, const struct wp_enrolment *e, struct wp_error *err)
+{
+    char answer[ANSWER_BYTES];
+    int size = zmq_recv(socket, answer, sizeof(answer) - 1, 0);
+    if (size < 0 && (zmq_errno() == EAGAIN || zmq_errno() == EINTR))
+        return wp_error_set(err, -ETIMEDOUT, "nobody answers at %s who has the server's key", e->endpoint);
+    if (size < 0)
+        return zmq_failed(err, "cannot receive");
+    answer[(size_t)size < sizeof(answer) ? (size_t)size : sizeof(answer) - 1] = 0;
+    for (char *at = answer; *at; at++) /* it goes to terminals */
+        *at = isprint((unsigned char)*at) ? *at : '?';
+    return *answer == '+' ? 0 : wp_error_set(err, -EACCES, "%s refuses: %s", e->endpoint, *answer ? answer + 1 : "");
+}
+
+int wp_enrolment_ask(const struct wp_enrolment *e, struct wp_error *err)
+{
+    void *context = zmq_ctx_new(), *socket = context ? zmq_socket(context, ZMQ_DEALER) : NULL;
+    int rc = socket ? use_keys(socket, e, err) : wp_error_set(err, -ENOMEM, "out of memory for a socket");
+    if (!rc) {
+        set_int(socket, ZMQ_LINGER, 0);
+        set_int(socket, ZMQ_RCVTIMEO, e->timeout_ms);
+        if (zmq_connect(socket, e->endpoint))
+            rc = wp_error_set(err, -EINVAL, "cannot connect to '%s': %s", e->endpoint, zmq_strerror(zmq_errno()));
+    }
+    if (!rc)
+        rc = say(socket, e, err);
+    if (!rc)
+        rc = hear(socket, e, err);
+    if (socket)
+        zmq_close(socket);
+    if (context)
+        zmq_ctx_term(context);
+    return rc;
+}
