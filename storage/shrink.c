@@ -2,6 +2,7 @@
 #include "storage/shrink.h"
 
 #include "common/path.h"
+#include "storage/env_pages.h"
 #include "storage/store_lock.h"
 #include "storage/txn.h"
 
@@ -110,6 +111,20 @@ static void let_go(int *held)
     *held = -1;
 }
 
+static int refuse_head(void *context, const struct wp_env_head *head)
+{
+    return wp_error_set(context, -EBADMSG, "the pages of '%.*s' are", (int)head->key_size, head->key);
+}
+
+/* A copy takes as many pages as a head says. */
+static int check_heads(struct wp_txn *txn, struct wp_error *err)
+{
+    struct wp_error why = {0};
+    int rc = wp_env_look(txn->env->mdb, txn->mdb, &(struct wp_env_look){.ruined = refuse_head, .context = &why}, &why);
+    return rc ? wp_error_set(err, rc, "release '%s' of '%s' cannot be copied: %s damaged; wakepath-store repair --drop-damaged mends what can be "
+        "mended", txn->env->release, txn->store->root, why.text) : 0;
+}
+
 /* Makes "<parent>/<release>~copy.XXXXXX" with a durable copy in it; `held` is to be closed when it has its place. */
 static int make_copy(struct wp_txn *txn, const char *parent, char folder[PATH_MAX], int *held, struct wp_error *err)
 {
@@ -119,11 +134,14 @@ static int make_copy(struct wp_txn *txn, const char *parent, char folder[PATH_MA
     if ((size_t)snprintf(from, sizeof(from), "%s/%s", txn->store->root, release) >= sizeof(from) ||
             (size_t)snprintf(folder, PATH_MAX, "%s/%s" MARK "XXXXXX", parent, release) >= PATH_MAX)
         return wp_error_set(err, -ENAMETOOLONG, "the path of a copy of '%s' is too long", release);
+    int rc = check_heads(txn, err);
+    if (rc)
+        return rc;
     if (!mkdtemp(folder))
         return wp_error_errno(err, -errno, "cannot make a folder for a copy of '%s' in '%s'", release, parent);
     *held = hold_folder(folder);
     bool is_backup = strcmp(parent, txn->store->root);
-    int rc = copy_data(txn->env, from, folder, is_backup);
+    rc = copy_data(txn->env, from, folder, is_backup);
     if (!rc)
         rc = make_lock(from, folder, is_backup);
     if (!rc)
