@@ -223,6 +223,45 @@ int wp_store_shrink(struct wp_store *store, const char *release, struct wp_space
     return rc;
 }
 
+/* Out of the way under a name that is no release's, and then removed: one that is killed in between leaves it to wp_shrink_clean. */
+static int take_away(const struct wp_store *store, const char *path, struct wp_error *err)
+{
+    char folder[PATH_MAX + 16];
+    int fd, held = hold_folder(path);
+    snprintf(folder, sizeof(folder), "%s" MARK "XXXXXX", path);
+    if (!mkdtemp(folder)) {
+        let_go(&held);
+        return wp_error_errno(err, -errno, "cannot make the folder '%s'", folder);
+    }
+    int rc = wp_lock_root(store->root, true, &fd, err);
+    if (!rc && rename(path, folder)) /* over an empty folder */
+        rc = wp_error_errno(err, -errno, "cannot remove '%s'", path);
+    else if (!rc && fsync(fd))
+        rc = wp_error_errno(err, -errno, "cannot make the removal of '%s' durable", path);
+    if (fd >= 0)
+        close(fd);
+    int removed = wp_path_remove(folder, rc ? NULL : err);
+    let_go(&held);
+    return rc ? rc : removed;
+}
+
+int wp_store_drop(struct wp_store *store, const char *release, struct wp_error *err)
+{
+    struct wp_txn *txn = NULL;
+    char path[PATH_MAX];
+    assert(store->upkeep_fd >= 0);
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", store->root, release) >= sizeof(path))
+        return wp_error_set(err, -ENAMETOOLONG, "the path of release '%s' is too long", release);
+    int rc = refuse_strangers(store, release, err);
+    if (!rc) /* LMDB's writer lock: who waits for it finds its file replaced and makes the release anew */
+        rc = wp_txn_begin(&txn, store, release, true, err);
+    if (rc)
+        return rc;
+    rc = take_away(store, path, err);
+    wp_txn_abort(txn);
+    return rc;
+}
+
 static int durable_name(const char *folder)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0;
