@@ -198,7 +198,7 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
         "Commands, each with its own --help:\n"
         "  check   Compare two releases for a script\n"
         "  query   Sum up what a question asks for\n"
-        "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, 64 usage.",
+        "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, or a release of which nothing could be read, 64 usage.",
         children, NULL, NULL};
     memset(options, 0, sizeof(*options));
     options->common.compare = WP_COMPARE_DEFAULTS;

@@ -117,6 +117,17 @@ class Ruin(StoreCase):
                 seen += bool(re.search(word, self.everybody()[1]))
             self.assertGreater(seen, 10)
 
+    def test_a_site_of_a_cut_store_is_no_success(self):
+        """The pages are made, and whoever runs it by cron is told."""
+        out = self.holder.name + "/site"
+        words = ("wakepath-reporter", "--no-config", "-q", "--store", self.root, "--out", out)
+        self.assertEqual(run(*words).returncode, 0)
+        self.put(self.whole[:3 * PAGE])
+        done = run(*words)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nothing of 1 of 2 releases could be read", done.stderr)
+        self.assertTrue(os.path.exists(out + "/index.html"))
+
     def compacted(self):
         """The file without free pages: every one is in use."""
         with tempfile.TemporaryDirectory() as copy:
