@@ -8,6 +8,7 @@
 #include "storage/store_tool.h"
 
 #include "common/path.h"
+#include "common/release_id.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,6 +47,15 @@ static int choose_release(struct importing *i, const char *recorded)
             recorded, i->wanted);
     snprintf(i->release, sizeof(i->release), "%s", i->wanted ? i->wanted : recorded);
     return 0;
+}
+
+/* A capture says the release's name, as its recorder gave it; the aggregator makes an id of it. */
+static int choose_recorded(struct importing *i)
+{
+    char id[WP_RELEASE_ID_ROOM] = "";
+    if (*i->origin.release)
+        wp_release_id(i->origin.release, id);
+    return choose_release(i, id);
 }
 
 /* What the target has of a capture's session. */
@@ -182,7 +192,7 @@ static int import_capture(struct importing *i)
     struct wp_store *to = NULL;
     int rc = wp_origin_read(&i->origin, i->from, i->err);
     if (!rc)
-        rc = choose_release(i, i->origin.release);
+        rc = choose_recorded(i);
     if (!rc)
         rc = check_session(i);
     if (rc || (i->is_there && !i->is_own))
