@@ -243,6 +243,7 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
         wp_host_session_destroy(session);
         return -ENOMEM;
     }
+    memcpy(seat->id, hello->session, 16);
     if (is_known_ended(engine, hello, session->release, &last_seq)) {
         seat->last_seq = last_seq;
         wp_host_session_destroy(session);
@@ -421,6 +422,10 @@ int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, st
     struct wp_seat *seat = wp_seats_find(&engine->seats, peer);
     if (!seat)
         return wp_error_set(err, -ENOTCONN, "Bye before Hello");
+    if (!seat->session && !seat->is_committed) { /* the store had all of it: it ends here all the same, once */
+        engine->ended += !wp_seats_has_ended(&engine->seats, seat->id);
+        seat->is_committed = true;
+    }
     if (!seat->session || seat->session->is_closing)
         return 0;
     if (!lines_up(engine, seat))

@@ -5,7 +5,7 @@
 
 #include "aggregator/membership.h"
 #include "aggregator/shards.h"
-#include "common/path.h"
+#include "common/release_id.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -111,8 +111,7 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
     session->next_seq = 1;
     session->real_offset_ns = (int64_t)(hello->start_real_ns - hello->start_mono_ns);
     session->latest_ns = hello->start_mono_ns + SESSION_NS;
-    wp_id_from(hello->release && *hello->release ? hello->release : default_release, session->release,
-        sizeof(session->release));
+    wp_release_id(hello->release && *hello->release ? hello->release : default_release, session->release);
     session->dictionary = wp_dictionary_create();
     int rc = wp_hello_copy(&session->hello, hello);
     session->hostname = !rc && *session->hello.hostname ? session->hello.hostname : "unknown";

@@ -2,7 +2,7 @@
 #include "aggregator/membership.h"
 
 #include "aggregator/services.h"
-#include "common/path.h"
+#include "common/release_id.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static const char *release_of(const struct wp_host_session *session, const struc
 {
     const struct wp_host_session_options *options = session->options;
     if (entry->release) {
-        wp_id_from(wp_dictionary_string(session->dictionary, entry->release), said, 129);
+        wp_release_id(wp_dictionary_string(session->dictionary, entry->release), said);
         return said;
     }
     for (uint32_t i = 0; i < options->release_rule_count; i++)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FINISHED 65536u      /* remembered ones; of those before them the store knows */
 
@@ -16,6 +17,14 @@ struct wp_seat *wp_seats_find(const struct wp_seats *seats, uint32_t peer)
 {
     uint32_t index;
     return wp_intmap_get(&seats->by_peer, (struct wp_intkey){peer, 0}, &index) ? &seats->all[index] : NULL;
+}
+
+bool wp_seats_has_ended(const struct wp_seats *seats, const uint8_t id[16])
+{
+    for (uint32_t i = 0; i < seats->count; i++)
+        if (seats->all[i].is_committed && !memcmp(seats->all[i].id, id, 16))
+            return true;
+    return false;
 }
 
 /* Forgets the older half of the finished sessions. */

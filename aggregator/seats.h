@@ -19,11 +19,12 @@
 struct wp_seat {
     struct wp_host_session *session; /* owned; NULL: finished, its last commit is done */
     uint32_t peer;
+    uint8_t id[16];             /* of its session, finished or not */
     uint64_t last_seq;          /* of a finished session */
     uint64_t told_seq, told_taken; /* acknowledged to the peer: durable, taken in */
     uint64_t probed_ns;         /* when its clock was last asked */
     uint32_t probes;
-    bool is_committed;          /* all of it; the session stays while other hosts' explanations need it */
+    bool is_committed;          /* all of it, and counted as ended; the session stays while other hosts' explanations need it */
     uint64_t heard;             /* the engine's count of messages at its last one */
     bool is_live;               /* its clock answers: it tells of what happens now, not of the past */
     struct wp_lineup lineup;    /* of one that is replayed together with others */
@@ -41,6 +42,9 @@ void wp_seats_fini(struct wp_seats *seats);
 
 /* NULL: that peer has none. Valid until the next wp_seats_add(). */
 struct wp_seat *wp_seats_find(const struct wp_seats *seats, uint32_t peer);
+
+/* Whether a session of that id has ended here, under whatever peer. */
+bool wp_seats_has_ended(const struct wp_seats *seats, const uint8_t id[16]);
 
 /* A new one for a peer that has none; NULL: out of memory, *err says so. */
 struct wp_seat *wp_seats_add(struct wp_seats *seats, uint32_t peer, struct wp_error *err);

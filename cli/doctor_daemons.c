@@ -4,10 +4,12 @@
 #include "cli/http_get.h"
 #include "cli/installed.h"
 #include "cli/watched.h"
+#include "common/path.h"
 #include "proto/allowlist.h"
 #include "proto/curve_keys.h"
 #include "storage/network_fs.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <netdb.h>
 #include <stdlib.h>
@@ -269,6 +271,49 @@ static uint64_t spool_limit(const struct wp_installed *collector)
     return unit ? bytes << ((unit - "KMG" + 1) * 10) : bytes;
 }
 
+/* --- what is kept --- */
+
+static bool mentions_prune(const char *folder, const char *name)
+{
+    char path[VALUE];
+    struct wp_buffer text = {0};
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    bool is_there = !wp_file_read(path, 1u << 20, &text, NULL) && text.data && strstr((const char *)text.data, "wakepath-store prune");
+    wp_buffer_fini(&text);
+    return is_there;
+}
+
+/* The timer, or a line of cron's that is like ours. */
+static bool is_pruned(void)
+{
+    static const char *const wants[] = {"/etc/systemd/system", "/run/systemd/system"};
+    static const char *const crons[] = {"/etc/cron.d", "/etc/cron.daily", "/etc/cron.weekly", "/var/spool/cron/crontabs"};
+    char path[VALUE];
+    bool is_there = mentions_prune("/etc", "crontab");
+    for (size_t i = 0; i < sizeof(wants) / sizeof(*wants); i++) {
+        snprintf(path, sizeof(path), "%s/timers.target.wants/wakepath-prune.timer", wants[i]);
+        struct stat st;
+        is_there |= !lstat(path, &st);
+    }
+    for (size_t i = 0; i < sizeof(crons) / sizeof(*crons) && !is_there; i++) {
+        DIR *folder = opendir(crons[i]);
+        for (struct dirent *entry; folder && !is_there && (entry = readdir(folder));)
+            is_there = entry->d_name[0] != '.' && mentions_prune(crons[i], entry->d_name);
+        if (folder)
+            closedir(folder);
+    }
+    return is_there;
+}
+
+static void look_at_retention(struct wp_findings *f, const char *store)
+{
+    if (is_pruned())
+        wp_findings_add(f, WP_FINDING_GOOD, "retention", NULL, "%s is pruned from time to time", store);
+    else
+        wp_findings_add(f, WP_FINDING_NOTE, "retention", "systemctl enable --now wakepath-prune.timer, or the cron line of docs/store.md",
+            "nothing prunes %s: it grows for as long as there is something to record", store);
+}
+
 /* --- all of it --- */
 
 void wp_doctor_collector(struct wp_findings *f, const struct wp_installed *collector)
@@ -307,6 +352,7 @@ void wp_doctor_aggregator(struct wp_findings *f, const struct wp_installed *aggr
     if (!wp_installed_value(aggregator, "store", 0, text, sizeof(text)))
         return;
     look_at_disk(f, "store", text, LOW_BYTES);
+    look_at_retention(f, text);
     nearest(text);
     if (wp_network_fs_refuse(text, &err) == -ENOTSUP)
         wp_findings_add(f, WP_FINDING_WRONG, "store", "a disk of this machine", "%s", err.text);

@@ -165,6 +165,8 @@ int wp_parts_start_reporter(const struct wp_parts *parts, struct wp_child *child
     wp_args_add(&args, parts->release);
     wp_args_add(&args, "--out");
     wp_args_add(&args, parts->place->out);
+    wp_args_add(&args, "--source-disk"); /* who records here shows what is here */
+    wp_args_add(&args, "/");
     if (parts->options->command) { /* one that ran from start to end: the whole of it is compared */
         wp_args_add(&args, "--per");
         wp_args_add(&args, "recording");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/identity.h"
 
+#include "common/host_id.h"
 #include "common/path.h"
 #include "common/version.h"
 
@@ -28,22 +29,11 @@ static void read_line(const char *path, char *line, size_t room)
     wp_buffer_fini(&text);
 }
 
-/* /etc/machine-id hashed, as machine-id(5) asks of those who publish it; else made from the host's name. */
-static void host_uuid(uint8_t host[16], const char *hostname, const char *part)
-{
-    static const uuid_t wakepath = {0x5d, 0x2f, 0x1c, 0x8e, 0x63, 0x0b, 0x4e, 0x5a, 0x9c, 0x41, 0x77, 0x8a, 0x1d, 0x90, 0x33, 0xe2};
-    char id[64];
-    read_line("/etc/machine-id", id, sizeof(id));
-    char name[512];
-    int size = snprintf(name, sizeof(name), "%.255s%s%.200s", strlen(id) == 32 ? id : hostname, part ? " " : "", part ? part : "");
-    uuid_generate_sha1(host, wakepath, name, (size_t)size);
-}
-
 void wp_identity_host(uint8_t host[16], const char *part)
 {
     struct utsname name;
     uname(&name);
-    host_uuid(host, name.nodename, part);
+    wp_host_id(host, name.nodename, part);
 }
 
 static uint64_t clock_ns(clockid_t clock)
@@ -69,7 +59,7 @@ int wp_identity_hello(struct wp_hello *hello, const char *source, const char *ho
         wp_hello_fini(hello);
         return wp_error_set(err, -ENOMEM, "out of memory");
     }
-    host_uuid(hello->host, hello->hostname, part);
+    wp_host_id(hello->host, hello->hostname, part);
     uuid_generate_random(hello->session);
     hello->start_mono_ns = clock_ns(CLOCK_MONOTONIC);
     hello->start_real_ns = clock_ns(CLOCK_REALTIME);

@@ -88,8 +88,19 @@ static bool is_in_public(const char *path)
     return true;
 }
 
-/* The path is resolved first: the file behind all links must itself be one that may be shown. */
-int wp_source_read_public(const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
+/* What is left of a path without links beneath a folder; NULL: it is not there. */
+static const char *beneath(const char *real, const char *dir)
+{
+    char folder[PATH_MAX];
+    if (*dir != '/' || !realpath(dir, folder))
+        return NULL;
+    size_t size = strcmp(folder, "/") ? strlen(folder) : 0;
+    return !strncmp(real, folder, size) && real[size] == '/' ? real + size + 1 : NULL;
+}
+
+/* The path is resolved first: the file behind all links must itself be one that may be shown. It is then opened from the folder and along no
+ * link: what was looked at, whatever happens to the way. */
+int wp_source_read_public(const char *dir, const char *path, size_t limit, struct wp_buffer *out, uint64_t *changed_ns, struct wp_error *err)
 {
     char real[PATH_MAX];
     struct stat st;
@@ -97,17 +108,22 @@ int wp_source_read_public(const char *path, size_t limit, struct wp_buffer *out,
         return wp_error_set(err, -EPERM, "its path is relative");
     if (!realpath(path, real))
         return errno == ENOENT ? wp_error_set(err, -ENOENT, "it is not there") : wp_error_errno(err, -errno, "cannot open it");
+    const char *rest = beneath(real, dir);
+    if (!rest)
+        return wp_error_set(err, -EPERM, "it is not in %s", dir);
     if (!wp_source_is_named_so(path) || !wp_source_is_named_so(real))
         return wp_error_set(err, -EPERM, "it is not named like source");
-    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_NO_SYMLINKS};
-    int fd = (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof(how)); /* what was looked at, whatever happens to the way */
-    if (fd < 0)
-        return wp_error_errno(err, -errno, "cannot open it");
-    int rc = 0;
-    if (fstat(fd, &st) || (!is_own(&st) && !((st.st_mode & S_IROTH) && is_in_public(real))))
+    struct open_how how = {.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
+    int root = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = root < 0 ? -1 : (int)syscall(SYS_openat2, root, rest, &how, sizeof(how));
+    int rc = fd < 0 ? wp_error_errno(err, -errno, "cannot open it") : 0;
+    if (!rc && (fstat(fd, &st) || (!is_own(&st) && !((st.st_mode & S_IROTH) && is_in_public(real)))))
         rc = wp_error_set(err, -EPERM, "not everybody may read it; --source-map gives the folder on purpose");
     if (!rc)
         rc = read_open(fd, path, limit, out, changed_ns, err);
-    close(fd);
+    if (fd >= 0)
+        close(fd);
+    if (root >= 0)
+        close(root);
     return rc;
 }

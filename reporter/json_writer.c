@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/json_writer.h"
 
+#include "common/json_plain.h"
 #include "reporter/escape.h"
 
 #include <errno.h>
@@ -67,7 +68,7 @@ int wp_writer_finish(struct wp_json_writer *writer, struct json_object *root, st
         : json_object_to_json_string_ext(root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED |
               JSON_C_TO_STRING_NOSLASHESCAPE);
     if (text) {
-        wp_buffer_puts(out, text);
+        wp_json_plain(out, text);
         wp_buffer_putc(out, '\n');
     }
     json_object_put(root);

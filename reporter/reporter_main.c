@@ -11,6 +11,7 @@
 #include "reporter/site.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,7 +46,8 @@ static int write_site(const struct wp_reporter_options *options, const struct wp
     if (!options->quiet)
         wp_log(logger, WP_LOG_INFO, "site written. out=%s releases=%zu aggregates=%zu changed=%zu unchanged=%zu",
             options->out, result.releases, result.aggregates, result.written, result.kept);
-    return 0;
+    return !result.unread ? 0 : wp_error_set(err, -EBADMSG, "nothing of %zu of %zu releases could be read: the site is written, its pages say why; `wakepath-store "
+        "verify` names them", result.unread, result.releases);
 }
 
 static int print_report(const struct wp_reporter_options *options, struct wp_error *err)

@@ -15,7 +15,7 @@
 
 #define JOBS_LIMIT 256u
 
-enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK,
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK, KEY_SOURCE_DISK,
     KEY_EXEMPLAR, KEY_CANARY, KEY_HOSTS };
 
 static const struct argp_option option_table[] = {
@@ -38,7 +38,9 @@ static const struct argp_option option_table[] = {
     {"parts", KEY_PARTS, "DIR", 0, "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
     {"gzip", KEY_GZIP, NULL, 0, "Write FILE.gz beside each file of the site, for a server that sends such as they are", 0},
     {"source-map", KEY_SOURCE_MAP, "PREFIX=DIR", 0, "Source files whose path begins with PREFIX are in DIR; may be repeated", 0},
-    {"no-source-disk", KEY_NO_DISK, NULL, 0, "Do not show source files of this machine's disk", 0},
+    {"source-disk", KEY_SOURCE_DISK, "DIR", 0, "Show source files of this machine's disk that are below DIR, of releases that this host alone has recorded; "
+        "may be repeated", 0},
+    {"no-source-disk", KEY_NO_DISK, NULL, 0, "Show none, whatever --source-disk says", 0},
     {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
     {0},
 };
@@ -158,6 +160,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "at most %u of --source-map", WP_SOURCE_MAPS);
         options->source.maps[options->source.map_count++] = arg;
         break;
+    case KEY_SOURCE_DISK:
+        if (*arg != '/')
+            argp_error(state, "'%s' is not a folder's whole path", arg);
+        if (options->source.disk_count == WP_SOURCE_MAPS)
+            argp_error(state, "at most %u of --source-disk", WP_SOURCE_MAPS);
+        options->source.disks[options->source.disk_count++] = arg;
+        break;
     case KEY_NO_DISK:
         options->source.no_disk = true;
         break;
@@ -189,7 +198,7 @@ void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, ch
         "Commands, each with its own --help:\n"
         "  check   Compare two releases for a script\n"
         "  query   Sum up what a question asks for\n"
-        "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, 64 usage.",
+        "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, or a release of which nothing could be read, 64 usage.",
         children, NULL, NULL};
     memset(options, 0, sizeof(*options));
     options->common.compare = WP_COMPARE_DEFAULTS;

@@ -480,6 +480,14 @@ static int write_assets(struct site *site, struct wp_error *err)
     return rc;
 }
 
+static size_t count_unread(const struct site *site)
+{
+    size_t unread = 0;
+    for (const struct wp_release_summary *release = site->summary.first; release; release = release->next)
+        unread += release->is_damaged;
+    return unread;
+}
+
 static int write_all(struct site *site, struct wp_site_result *result, struct wp_error *err)
 {
     int rc = write_assets(site, err);
@@ -490,7 +498,7 @@ static int write_all(struct site *site, struct wp_site_result *result, struct wp
     if (!rc)
         rc = write_buffer(site, WP_SITE_STATE, wp_site_reuse_state(&site->reuse), err);
     *result = (struct wp_site_result){site->summary.release_count, site->summary.aggregate_count, site->tree.written,
-        site->tree.kept, site->damaged, site->files.failed};
+        site->tree.kept, site->damaged, count_unread(site), site->files.failed};
     char *out = rc ? NULL : strdup(site->tree.out);
     if (rc)
         wp_tree_abort(&site->tree);

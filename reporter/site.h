@@ -29,6 +29,7 @@ struct wp_site_options {
 
 struct wp_site_result {
     size_t releases, aggregates, written, kept, damaged;
+    size_t unread;                    /* releases of which nothing could be read; among the damaged */
     size_t failed;                    /* pages that say that they could not be made, and why */
 };
 

@@ -39,6 +39,9 @@ uint64_t wp_site_reuse_key(const struct wp_site_options *options)
     hash = mix_text(mix_text(hash, options->order.git), options->order.against);
     for (size_t i = 0; i < options->source.map_count; i++)
         hash = mix_text(hash, options->source.maps[i]);
+    hash = mix(hash, &options->source.map_count, sizeof(options->source.map_count));
+    for (size_t i = 0; i < options->source.disk_count; i++)
+        hash = mix_text(hash, options->source.disks[i]);
     hash = mix(hash, &options->source.no_disk, sizeof(options->source.no_disk));
     hash = mix_text(hash, options->selection.shard);
     hash = mix_text(hash, options->selection.hosts);

@@ -3,6 +3,7 @@
 
 #include "common/source_file.h"
 #include "reporter/history.h"
+#include "reporter/source_disk.h"
 #include "reporter/source_git.h"
 #include "storage/source_texts.h"
 
@@ -23,7 +24,8 @@ struct wp_source_fetcher {
     const struct wp_snapshot *snapshot;
     uint64_t first_ns;
     struct wp_source_git git;
-    struct wp_error git_says;
+    struct wp_error git_says, disk_says; /* why they are not asked */
+    bool asks_disk;
     struct stored *stored;    /* owned */
     size_t stored_count, stored_room;
 };
@@ -74,6 +76,7 @@ struct wp_source_fetcher *wp_source_fetcher_create(const struct wp_source_option
         wp_source_fetcher_destroy(f);
         return NULL;
     }
+    f->asks_disk = snapshot && options->disk_count && !options->no_disk && wp_source_disk_is_ours(snapshot, &f->disk_says);
     if (options->git && snapshot)
         wp_source_git_open(&f->git, options->git, snapshot->release, &f->git_says);
     return f;
@@ -208,14 +211,23 @@ static bool from_store(const struct wp_source_fetcher *f, const char *path, uint
     return false;
 }
 
+static int read_disk(const struct wp_source_fetcher *f, const char *path, struct wp_source_text *text, uint64_t *changed_ns, struct wp_error *said)
+{
+    int rc = -EPERM;
+    *said = f->disk_says;
+    for (size_t i = 0; f->asks_disk && i < f->options->disk_count && rc; i++)
+        rc = wp_source_read_public(f->options->disks[i], path, WP_SOURCE_BYTES, &text->text, changed_ns, said);
+    return rc;
+}
+
 static bool from_disk(const struct wp_source_fetcher *f, const char *path, uint32_t last_line, struct wp_pool *pool,
     struct wp_buffer *reasons, struct wp_source_text *text)
 {
     struct wp_error said = {0};
     uint64_t changed_ns = 0;
-    if (f->options->no_disk)
+    if (f->options->no_disk || !f->options->disk_count)
         return false;
-    int rc = wp_source_read_public(path, WP_SOURCE_BYTES, &text->text, &changed_ns, &said);
+    int rc = read_disk(f, path, text, &changed_ns, &said);
     if (!take(reasons, text, "disk", rc, &said, last_line))
         return false;
     text->from = wp_pool_printf(pool, "disk: %s", path);

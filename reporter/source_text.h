@@ -19,7 +19,9 @@ struct wp_source_options {
     const char *maps[WP_SOURCE_MAPS];  /* "PREFIX=DIR", borrowed */
     size_t map_count;
     const char *git;                   /* NULL none; borrowed */
-    bool no_disk;
+    const char *disks[WP_SOURCE_MAPS]; /* folders of this machine whose files may be shown; borrowed */
+    size_t disk_count;
+    bool no_disk;                      /* none, whatever they say */
 };
 
 struct wp_source_text {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/env_check.h"
 
+#include "storage/env_pages.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,57 +20,37 @@
 
 /* --- the size --- */
 
-/* A meta page as LMDB 0.9 writes it (mdb.c: MDB_page, MDB_meta, MDB_db), native byte order and 64-bit page numbers. */
-struct tree {
-    uint32_t pad; /* of the first tree: the page size */
-    uint16_t flags, depth;
-    uint64_t branch_pages, leaf_pages, overflow_pages, entries, root;
-};
-
-struct meta_page {
-    uint64_t number;
-    uint16_t pad, flags;
-    uint32_t bounds;
-    uint32_t magic, version;
-    uint64_t address, map_size;
-    struct tree trees[2]; /* of free pages; the main one */
-    uint64_t last_page, txn;
-};
-_Static_assert(sizeof(struct tree) == 48 && sizeof(struct meta_page) == 152, "LMDB's meta page has no holes");
-
-#define META_MAGIC 0xBEEFC0DEu
-#define META_VERSION 1u
-#define NO_PAGE UINT64_MAX
-
-static bool read_meta(int fd, off_t at, struct meta_page *meta)
-{
-    return pread(fd, meta, sizeof(*meta), at) == (ssize_t)sizeof(*meta) && meta->magic == META_MAGIC &&
-           meta->version == META_VERSION;
-}
+#define MOST_BYTES ((uint64_t)1 << 47) /* of address space */
 
 static bool is_beyond(uint64_t page, uint64_t pages)
 {
-    return page != NO_PAGE && page >= pages;
+    return page != WP_ENV_NO_PAGE && page >= pages;
 }
 
 int wp_env_measure(const char *folder, struct wp_error *err)
 {
     char path[PATH_MAX + 16];
-    struct meta_page meta, other;
+    struct wp_env_meta meta, other;
     struct stat st;
     snprintf(path, sizeof(path), "%s/data.mdb", folder);
     int fd = open(path, O_RDONLY | O_CLOEXEC), rc = 0;
     if (fd < 0)
         return 0;
-    bool is_known = read_meta(fd, 0, &meta) && meta.trees[0].pad >= 512 && meta.trees[0].pad <= 65536;
+    bool is_known = wp_env_read_meta(fd, 0, &meta);
+    if (is_known && !wp_env_page_size_is_well(meta.trees[0].pad)) {
+        rc = wp_error_set(err, -EBADMSG, "'%s' is damaged: it says that its pages have %u bytes", path, meta.trees[0].pad);
+        is_known = false;
+    }
     uint64_t page_size = is_known ? meta.trees[0].pad : 1;
-    if (is_known && read_meta(fd, (off_t)page_size, &other) && other.txn > meta.txn)
+    if (is_known && wp_env_read_meta(fd, page_size, &other) && other.txn > meta.txn)
         meta = other;
     if (is_known && !fstat(fd, &st)) { /* the size after the meta page: a writer makes the file longer, then points there */
         uint64_t pages = (uint64_t)st.st_size / page_size;
         if (is_beyond(meta.trees[0].root, pages) || is_beyond(meta.trees[1].root, pages))
             rc = wp_error_set(err, -EBADMSG, "'%s' is damaged: it is cut short, at %llu bytes of %llu", path,
                 (unsigned long long)st.st_size, (unsigned long long)((meta.last_page + 1) * page_size));
+        else if (meta.last_page >= MOST_BYTES / page_size || meta.map_size > MOST_BYTES)
+            rc = wp_error_set(err, -EBADMSG, "'%s' is damaged: it says that it has %llu pages", path, (unsigned long long)meta.last_page);
         else
             rc = meta.last_page >= pages;
     }
@@ -121,6 +103,7 @@ static bool is_whole(const char *folder)
 {
     MDB_env *env;
     MDB_txn *txn;
+    bool is_ruined = false;
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* its death is expected */
@@ -132,7 +115,9 @@ static bool is_whole(const char *folder)
     int rc = mdb_env_open(env, folder, MDB_NOTLS | MDB_RDONLY, 0664);
     if (!rc)
         rc = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
-    if (!rc) {
+    if (!rc)
+        is_ruined = wp_env_look(env, txn, &(struct wp_env_look){0}, NULL) == -EBADMSG;
+    if (!rc && !is_ruined) {
         MDB_dbi dbi;
         rc = mdb_dbi_open(txn, NULL, 0, &dbi);
         if (!rc)
@@ -141,8 +126,9 @@ static bool is_whole(const char *folder)
             rc = walk(txn, 0); /* the tree of free pages is database 0: what a writer needs */
         mdb_txn_abort(txn);
     }
-    mdb_env_close(env);
-    return rc != MDB_CORRUPTED && rc != MDB_PAGE_NOTFOUND && rc != MDB_CURSOR_FULL && rc != MDB_PANIC;
+    if (!is_ruined)
+        mdb_env_close(env);
+    return !is_ruined && rc != MDB_CORRUPTED && rc != MDB_PAGE_NOTFOUND && rc != MDB_CURSOR_FULL && rc != MDB_PANIC;
 }
 
 int wp_env_walk(const char *folder, struct wp_error *err)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/import_parts.h"
 
+#include "common/clock.h"
 #include "common/path.h"
+#include "common/scratch.h"
 #include "proto/frame.h"
 #include "proto/session.h"
 
@@ -13,10 +15,15 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HELLO_BYTES (1u << 20)
 #define WORDS (24u + 2 * WP_TOOL_GIVEN)
+#define PREFIX "wakepath-import-"
+#define SOCKET "s"
+#define END_MS 60000u    /* for a program that was asked to end */
+#define LAST_MS 600000u  /* for the aggregator's last epochs and their commit, once the collector has delivered all */
 
 /* --- what it says of itself --- */
 
@@ -72,6 +79,7 @@ static void add(struct line *line, const char *word)
 static int start(pid_t *child, const char *folder, const char *name, const struct line *line, struct wp_error *err)
 {
     char path[PATH_MAX + 64];
+    pid_t parent = getpid();
     snprintf(path, sizeof(path), "%s/%s", folder, name);
     *child = fork();
     if (*child < 0)
@@ -79,18 +87,68 @@ static int start(pid_t *child, const char *folder, const char *name, const struc
     if (*child)
         return 0;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent) /* it died before the prctl */
+        _exit(127);
     execv(path, (char *const *)(uintptr_t)line->words);
     fprintf(stderr, "wakepath-store: cannot run '%s': %s\n", path, strerror(errno));
     _exit(127);
 }
 
-static int end_of(pid_t child, const char *what, struct wp_error *err)
+static void nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
+/* Whether it has ended; a clean end is *status 0. */
+static bool has_ended(pid_t child, int *status)
+{
+    pid_t got = waitpid(child, status, WNOHANG);
+    if (got < 0 && errno != EINTR) /* somebody else's business: there is nothing to wait for */
+        *status = -1;
+    return got == child || (got < 0 && errno != EINTR);
+}
+
+/* A child that is overdue is asked to end; the next time it is killed. */
+static void hurry(pid_t child, uint64_t *limit_ms, int *signal)
+{
+    if (wp_clock_ms() < *limit_ms)
+        return;
+    kill(child, *signal);
+    *signal = SIGKILL; /* the next one */
+    *limit_ms = wp_clock_ms() + END_MS;
+}
+
+/* Waits until it has ended; one that does not is asked to, then killed. */
+static int end_of(pid_t child, const char *what, uint64_t within_ms, struct wp_error *err)
+{
+    uint64_t limit_ms = wp_clock_ms() + within_ms;
+    int status, signal = SIGTERM;
+    bool is_late = false;
+    while (!has_ended(child, &status)) {
+        is_late |= wp_clock_ms() >= limit_ms;
+        hurry(child, &limit_ms, &signal);
+        nap();
+    }
+    return is_late && within_ms ? wp_error_set(err, -ETIMEDOUT, "the %s had all and did not end", what)
+        : status ? wp_error_set(err, -EIO, "the %s failed", what) : 0;
+}
+
+/* Until the collector has ended. Without an aggregator it would try for ever to reach one. */
+static int replay(pid_t *aggregator, pid_t collector, struct wp_error *err)
 {
     int status;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return wp_error_errno(err, -errno, "cannot wait for the %s", what);
-    return !status ? 0 : wp_error_set(err, -EIO, "the %s failed", what);
+    while (!has_ended(collector, &status)) {
+        int other;
+        if (has_ended(*aggregator, &other)) {
+            *aggregator = -1;
+            if (!other) /* it has all, and the collector hears so or has heard it */
+                return end_of(collector, "collector", END_MS, err);
+            end_of(collector, "collector", 0, NULL);
+            return wp_error_set(err, -EIO, "the aggregator failed");
+        }
+        nap();
+    }
+    return status ? wp_error_set(err, -EIO, "the collector failed") : 0;
 }
 
 /* The programs stand beside this one. */
@@ -127,37 +185,46 @@ static int start_aggregator(const struct wp_import_options *o, const char *folde
     close(ready[0]);
     if (rc || is_ready)
         return rc;
-    rc = end_of(*child, "aggregator", err);
+    rc = end_of(*child, "aggregator", END_MS, err);
     *child = -1;
     return rc ? rc : wp_error_set(err, -EIO, "the aggregator ended before it began");
 }
 
-int wp_import_run(const struct wp_import_options *o, struct wp_error *err)
+static int run_in(const struct wp_import_options *o, const char *folder, const char *place, struct wp_error *err)
 {
-    char folder[PATH_MAX], place[PATH_MAX], endpoint[PATH_MAX + 16], source[PATH_MAX + 16];
-    const char *temporary = getenv("TMPDIR");
+    char endpoint[WP_SCRATCH_ROOM + 16], source[PATH_MAX + 16];
     pid_t aggregator = -1, collector = -1;
-    int rc = own_folder(folder, err);
-    if (rc)
-        return rc;
-    snprintf(place, sizeof(place), "%s/wakepath-import-XXXXXX", temporary && *temporary == '/' ? temporary : "/tmp");
-    if (!mkdtemp(place))
-        return wp_error_errno(err, -errno, "cannot make the folder '%s'", place);
-    snprintf(endpoint, sizeof(endpoint), "ipc://%s/s", place);
+    snprintf(endpoint, sizeof(endpoint), "ipc://%s/" SOCKET, place);
     snprintf(source, sizeof(source), "capture:%s", o->capture);
     struct line line = {{"wakepath-collector", "--no-config", "--source", source, "--release", o->release, "--connect", endpoint, "--spool",
         "none", "--log-level", "warn"}, 12};
-    rc = start_aggregator(o, folder, endpoint, &aggregator, err);
+    int rc = start_aggregator(o, folder, endpoint, &aggregator, err);
     if (!rc)
         rc = start(&collector, folder, "wakepath-collector", &line, err);
     if (collector > 0)
-        rc = end_of(collector, "collector", err);
-    if (rc && aggregator > 0)
-        kill(aggregator, SIGTERM);
+        rc = replay(&aggregator, collector, err);
     if (aggregator > 0) {
-        int last = end_of(aggregator, "aggregator", rc ? NULL : err);
+        int last = end_of(aggregator, "aggregator", rc ? 0 : LAST_MS, rc ? NULL : err);
         rc = rc ? rc : last;
     }
-    wp_path_remove(place, NULL);
     return rc;
+}
+
+int wp_import_run(const struct wp_import_options *o, struct wp_error *err)
+{
+    char folder[PATH_MAX];
+    struct wp_scratch scratch;
+    int rc = own_folder(folder, err);
+    if (!rc)
+        rc = wp_scratch_make(&scratch, PREFIX, SOCKET, err);
+    if (rc)
+        return rc;
+    rc = run_in(o, folder, scratch.path, err);
+    wp_scratch_remove(&scratch);
+    return rc;
+}
+
+void wp_import_sweep(void)
+{
+    wp_scratch_sweep(PREFIX, SOCKET);
 }

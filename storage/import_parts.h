@@ -17,6 +17,8 @@ struct wp_import_options {
     const char *capture, *root, *release, *shard;
 };
 
+/* Removes private folders of imports that were killed. */
+void wp_import_sweep(void);
 /* Replays the capture into the store by an aggregator of its own, and waits until all of it is committed. The programs are this one's
  * siblings; what they complain about is on standard error. */
 int wp_import_run(const struct wp_import_options *options, struct wp_error *err);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/json_parts.h"
 
+#include "common/json_plain.h"
 #include "storage/shard_store.h"
 
 #include <stdio.h>
@@ -127,11 +128,19 @@ static void print_text(struct wp_buffer *out, const char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         unsigned char c = (unsigned char)text[i];
-        if (c < 0x20 || c == 0x7f || (c == 0xc2 && i + 1 < size && (unsigned char)text[i + 1] < 0xa0))
+        bool is_high = c == 0xc2 && i + 1 < size && (unsigned char)text[i + 1] < 0xa0;
+        if (c < 0x20 || c == 0x7f || is_high)
             wp_buffer_printf(out, "\\x%02x", c);
-        else
+        if (is_high)
+            wp_buffer_printf(out, "\\x%02x", (unsigned char)text[++i]);
+        else if (c >= 0x20 && c != 0x7f)
             wp_buffer_putc(out, (char)c);
     }
+}
+
+static void print_name(struct wp_buffer *out, const char *name)
+{
+    print_text(out, name, strlen(name));
 }
 
 static void print_scalar(struct wp_buffer *out, struct json_object *value)
@@ -139,7 +148,7 @@ static void print_scalar(struct wp_buffer *out, struct json_object *value)
     if (json_object_is_type(value, json_type_string))
         print_text(out, json_object_get_string(value), (size_t)json_object_get_string_len(value));
     else
-        wp_buffer_puts(out, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+        wp_json_plain(out, json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
 }
 
 /* One line, the last value to its end so that it may hold spaces. */
@@ -147,7 +156,9 @@ static void print_row(struct wp_buffer *out, struct json_object *row)
 {
     const char *separator = "  ";
     json_object_object_foreach(row, name, value) {
-        wp_buffer_printf(out, "%s%s=", separator, name);
+        wp_buffer_puts(out, separator);
+        print_name(out, name);
+        wp_buffer_putc(out, '=');
         print_scalar(out, value);
         separator = " ";
     }
@@ -157,7 +168,8 @@ static void print_row(struct wp_buffer *out, struct json_object *row)
 static void print_fields(struct wp_buffer *out, struct json_object *object, int indent)
 {
     json_object_object_foreach(object, name, value) {
-        wp_buffer_printf(out, "%*s%s", indent, "", name);
+        wp_buffer_printf(out, "%*s", indent, "");
+        print_name(out, name);
         if (json_object_is_type(value, json_type_array)) {
             size_t count = json_object_array_length(value);
             wp_buffer_printf(out, " (%zu)\n", count);

@@ -3,6 +3,7 @@
 
 #include "proto/store.pb-c.h"
 #include "storage/columns.h"
+#include "storage/env_pages.h"
 #include "storage/txn.h"
 #include "storage/verify.h"
 #include "storage/value_join.h"
@@ -51,6 +52,8 @@ static int drop_damaged(struct wp_txn *txn, const struct wp_repair *repair, stru
             rc = wp_error_set(err, fault, "out of memory for '%s'", keys[i]);
         } else if (fault && fault != -EPROTONOSUPPORT) { /* a newer program's value is well, it is we who cannot read it */
             rc = wp_txn_delete(txn, keys[i], err);
+            if (rc == -EBADMSG && repair->is_dry) /* its head would have been mended */
+                rc = 0;
             if (!rc)
                 tell(repair, keys[i], true, reason.text, meaning_of(&key));
         }
@@ -173,12 +176,36 @@ static int mend_source(struct wp_txn *txn, const struct wp_repair *repair, const
     return rc;
 }
 
+struct heads {
+    struct wp_txn *txn;
+    const struct wp_repair *repair;
+    struct wp_error *err;
+};
+
+static int mend_head(void *context, const struct wp_env_head *head)
+{
+    struct heads *heads = context;
+    char key[WP_KEY_ROOM];
+    snprintf(key, sizeof(key), "%.*s", (int)(head->key_size < sizeof(key) ? head->key_size : sizeof(key) - 1), head->key);
+    tell(heads->repair, key, false, "the head of its pages is written anew", "");
+    return heads->repair->is_dry ? 0 : wp_env_mend_head(heads->txn->env->mdb, head, heads->err);
+}
+
+/* First of all: what has a ruined head cannot be deleted. This is written past the transaction, under its writer lock. */
+static int mend_heads(struct wp_txn *txn, const struct wp_repair *repair, struct wp_error *err)
+{
+    struct heads heads = {txn, repair, err};
+    return wp_env_look(txn->env->mdb, txn->mdb, &(struct wp_env_look){.ruined = mend_head, .context = &heads}, err);
+}
+
 int wp_txn_repair(struct wp_txn *txn, const struct wp_repair *repair, struct wp_error *err)
 {
     char **keys = NULL;
     size_t count = 0;
     struct wp_key key;
-    int rc = drop_damaged(txn, repair, err);
+    int rc = mend_heads(txn, repair, err);
+    if (!rc)
+        rc = drop_damaged(txn, repair, err);
     if (!rc)
         rc = wp_txn_keys(txn, "", &keys, &count, err);
     if (!rc)

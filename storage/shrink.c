@@ -2,6 +2,7 @@
 #include "storage/shrink.h"
 
 #include "common/path.h"
+#include "storage/env_pages.h"
 #include "storage/store_lock.h"
 #include "storage/txn.h"
 
@@ -148,6 +149,20 @@ static void let_go(int *held)
     *held = -1;
 }
 
+static int refuse_head(void *context, const struct wp_env_head *head)
+{
+    return wp_error_set(context, -EBADMSG, "the pages of '%.*s' are", (int)head->key_size, head->key);
+}
+
+/* A copy takes as many pages as a head says. */
+static int check_heads(struct wp_txn *txn, struct wp_error *err)
+{
+    struct wp_error why = {0};
+    int rc = wp_env_look(txn->env->mdb, txn->mdb, &(struct wp_env_look){.ruined = refuse_head, .context = &why}, &why);
+    return rc ? wp_error_set(err, rc, "release '%s' of '%s' cannot be copied: %s damaged; wakepath-store repair --drop-damaged mends what can be "
+        "mended", txn->env->release, txn->store->root, why.text) : 0;
+}
+
 /* Makes "<parent>/<release>~copy.XXXXXX" with a durable copy in it; `held` is to be closed when it has its place. */
 static int make_copy(struct wp_txn *txn, const char *parent, char folder[PATH_MAX], int *held, struct wp_error *err)
 {
@@ -157,11 +172,14 @@ static int make_copy(struct wp_txn *txn, const char *parent, char folder[PATH_MA
     if ((size_t)snprintf(from, sizeof(from), "%s/%s", txn->store->root, release) >= sizeof(from) ||
             (size_t)snprintf(folder, PATH_MAX, "%s/%s" MARK "XXXXXX", parent, release) >= PATH_MAX)
         return wp_error_set(err, -ENAMETOOLONG, "the path of a copy of '%s' is too long", release);
+    int rc = check_heads(txn, err);
+    if (rc)
+        return rc;
     if (!mkdtemp(folder))
         return wp_error_errno(err, -errno, "cannot make a folder for a copy of '%s' in '%s'", release, parent);
     *held = hold_folder(folder);
     bool is_backup = strcmp(parent, txn->store->root);
-    int rc = copy_data(txn->env, from, folder, is_backup);
+    rc = copy_data(txn->env, from, folder, is_backup);
     if (!rc)
         rc = make_lock(from, folder, is_backup);
     if (!rc)
@@ -239,6 +257,45 @@ int wp_store_shrink(struct wp_store *store, const char *release, struct wp_space
     rc = wp_txn_begin(&txn, store, release, false, err);
     if (!rc)
         rc = wp_txn_space(txn, after, err);
+    wp_txn_abort(txn);
+    return rc;
+}
+
+/* Out of the way under a name that is no release's, and then removed: one that is killed in between leaves it to wp_shrink_clean. */
+static int take_away(const struct wp_store *store, const char *path, struct wp_error *err)
+{
+    char folder[PATH_MAX + 16];
+    int fd, held = hold_folder(path);
+    snprintf(folder, sizeof(folder), "%s" MARK "XXXXXX", path);
+    if (!mkdtemp(folder)) {
+        let_go(&held);
+        return wp_error_errno(err, -errno, "cannot make the folder '%s'", folder);
+    }
+    int rc = wp_lock_root(store->root, true, &fd, err);
+    if (!rc && rename(path, folder)) /* over an empty folder */
+        rc = wp_error_errno(err, -errno, "cannot remove '%s'", path);
+    else if (!rc && fsync(fd))
+        rc = wp_error_errno(err, -errno, "cannot make the removal of '%s' durable", path);
+    if (fd >= 0)
+        close(fd);
+    int removed = wp_path_remove(folder, rc ? NULL : err);
+    let_go(&held);
+    return rc ? rc : removed;
+}
+
+int wp_store_drop(struct wp_store *store, const char *release, struct wp_error *err)
+{
+    struct wp_txn *txn = NULL;
+    char path[PATH_MAX];
+    assert(store->upkeep_fd >= 0);
+    if ((size_t)snprintf(path, sizeof(path), "%s/%s", store->root, release) >= sizeof(path))
+        return wp_error_set(err, -ENAMETOOLONG, "the path of release '%s' is too long", release);
+    int rc = refuse_strangers(store, release, err);
+    if (!rc) /* LMDB's writer lock: who waits for it finds its file replaced and makes the release anew */
+        rc = wp_txn_begin(&txn, store, release, true, err);
+    if (rc)
+        return rc;
+    rc = take_away(store, path, err);
     wp_txn_abort(txn);
     return rc;
 }

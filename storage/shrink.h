@@ -22,4 +22,7 @@ int wp_store_copy(struct wp_store *store, const char *release, const char *to, s
 /* Removes half-made copies that nobody is at work on, and the old folders of finished ones. */
 int wp_shrink_clean(const char *root, struct wp_error *err);
 
+/* Removes a whole release; a handle that does upkeep. Who writes it meanwhile makes it anew. -ENOTEMPTY: there are files of others in its folder. */
+int wp_store_drop(struct wp_store *store, const char *release, struct wp_error *err);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "common/path.h"
 #include "storage/env_check.h"
+#include "storage/env_pages.h"
 #include "storage/store_lock.h"
 
 #include <errno.h>
@@ -170,6 +171,27 @@ static int make_data(const struct wp_store *store, const char *folder, struct wp
     return is_linked ? wp_folder_sync(folder, err) : 0;
 }
 
+static void close_env(struct wp_env *env)
+{
+    if (env->mdb)
+        mdb_env_close(env->mdb);
+    env->mdb = NULL;
+}
+
+/* A writer takes pages from there without looking. */
+static int check_free(const struct wp_store *store, struct wp_env *env, struct wp_error *err)
+{
+    struct wp_error why = {0};
+    MDB_txn *txn;
+    int mdb_rc = mdb_txn_begin(env->mdb, NULL, MDB_RDONLY, &txn);
+    if (mdb_rc)
+        return wp_env_error(err, mdb_rc, "cannot begin a transaction", store, env->release);
+    int rc = wp_env_look(env->mdb, txn, &(struct wp_env_look){.is_free_only = true}, &why);
+    mdb_txn_abort(txn);
+    return rc ? wp_error_set(err, rc, "'%s/%s/data.mdb' is damaged: %s; its list of free pages is what a writer needs", store->root, env->release,
+        why.text) : 0;
+}
+
 static int open_files(const struct wp_store *store, struct wp_env *env, bool write, struct wp_error *err)
 {
     char path[PATH_MAX];
@@ -193,6 +215,12 @@ static int open_files(const struct wp_store *store, struct wp_env *env, bool wri
         mdb_rc = mdb_reader_check(env->mdb, &dead); /* readers that were killed hold back pages */
     if (!mdb_rc)
         mdb_rc = note_file(env);
+    if (!mdb_rc && write)
+        rc = check_free(store, env, err);
+    if (rc) {
+        close_env(env);
+        return rc;
+    }
     if (mdb_rc) {
         mdb_env_close(env->mdb);
         env->mdb = NULL;
@@ -213,13 +241,6 @@ static int open_env(const struct wp_store *store, struct wp_env *env, bool write
     rc = open_files(store, env, write, err);
     close(fd);
     return rc;
-}
-
-static void close_env(struct wp_env *env)
-{
-    if (env->mdb)
-        mdb_env_close(env->mdb);
-    env->mdb = NULL;
 }
 
 static struct wp_env *find_env(struct wp_store *store, const char *release)

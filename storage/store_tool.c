@@ -17,7 +17,7 @@
 struct command {
     const char *name, *arguments, *help;
     int least, most;      /* arguments */
-    unsigned flags;       /* that it knows */
+    uint64_t flags;       /* that it knows */
     int (*run)(struct wp_tool *tool, struct wp_error *err);
 };
 
@@ -33,8 +33,8 @@ static const struct command commands[] = {
     {"releases", "ROOT", "List releases, times, sizes", 1, 1, WP_TOOL_JSON, wp_tool_releases_list},
     {"compact", "ROOT[/RELEASE]", "Merge the deltas of reports", 1, 2, WP_TOOL_JSON | WP_TOOL_ROLL_UP | AGES,
         wp_tool_compact},
-    {"prune", "ROOT[/RELEASE]", "Let go of what is old", 1, 2, WP_TOOL_JSON | WP_TOOL_DRY_RUN | WP_TOOL_NO_ROLL_UP | AGES |
-        WP_TOOL_VALUE(WP_TOOL_TRACES) | WP_TOOL_VALUE(WP_TOOL_MONTHS) | WP_TOOL_VALUE(WP_TOOL_STATE) |
+    {"prune", "ROOT[/RELEASE]", "Let go of what is old", 1, 2, WP_TOOL_JSON | WP_TOOL_DRY_RUN | WP_TOOL_NO_ROLL_UP | WP_TOOL_QUIET | AGES |
+        WP_TOOL_VALUE(WP_TOOL_KEEP_RELEASES) | WP_TOOL_VALUE(WP_TOOL_KEEP_AGE) | WP_TOOL_VALUE(WP_TOOL_KEEP) | WP_TOOL_VALUE(WP_TOOL_TRACES) | WP_TOOL_VALUE(WP_TOOL_MONTHS) | WP_TOOL_VALUE(WP_TOOL_STATE) |
         WP_TOOL_VALUE(WP_TOOL_QUOTA), wp_tool_prune},
     {"merge", "ROOT[/RELEASE]... --into ROOT", "Take stores into one", 1, WP_TOOL_ARGUMENTS, WP_TOOL_JSON |
         WP_TOOL_RENAME_SHARD | WP_TOOL_VALUE(WP_TOOL_INTO), wp_tool_merge},
@@ -67,6 +67,7 @@ static const struct argp_option all_options[] = {
     {"rename-shard", 'm', NULL, 0, "A shard that has a namesake of another origin gets a name of its own", 0},
     {"drop-damaged", 'D', NULL, 0, "Delete what cannot be read", 0},
     {"force", 'f', NULL, 0, "File it there though it was recorded as another release, or is there already by another way", 0},
+    {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
     {"traces", KEY_OF(WP_TOOL_TRACES), "AGE", 0, "Keep traces so long (7d)", 0},
     {"hours", KEY_OF(WP_TOOL_HOURS), "AGE", 0, "Keep hours so long, then as days (30d)", 0},
     {"days", KEY_OF(WP_TOOL_DAYS), "AGE", 0, "Keep days so long, then as months (1y)", 0},
@@ -74,7 +75,10 @@ static const struct argp_option all_options[] = {
     {"state", KEY_OF(WP_TOOL_STATE), "AGE", 0, "Keep ended sessions and processes so long (30d)", 0},
     {"late-after", KEY_OF(WP_TOOL_LATE), "AGE", 0, "A day or month stays open so long (1h)", 0},
     {"now", KEY_OF(WP_TOOL_NOW), "SECONDS", 0, "Count ages from there instead of from now", 0},
-    {"quota", KEY_OF(WP_TOOL_QUOTA), "BYTES", 0, "All releases together take no more; the oldest goes first", 0},
+    {"quota", KEY_OF(WP_TOOL_QUOTA), "BYTES", 0, "All releases together take no more: the oldest timeboxes go first, then the oldest releases", 0},
+    {"keep-releases", KEY_OF(WP_TOOL_KEEP_RELEASES), "N", 0, "Keep so many releases, those that were active last (all)", 0},
+    {"keep-release-age", KEY_OF(WP_TOOL_KEEP_AGE), "AGE", 0, "Keep a release so long after it was active last (never given up)", 0},
+    {"keep", KEY_OF(WP_TOOL_KEEP), "REV", 0, "Keep this release: an id or a reference as REV~2; may be repeated", 0},
     {"shard", KEY_OF(WP_TOOL_SHARD), "ID", 0, "Of this shard", 0},
     {"aggregate", KEY_OF(WP_TOOL_AGGREGATE), "NAME", 0, "Of this aggregate, not of the release; to import, as the aggregator's "
         "NAME=SELECTOR (may be repeated)", 0},
@@ -84,10 +88,10 @@ static const struct argp_option all_options[] = {
     {"into", KEY_OF(WP_TOOL_INTO), "ROOT", 0, "Where it goes, made if it is not there", 0},
 };
 static const unsigned option_flags[] = {WP_TOOL_JSON, WP_TOOL_RECURSIVE, WP_TOOL_LONG, WP_TOOL_DRY_RUN, WP_TOOL_ROLL_UP,
-    WP_TOOL_NO_ROLL_UP, WP_TOOL_RENAME_SHARD, WP_TOOL_DROP_DAMAGED, WP_TOOL_FORCE};
+    WP_TOOL_NO_ROLL_UP, WP_TOOL_RENAME_SHARD, WP_TOOL_DROP_DAMAGED, WP_TOOL_FORCE, WP_TOOL_QUIET};
 #define OPTIONS (sizeof(all_options) / sizeof(*all_options))
 
-static unsigned flag_of(size_t option)
+static uint64_t flag_of(size_t option)
 {
     int key = all_options[option].key;
     return key >= KEY_OF(0) ? WP_TOOL_VALUE(key - KEY_OF(0)) : option_flags[option];

@@ -14,15 +14,15 @@ struct json_object;
 
 enum wp_tool_flags {
     WP_TOOL_JSON = 1, WP_TOOL_RECURSIVE = 2, WP_TOOL_LONG = 4, WP_TOOL_DRY_RUN = 8, WP_TOOL_ROLL_UP = 16, WP_TOOL_NO_ROLL_UP = 32,
-    WP_TOOL_RENAME_SHARD = 64, WP_TOOL_DROP_DAMAGED = 128, WP_TOOL_FORCE = 256,
+    WP_TOOL_RENAME_SHARD = 64, WP_TOOL_DROP_DAMAGED = 128, WP_TOOL_FORCE = 256, WP_TOOL_QUIET = 512,
 };
 
 /* Options with a value. In a command's flags option n is bit WP_TOOL_VALUE(n). */
 enum wp_tool_value {
     WP_TOOL_TRACES, WP_TOOL_HOURS, WP_TOOL_DAYS, WP_TOOL_MONTHS, WP_TOOL_STATE, WP_TOOL_LATE, WP_TOOL_NOW, WP_TOOL_QUOTA,
-    WP_TOOL_INTO, WP_TOOL_SHARD, WP_TOOL_AGGREGATE, WP_TOOL_TIMEBOX, WP_TOOL_RELEASE, WP_TOOL_LABEL, WP_TOOL_VALUES
+    WP_TOOL_INTO, WP_TOOL_SHARD, WP_TOOL_AGGREGATE, WP_TOOL_TIMEBOX, WP_TOOL_RELEASE, WP_TOOL_LABEL, WP_TOOL_KEEP_RELEASES, WP_TOOL_KEEP_AGE, WP_TOOL_KEEP, WP_TOOL_VALUES
 };
-#define WP_TOOL_VALUE(n) (1u << (16 + (n)))
+#define WP_TOOL_VALUE(n) ((uint64_t)1 << (16 + (n)))
 
 #define WP_TOOL_ARGUMENTS 1024 /* as many stores or captures as somebody names at once */
 #define WP_TOOL_GIVEN 32       /* options with a value, of one command line */
@@ -45,7 +45,7 @@ struct wp_tool_place {
 #define WP_TOOL_MISUSE EBADRQC
 
 struct wp_tool {
-    unsigned flags;                             /* given ones */
+    uint64_t flags;                             /* given ones */
     const char *arguments[WP_TOOL_ARGUMENTS];   /* NULL: not given */
     const char *values[WP_TOOL_VALUES];         /* NULL: not given; the last one of several */
     struct wp_tool_given given[WP_TOOL_GIVEN];  /* all of them, as they came */

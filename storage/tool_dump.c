@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store dump, load, backup */
+#include "common/json_plain.h"
 #include "storage/dump_store.h"
 #include "storage/json_parts.h"
 #include "storage/shrink.h"
@@ -54,7 +55,7 @@ static int list_value(void *context, const char *text, size_t size)
         wp_json_put_text(object, "damage", reason.text);
     }
     wp_buffer_puts(out, listing->is_first ? "\n" : ",\n");
-    wp_buffer_puts(out, json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    wp_json_plain(out, json_object_to_json_string_ext(object, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
     listing->is_first = false;
     json_object_put(object);
     wp_buffer_fini(&raw);

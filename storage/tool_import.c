@@ -8,6 +8,7 @@
 #include "storage/store_tool.h"
 
 #include "common/path.h"
+#include "common/release_id.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@ struct importing {
     struct wp_txn *source;          /* of a root's release */
     struct wp_merge merge;
     uint64_t now_s;
-    bool is_there;                  /* nothing had to be done */
+    bool is_there, is_own;          /* nothing had to be done; what is there is in the shard that it would go to */
     struct json_object *rows;       /* --json */
     struct wp_error *err;
 };
@@ -48,8 +49,18 @@ static int choose_release(struct importing *i, const char *recorded)
     return 0;
 }
 
+/* A capture says the release's name, as its recorder gave it; the aggregator makes an id of it. */
+static int choose_recorded(struct importing *i)
+{
+    char id[WP_RELEASE_ID_ROOM] = "";
+    if (*i->origin.release)
+        wp_release_id(i->origin.release, id);
+    return choose_release(i, id);
+}
+
 /* What the target has of a capture's session. */
 struct known {
+    const char *only;           /* in this release; NULL: in any */
     struct wp_txn *txn;
     char release[WP_ID_ROOM], shard[WP_ID_ROOM]; /* "": nothing */
     uint8_t session[16];
@@ -77,6 +88,8 @@ static int find_session(struct importing *i, struct wp_store *to, struct known *
     int rc = wp_store_releases(to, &releases, &count, i->err);
     snprintf(prefix, sizeof(prefix), "__state__/processed.%s.", i->origin.session);
     for (size_t at = 0; !rc && at < count; at++) {
+        if (known->only && strcmp(known->only, releases[at]))
+            continue;
         rc = wp_txn_begin(&known->txn, to, releases[at], false, i->err);
         if (!rc)
             rc = wp_txn_visit(known->txn, prefix, look_at, known, i->err);
@@ -88,22 +101,29 @@ static int find_session(struct importing *i, struct wp_store *to, struct known *
     return rc;
 }
 
-/* Nothing counts twice: neither again in the same release nor in another one. */
-static int check_session(struct importing *i)
+static int look_for_session(struct importing *i, struct known *known)
 {
-    struct known known = {0};
     struct wp_store *to = NULL;
     struct stat st;
     if (stat(i->into, &st) && errno == ENOENT)
         return 0;
     int rc = wp_store_open(&to, i->into, false, i->err);
     if (!rc)
-        rc = find_session(i, to, &known);
+        rc = find_session(i, to, known);
     wp_store_close(to);
+    return rc;
+}
+
+/* Nothing counts twice: neither again in the same release nor in another one. */
+static int check_session(struct importing *i)
+{
+    struct known known = {0};
+    int rc = look_for_session(i, &known);
     if (rc != 1)
         return rc;
     bool is_same = !strcmp(known.release, i->release);
     i->is_there = is_same && known.is_whole;
+    i->is_own = !strcmp(known.shard, shard_of(i));
     if (is_same && !known.is_whole && strcmp(known.shard, shard_of(i)))
         return wp_error_set(i->err, -EEXIST, "a part of '%s' is in shard '%s' of release '%s': go on with --shard %s", i->from, known.shard,
             known.release, known.shard);
@@ -142,10 +162,29 @@ static int note_in(struct importing *i, struct wp_txn *txn, const char *shard)
     return rc;
 }
 
+static int find_note(void *context, const struct wp_metadata_row *row)
+{
+    return !strcmp(row->key, context);
+}
+
+/* An import that was ended between its last commit and this has left it undone. */
 static int note_capture(struct wp_txn *txn, void *context)
 {
     struct importing *i = context;
-    return note_in(i, txn, shard_of(i));
+    struct wp_metadata_place place = {NULL, false, 0};
+    char key[300];
+    snprintf(key, sizeof(key), "import.%s.from", i->origin.session);
+    int rc = i->is_there ? wp_txn_all_metadata(txn, &place, find_note, key, i->err) : 0;
+    return rc == 1 ? 0 : rc ? rc : note_in(i, txn, shard_of(i));
+}
+
+/* What the programs said to be well is believed when it is there. */
+static int check_whole(struct importing *i)
+{
+    struct known known = {.only = i->release};
+    int rc = look_for_session(i, &known);
+    return rc == 1 ? known.is_whole ? 0 : wp_error_set(i->err, -EIO, "'%s' is not all in release '%s': import it again, what is there is not "
+        "counted twice", i->from, i->release) : rc ? rc : wp_error_set(i->err, -EIO, "nothing of '%s' came to release '%s'", i->from, i->release);
 }
 
 static int import_capture(struct importing *i)
@@ -153,12 +192,15 @@ static int import_capture(struct importing *i)
     struct wp_store *to = NULL;
     int rc = wp_origin_read(&i->origin, i->from, i->err);
     if (!rc)
-        rc = choose_release(i, i->origin.release);
+        rc = choose_recorded(i);
     if (!rc)
         rc = check_session(i);
-    if (rc || i->is_there)
+    if (rc || (i->is_there && !i->is_own))
         return rc;
-    rc = wp_import_run(&(struct wp_import_options){i->tool, i->from, i->into, i->release, shard_of(i)}, i->err);
+    if (!i->is_there) {
+        rc = wp_import_run(&(struct wp_import_options){i->tool, i->from, i->into, i->release, shard_of(i)}, i->err);
+        rc = rc ? rc : check_whole(i);
+    }
     if (!rc)
         rc = wp_store_open(&to, i->into, true, i->err);
     if (!rc)
@@ -331,6 +373,8 @@ int wp_tool_import(struct wp_tool *tool, struct wp_error *err)
         rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is not a release id: use [A-Za-z0-9._+-], at most 128", importing.wanted);
     if (!rc && !wp_id_valid(shard_of(&importing)))
         rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is not a shard id: use [A-Za-z0-9._+-], at most 128", shard_of(&importing));
+    if (!rc)
+        wp_import_sweep();
     for (int at = 0; !rc && at < WP_TOOL_ARGUMENTS && tool->arguments[at]; at++) {
         importing.from = tool->arguments[at];
         rc = import_one(&importing);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store prune: each release by age, then all of them together by size, then the space is given back. */
 #include "storage/json_parts.h"
+#include "storage/reference.h"
+#include "storage/release_retention.h"
 #include "storage/report_store.h"
 #include "storage/retention.h"
 #include "storage/rows.h"
@@ -34,6 +36,7 @@ struct pruned {                /* a release */
     uint32_t gone_count, gone_room, gone_by_age;
     struct wp_space before, after;
     bool is_shrunk;
+    const char *dropped;       /* why all of it goes; NULL it stays */
 };
 
 struct prune {
@@ -45,6 +48,9 @@ struct prune {
     struct candidate *candidates;
     uint32_t candidate_count, candidate_room, own_from; /* own_from: those of `now` begin there */
     uint64_t quota_bytes;
+    struct wp_release_row *rows; /* of all releases, by their index; of those that are passed over without a name */
+    uint64_t most_releases, release_age_s;
+    bool is_whole;             /* all releases of the store are looked at: whole ones may go */
     bool is_dry, has_failed;
 };
 
@@ -207,9 +213,89 @@ static int prune_by_size(struct prune *prune)
     for (uint32_t i = 0; !rc && prune->candidate_count && i < prune->release_count; i++) {
         prune->now = &prune->releases[i];
         prune->now->gone_by_age = prune->now->gone_count;
-        if (prune->now->name)
+        if (prune->now->name && !prune->now->dropped)
             rc = wp_store_update(prune->tool->store, prune->now->name, drop_chosen, prune, prune->err);
     }
+    return rc;
+}
+
+/* --- whole releases --- */
+
+static int keep_named(struct prune *prune)
+{
+    struct wp_tool *tool = prune->tool;
+    int rc = 0;
+    for (unsigned i = 0; !rc && i < tool->given_count; i++) {
+        struct wp_reference reference;
+        bool is_there = false;
+        if (tool->given[i].option != WP_TOOL_KEEP)
+            continue;
+        rc = wp_reference_parse(&reference, tool->given[i].value, prune->err);
+        if (!rc)
+            rc = wp_reference_resolve(&reference, &tool->store, 1, prune->err);
+        for (uint32_t j = 0; !rc && j < prune->release_count; j++)
+            if (prune->rows[j].name && !strcmp(prune->rows[j].name, reference.release))
+                is_there = prune->rows[j].is_named = true;
+        if (!rc && !is_there) /* a misspelt name keeps nothing */
+            rc = wp_error_set(prune->err, -ENOENT, "there is no release '%s' to keep", tool->given[i].value);
+    }
+    return rc;
+}
+
+static int drop_release(struct prune *prune, const struct wp_release_row *row)
+{
+    struct pruned *release = &prune->releases[row - prune->rows];
+    release->dropped = row->why;
+    release->after.used_bytes = release->after.file_bytes = 0;
+    return prune->is_dry ? 0 : wp_store_drop(prune->tool->store, release->name, prune->err);
+}
+
+/* What is gone with its release need not go for the quota. */
+static void forget_dropped(struct prune *prune)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < prune->candidate_count; i++) {
+        if (prune->releases[prune->candidates[i].release].dropped)
+            free(prune->candidates[i].key);
+        else
+            prune->candidates[kept++] = prune->candidates[i];
+    }
+    prune->candidate_count = kept;
+}
+
+static int prune_releases(struct prune *prune)
+{
+    int rc = keep_named(prune);
+    if (!rc)
+        wp_releases_choose(prune->rows, prune->release_count, prune->most_releases, prune->release_age_s, prune->rule.roll_up.now_s);
+    for (uint32_t i = 0; !rc && i < prune->release_count; i++)
+        if (prune->rows[i].why)
+            rc = drop_release(prune, &prune->rows[i]);
+    if (!rc)
+        forget_dropped(prune);
+    return rc;
+}
+
+static int prune_releases_by_size(struct prune *prune)
+{
+    int rc = 0;
+    struct wp_release_row *row;
+    while (!rc && used_bytes(prune) > prune->quota_bytes && (row = wp_releases_oldest(prune->rows, prune->release_count))) {
+        row->why = "over the quota";
+        rc = drop_release(prune, row);
+    }
+    return rc;
+}
+
+static int read_row(struct prune *prune, const char *name)
+{
+    struct wp_txn *txn = NULL;
+    struct wp_release_row *row = &prune->rows[prune->now - prune->releases];
+    int rc = wp_txn_begin(&txn, prune->tool->store, name, false, prune->err);
+    if (!rc)
+        rc = wp_release_row_read(row, txn, prune->rule.roll_up.now_s, prune->err);
+    wp_txn_abort(txn);
+    row->name = rc ? NULL : name;
     return rc;
 }
 
@@ -220,7 +306,7 @@ static int shrink(struct prune *prune)
     for (uint32_t i = 0; i < prune->release_count; i++) {
         struct pruned *release = &prune->releases[i];
         uint64_t spare = release->after.file_bytes - release->after.used_bytes;
-        if (!release->name || spare < SHRINK_FROM || spare < release->after.file_bytes / 8)
+        if (!release->name || release->dropped || spare < SHRINK_FROM || spare < release->after.file_bytes / 8)
             continue;
         struct wp_error err = {0};
         int rc = wp_store_shrink(prune->tool->store, release->name, &release->after, &err);
@@ -237,6 +323,11 @@ static void print_release(const struct prune *prune, const struct pruned *releas
 {
     struct wp_buffer *out = &prune->tool->out;
     char bytes[32], before[32], after[32];
+    if (release->dropped) {
+        wp_buffer_printf(out, "%sgone %10s  %s, all of it  (%s)\n", prune->is_dry ? "would be " : "",
+            wp_tool_size(release->before.used_bytes, bytes, sizeof(bytes)), release->name, release->dropped);
+        return;
+    }
     for (uint32_t i = 0; i < release->gone_count; i++) {
         const struct gone *gone = &release->gone[i];
         wp_buffer_printf(out, "%s%s %10s  %s/%s  (%s)\n", prune->is_dry ? "would be " : "", gone->bytes ? "gone" : "changed",
@@ -252,6 +343,8 @@ static struct json_object *release_json(const struct pruned *release)
 {
     struct json_object *object = json_object_new_object();
     wp_json_put_text(object, "release", release->name);
+    if (release->dropped)
+        wp_json_put_text(object, "dropped", release->dropped);
     struct json_object *rows = wp_json_put_rows(object, "gone");
     for (uint32_t i = 0; i < release->gone_count; i++) {
         struct json_object *row = wp_json_add_row(rows);
@@ -273,8 +366,11 @@ static int say(struct prune *prune)
     char bytes[32];
     uint64_t used = used_bytes(prune), over = prune->quota_bytes && used > prune->quota_bytes ? used - prune->quota_bytes : 0;
     if (over && !prune->is_dry)
-        wp_buffer_printf(&tool->complaints, "still %s over the quota: what is left is the newest of each release, and its state\n",
+        wp_buffer_printf(&tool->complaints, "still %s over the quota: what is left is the newest of each release that is the newest of an aggregate, recorded now or named "
+            "by --keep, and its state\n",
             wp_tool_size(over, bytes, sizeof(bytes)));
+    if (tool->flags & WP_TOOL_QUIET && !(tool->flags & WP_TOOL_JSON) && !prune->is_dry)
+        return 0;
     if (!(tool->flags & WP_TOOL_JSON)) {
         for (uint32_t i = 0; i < prune->release_count; i++)
             if (prune->releases[i].name)
@@ -318,6 +414,13 @@ static int parse(struct prune *prune)
         rc = wp_tool_number(tool, WP_TOOL_NOW, &rule->roll_up.now_s, prune->err);
     if (!rc)
         rc = wp_tool_bytes(tool, WP_TOOL_QUOTA, &prune->quota_bytes, prune->err);
+    prune->most_releases = prune->release_age_s = UINT64_MAX;
+    if (!rc)
+        rc = wp_tool_number(tool, WP_TOOL_KEEP_RELEASES, &prune->most_releases, prune->err);
+    if (!rc)
+        rc = wp_tool_age(tool, WP_TOOL_KEEP_AGE, &prune->release_age_s, prune->err);
+    if (!rc && !prune->most_releases)
+        rc = wp_error_set(prune->err, -WP_TOOL_MISUSE, "--keep-releases 0 would keep none: leave it out to keep all");
     if (!rc && tool->values[WP_TOOL_QUOTA] && !prune->quota_bytes)
         rc = wp_error_set(prune->err, -WP_TOOL_MISUSE, "--quota 0 would keep nothing: leave it out for no quota");
     return rc;
@@ -333,7 +436,36 @@ static int prune_release(struct prune *prune, const char *name)
     if (rc < 0)
         return wp_tool_pass_over(prune->tool, rc, prune->err);
     prune->now->name = name;
-    return 0;
+    rc = prune->is_whole ? read_row(prune, name) : 0;
+    return rc ? wp_tool_pass_over(prune->tool, rc, prune->err) : 0;
+}
+
+/* Whole releases are compared with each other: one alone cannot be said to be old among them. */
+static int check_scope(struct prune *prune)
+{
+    const struct wp_tool *tool = prune->tool;
+    prune->is_whole = !*tool->place.release;
+    if (prune->is_whole || (!tool->values[WP_TOOL_KEEP_RELEASES] && !tool->values[WP_TOOL_KEEP_AGE] && !tool->values[WP_TOOL_KEEP]))
+        return 0;
+    return wp_error_set(prune->err, -WP_TOOL_MISUSE, "--keep-releases, --keep-release-age and --keep are of all releases: give the store's root alone");
+}
+
+static int prune_all(struct prune *prune, char **releases, size_t count)
+{
+    int rc = 0;
+    prune->releases = calloc(count + 1, sizeof(*prune->releases));
+    prune->rows = calloc(count + 1, sizeof(*prune->rows));
+    if (!prune->releases || !prune->rows)
+        return wp_error_set(prune->err, -ENOMEM, "out of memory for pruning");
+    for (size_t i = 0; !rc && i < count; i++)
+        rc = prune_release(prune, releases[i]);
+    if (!rc && prune->is_whole)
+        rc = prune_releases(prune);
+    if (!rc && prune->quota_bytes)
+        rc = prune_by_size(prune);
+    if (!rc && prune->quota_bytes && prune->is_whole)
+        rc = prune_releases_by_size(prune);
+    return rc;
 }
 
 int wp_tool_prune(struct wp_tool *tool, struct wp_error *err)
@@ -344,16 +476,14 @@ int wp_tool_prune(struct wp_tool *tool, struct wp_error *err)
     int rc = parse(&prune);
     if (!rc)
         rc = wp_tool_open(tool, err);
+    if (!rc)
+        rc = check_scope(&prune);
     if (!rc && !prune.is_dry) /* who only looks sweeps nothing up */
         rc = wp_store_upkeep(tool->store, err);
     if (!rc)
         rc = wp_tool_releases(tool, &releases, &count, err);
-    if (!rc && !(prune.releases = calloc(count + 1, sizeof(*prune.releases))))
-        rc = wp_error_set(err, -ENOMEM, "out of memory for pruning");
-    for (size_t i = 0; !rc && i < count; i++)
-        rc = prune_release(&prune, releases[i]);
-    if (!rc && prune.quota_bytes)
-        rc = prune_by_size(&prune);
+    if (!rc)
+        rc = prune_all(&prune, releases, count);
     if (!rc && !prune.is_dry)
         rc = shrink(&prune);
     if (!rc)
@@ -365,6 +495,7 @@ int wp_tool_prune(struct wp_tool *tool, struct wp_error *err)
     prune.own_from = 0;
     forget_candidates(&prune);
     free(prune.candidates);
+    wp_release_rows_free(prune.rows, prune.release_count);
     free(prune.releases);
     wp_strings_free(releases, count);
     return rc;

@@ -2,6 +2,7 @@
 /* What the commands share. */
 #include "storage/store_tool.h"
 
+#include "common/json_plain.h"
 #include "storage/reference.h"
 
 #include <errno.h>
@@ -85,7 +86,7 @@ int wp_tool_json(struct wp_tool *tool, struct json_object *object, struct wp_err
     const char *text = object ? json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE)
                               : NULL;
     if (text) {
-        wp_buffer_puts(&tool->out, text);
+        wp_json_plain(&tool->out, text);
         wp_buffer_putc(&tool->out, '\n');
     }
     int rc = text ? 0 : wp_error_set(err, -ENOMEM, "out of memory for JSON");

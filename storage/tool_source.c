@@ -104,7 +104,7 @@ static int read_text(const struct job *job, const char *path, bool is_named, str
     }
     wp_buffer_clear(text);
     return is_named ? wp_source_read_beneath("/", path + 1, WP_SOURCE_TEXT_LIMIT, text, &changed_ns, NULL)
-                    : wp_source_read_public(path, WP_SOURCE_TEXT_LIMIT, text, &changed_ns, NULL);
+                    : wp_source_read_public("/", path, WP_SOURCE_TEXT_LIMIT, text, &changed_ns, NULL);
 }
 
 static int note_there(void *context, const char *path, const uint8_t digest[16])

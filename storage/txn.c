@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/txn.h"
 
+#include "storage/env_pages.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +95,16 @@ static MDB_val key_of(const char *key)
     return (MDB_val){strlen(key), (void *)(uintptr_t)key};
 }
 
+/* Before a value is deleted or replaced: LMDB frees as many pages as the first of them says. */
+static int check_head(struct wp_txn *txn, const MDB_val *key, struct wp_error *err)
+{
+    MDB_val k = *key, v;
+    if (!k.mv_size || mdb_get(txn->mdb, txn->dbi, &k, &v) || wp_env_head_is_well(txn->env->mdb, &k, &v))
+        return 0;
+    return wp_error_set(err, -EBADMSG, "the pages of '%.*s' in '%s/%s' are damaged: wakepath-store repair --drop-damaged mends that",
+        (int)k.mv_size, (const char *)k.mv_data, txn->store->root, txn->env->release);
+}
+
 int wp_txn_put_headed(struct wp_txn *txn, const char *key, enum wp_value_kind kind, const struct wp_buffer *head,
     const uint8_t *bytes, size_t size, struct wp_error *err)
 {
@@ -107,6 +119,9 @@ int wp_txn_put_headed(struct wp_txn *txn, const char *key, enum wp_value_kind ki
     if (rc)
         return wp_error_wrap(err, rc, "cannot put '%s'", key);
     MDB_val k = key_of(key), v = {txn->scratch.size, txn->scratch.data};
+    rc = check_head(txn, &k, err);
+    if (rc)
+        return rc;
     rc = mdb_put(txn->mdb, txn->dbi, &k, &v, 0);
     return rc ? wp_txn_error(txn, err, rc, "cannot put a value") : 0;
 }
@@ -165,6 +180,8 @@ static int delete_cut(struct wp_txn *txn, const char *key)
     rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
     if (!rc && (k.mv_size <= strlen(key) || memcmp(k.mv_data, key, strlen(key) + 1)))
         rc = MDB_NOTFOUND;
+    if (!rc && !wp_env_head_is_well(txn->env->mdb, &k, &v))
+        rc = MDB_CORRUPTED;
     if (!rc)
         rc = mdb_cursor_del(cursor, 0);
     mdb_cursor_close(cursor);
@@ -174,7 +191,10 @@ static int delete_cut(struct wp_txn *txn, const char *key)
 int wp_txn_delete(struct wp_txn *txn, const char *key, struct wp_error *err)
 {
     MDB_val k = key_of(key);
-    int rc = k.mv_size ? mdb_del(txn->mdb, txn->dbi, &k, NULL) : MDB_NOTFOUND;
+    int rc = check_head(txn, &k, err);
+    if (rc)
+        return rc;
+    rc = k.mv_size ? mdb_del(txn->mdb, txn->dbi, &k, NULL) : MDB_NOTFOUND;
     if (rc == MDB_NOTFOUND)
         rc = delete_cut(txn, key);
     if (rc == MDB_NOTFOUND)

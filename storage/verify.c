@@ -4,6 +4,7 @@
 #include "proto/store.pb-c.h"
 #include "storage/bucket.h"
 #include "storage/columns.h"
+#include "storage/env_pages.h"
 #include "storage/txn.h"
 #include "storage/value_check.h"
 
@@ -147,6 +148,16 @@ static void check_count(struct pass *pass, uint64_t counted)
     fault(pass, "", reason);
 }
 
+static int tell_head(void *context, const struct wp_env_head *head)
+{
+    char key[WP_KEY_ROOM], reason[200];
+    snprintf(key, sizeof(key), "%.*s", (int)(head->key_size < sizeof(key) ? head->key_size : sizeof(key) - 1), head->key);
+    snprintf(reason, sizeof(reason), "it has %u pages, the first one says %llu or is no such page: it can be read and not deleted; repair mends that",
+        head->pages, (unsigned long long)head->said);
+    fault(context, key, reason);
+    return 0;
+}
+
 int wp_verify_release(struct wp_verify *verify, struct wp_store *store, const char *release, struct wp_error *err)
 {
     struct pass pass = {.verify = verify, .release = release};
@@ -162,6 +173,8 @@ int wp_verify_release(struct wp_verify *verify, struct wp_store *store, const ch
     rc = wp_txn_visit(pass.txn, "", check_key, &pass, &reason);
     if (!rc)
         check_count(&pass, verify->keys - before);
+    if (!rc)
+        rc = wp_env_look(pass.txn->env->mdb, pass.txn->mdb, &(struct wp_env_look){.ruined = tell_head, .context = &pass}, &reason);
     wp_txn_abort(pass.txn);
     if (pass.rc)
         return wp_error_set(err, pass.rc, "out of memory while reading release '%s'", release);

@@ -46,6 +46,9 @@ foreach(name collector aggregator reporter)
   endif()
 endforeach()
 install(FILES ${deploy}/systemd/wakepath-reporter.timer DESTINATION /lib/systemd/system COMPONENT reporter)
+install(FILES ${deploy}/systemd/wakepath-prune.timer ${deploy}/systemd/wakepath-prune.service DESTINATION /lib/systemd/system COMPONENT aggregator)
+install(FILES ${deploy}/cron/wakepath-prune DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-aggregator/examples
+  RENAME wakepath-prune.cron COMPONENT aggregator)
 install(FILES ${deploy}/cron/wakepath-reporter DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/wakepath-reporter/examples
   RENAME wakepath-reporter.cron COMPONENT reporter)
 

@@ -186,6 +186,11 @@ static void an_ended_session_is_known(void **state)
         assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
         commit(place);
         assert_int_equal(place->acked[1], last);
+        assert_int_equal(wp_engine_ended(place->engine), 1); /* who waits for one session waits no longer */
+        assert_int_equal(say_hello(place, 2, 1), last + 1); /* and it is one, whoever says it again */
+        assert_int_equal(wp_engine_bye(place->engine, 2, 0, NULL), 0);
+        assert_int_equal(wp_engine_bye(place->engine, 1, 0, NULL), 0);
+        assert_int_equal(wp_engine_ended(place->engine), 1);
         wp_engine_destroy(place->engine);
         struct wp_report *report = stored(place);
         uint32_t hosts;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "common/path.h"
+#include "common/release_id.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -36,6 +37,32 @@ static void ids(void **state)
     longest[199] = 0;
     wp_id_from(longest, id, sizeof(id));
     assert_true(wp_id_valid(id));
+}
+
+/* Whatever recorders call their releases: an id is its own name, and no two share one. */
+static void releases(void **state)
+{
+    (void)state;
+    char made[WP_RELEASE_ID_ROOM], folded[WP_RELEASE_ID_ROOM], long_a[300], long_b[300], ids[64][WP_RELEASE_ID_ROOM];
+    memset(long_a, 'a', sizeof(long_a));
+    memset(long_b, 'a', sizeof(long_b));
+    long_a[sizeof(long_a) - 1] = long_b[sizeof(long_b) - 1] = 0;
+    long_b[sizeof(long_b) - 2] = 'b';
+    wp_release_id("v1/../x", made);
+    wp_release_id(made, folded); /* a name that looks like a folded one */
+    const char *const names[] = {"v1", "v1/../x", "v1_.._x", "v1 .. x", "v1\n.._x", "v1/..", "v1_..", "..", ".", "_", "", "/", "__", "v1+", "v1\xc2\x9b", "v1__", made, folded,
+        "v1+0123456789abcdef0123456789abcdef", "v1+0123456789abcdef0123456789abcdeg", "CON", "con", "-x", "+", long_a, long_b, long_a + 171, long_a + 172, "../../etc"};
+    size_t count = sizeof(names) / sizeof(*names);
+    for (size_t i = 0; i < count; i++) {
+        wp_release_id(names[i], ids[i]);
+        assert_true(wp_id_valid(ids[i]));
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(names[i], names[j]))
+                assert_string_not_equal(ids[i], ids[j]);
+    }
+    assert_string_equal(ids[0], "v1");
+    assert_string_equal(ids[2], "v1_.._x");
+    assert_int_equal(strncmp(ids[1], "v1_.._x+", 8), 0);
 }
 
 static void files(void **state)
@@ -95,6 +122,6 @@ static void temporaries(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ids), cmocka_unit_test(files), cmocka_unit_test(temporaries)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ids), cmocka_unit_test(releases), cmocka_unit_test(files), cmocka_unit_test(temporaries)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,6 +124,13 @@ class DoctorTest(unittest.TestCase):
         self.lacks("store", "note", "has 200 MiB left", "make room", mount % "200m", settings=setting)
         self.lacks("store", "wrong", "read only", "mount it for writing", mount % "2g,ro", settings=setting)
 
+    def test_retention(self):
+        setting = {"aggregator": f'bind = "ipc://{self.path("events")}"\nstore = "{self.path("store")}"\nmetrics = none\n'}
+        none = "mount -t tmpfs none /etc/cron.d; rm -f /etc/systemd/system/timers.target.wants/wakepath-prune.timer"
+        self.lacks("retention", "note", "nothing prunes", "wakepath-prune.timer", none, settings=setting)
+        cron = os.path.join(SOURCE, "deploy/cron/wakepath-prune")
+        self.assertIn(("retention", "good"), self.ask(f"mount -t tmpfs none /etc/cron.d; cp {cron} /etc/cron.d/", settings=setting))
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -92,7 +92,8 @@ class Lines(RecordTest):
         """The pages of source files, by their path in the test's folder."""
         out = self.path("site")
         shutil.rmtree(out, ignore_errors=True)
-        subprocess.run([program("wakepath-reporter"), "--store", self.store, "--out", out, "--quiet", *args], check=True, timeout=120)
+        subprocess.run([program("wakepath-reporter"), "--store", self.store, "--out", out, "--quiet",
+                        "--source-disk", self.folder, *args], check=True, timeout=120)
         pages = {}
         folder = os.path.join(out, self.release, "main")
         for name in os.listdir(folder):

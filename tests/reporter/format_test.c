@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "common/path.h"
+#include "reporter/json_writer.h"
 #include "reporter/findings.h"
 #include "reporter/format_folded.h"
 #include "reporter/format_html.h"
@@ -314,9 +315,25 @@ static void findings_name_who_was_waited_for(void **state)
     wp_facts_fini(&facts);
 }
 
+static void json_has_no_controls(void **state)
+{
+    (void)state;
+    struct wp_json_writer writer = {0};
+    struct wp_buffer out = {0};
+    struct json_object *root = json_object_new_object(), *again;
+    wp_writer_text(&writer, root, "name", "a\x7f" "b\xc2\x9b" "31mc\xc2\xa0");
+    assert_int_equal(wp_writer_finish(&writer, root, &out, NULL), 0);
+    assert_null(strstr((const char *)out.data, "\xc2\x9b"));
+    assert_null(strchr((const char *)out.data, 0x7f));
+    again = json_tokener_parse((const char *)out.data);
+    assert_string_equal(json_object_get_string(json_object_object_get(again, "name")), "a\x7f" "b\xc2\x9b" "31mc\xc2\xa0");
+    json_object_put(again);
+    wp_buffer_fini(&out);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(json_has_no_controls), 
         cmocka_unit_test(formats_match_golden_files),
         cmocka_unit_test(folded_and_categories_sum_to_the_total),
         cmocka_unit_test(json_keeps_its_schema),

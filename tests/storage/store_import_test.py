@@ -4,7 +4,9 @@
 import glob
 import os
 import shutil
+import signal
 import subprocess
+import time
 import unittest
 
 from store_case import BIN, StoreCase, ago
@@ -139,6 +141,68 @@ class ImportTest(StoreCase):
         self.says(0, "import", other, "--into", self.root, "--force")
         self.assertEqual(self.total("v1", "web"), 2 * total)
         self.says(0, "verify", self.root)
+
+    def children(self, pid):
+        """All processes below this one, as (pid, name)."""
+        found = []
+        for path in glob.glob("/proc/[0-9]*/stat"):
+            try:
+                with open(path, encoding="ascii", errors="replace") as file:
+                    text = file.read()
+            except OSError:
+                continue
+            if int(text.rsplit(")", 1)[1].split()[1]) == pid:
+                child = int(text.split()[0])
+                found += [(child, text[text.index("(") + 1:text.rindex(")")])] + self.children(child)
+        return found
+
+    def interrupt(self, words, whom, after_s, environment):
+        """Kills the import, or one of its programs, `after_s` after the folder with its socket is there."""
+        tmp = environment["TMPDIR"]
+        run = subprocess.Popen([BIN + "/wakepath-store", *words], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while run.poll() is None and not glob.glob(tmp + "/wakepath-import-*/s"):
+            time.sleep(0.002)
+        time.sleep(after_s)
+        below = self.children(run.pid)
+        for pid in [run.pid] if whom == "import" else [pid for pid, name in below if name.startswith("wakepath-" + whom[:6])]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        said = run.communicate(timeout=200)[1]
+        for pid, _ in below:  # they end with it, and what they had is in the store
+            while os.path.exists(f"/proc/{pid}"):
+                time.sleep(0.01)
+        return said
+
+    def test_interrupted(self):
+        """At many points, whoever is killed: it ends, and run again nothing is there twice and nothing is left over."""
+        capture = self.capture("one", "v1")
+        tmp = self.holder.name + "/tmp"
+        os.mkdir(tmp)
+        os.mkdir(tmp + "/wakepath-import-Foreig", 0o700)
+        with open(tmp + "/wakepath-import-Foreig/notes", "w", encoding="ascii"):
+            pass
+        environment = dict(os.environ, TMPDIR=tmp)
+        whole = self.holder.name + "/whole"
+        options = ["--aggregate", "web=comm=web", "--aggregate", "db=comm=db"]
+        began = time.monotonic()
+        self.says(0, "import", capture, "--into", whole, *options)
+        took = time.monotonic() - began
+        total = self.total("v1", "web", whole)
+        for turn, (whom, share) in enumerate((whom, share) for whom in ("import", "aggregator", "collector")
+                                             for share in (0, 0.3, 0.6, 0.8, 0.9, 0.95, 1.0)):
+            root = f"{self.holder.name}/root{turn}"
+            words = ["import", capture, "--into", root, *options]
+            said = self.interrupt(words, whom, share * took, environment)
+            run = subprocess.run([BIN + "/wakepath-store", *words], env=environment, capture_output=True, text=True, timeout=200, check=False)
+            self.assertEqual(run.returncode, 0, (whom, share, said, run.stderr))
+            self.assertEqual(self.total("v1", "web", root), total, (whom, share))
+            origin = [row["key"] for row in self.json("metadata", "ls", root + "/v1") if row["key"].startswith("import.")]
+            self.assertEqual(len(origin), 2, (whom, share, origin))
+            self.assertEqual(os.listdir(tmp), ["wakepath-import-Foreig"], (whom, share))
+            shutil.rmtree(root)
+        self.assertEqual(os.listdir(tmp + "/wakepath-import-Foreig"), ["notes"], "what it did not make stays")
 
 
 if __name__ == "__main__":

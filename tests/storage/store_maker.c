@@ -4,7 +4,7 @@
  *   time:AGGREGATE:TIMEBOX:NS       one stack
  *   trace:AGGREGATE:TIMEBOX:SEED    30 random rows                   blob:NUMBER:BYTES            noise, nobody's
  *   source:HOST:PID:START_S:NUMBER:BYTES  noise that a process had   process:HOST:PID:START_S:PARENT:PARENT_START_S
- *   user:HOST:PID:START_S:TIMEBOX   a report in which a process is   session:NUMBER:SEQ:LAST_S    with its resume point
+ *   user:HOST:PID:START_S:TIMEBOX   a report in which a process is   session:NUMBER:SEQ:LAST_S[:live]  with its resume point
  *   metadata:AGGREGATE:KEY:VALUE:REAL_S  ("" the release's)          map:NUMBER                   a row of the source map
  *   clock:NUMBER                    a span                           forever:AGGREGATE:TIMEBOX    a report of 1 ns again and
  *                                   again, a transaction each, a line on standard output after each
@@ -77,7 +77,7 @@ static int put_source(struct maker *maker, struct wp_txn *txn, char **words)
 
 static int put_session(struct maker *maker, struct wp_txn *txn, char **words)
 {
-    struct wp_resume resume = {.seq = number(words[2]), .until_mono_ns = 5, .ended = true};
+    struct wp_resume resume = {.seq = number(words[2]), .until_mono_ns = 5, .ended = !words[4]};
     memset(resume.session, (int)number(words[1]), 16);
     memset(resume.host, 1, 16);
     snprintf(resume.hostname, sizeof(resume.hostname), "h");

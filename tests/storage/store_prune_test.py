@@ -29,6 +29,77 @@ class Prune(StoreCase):
         self.assertEqual(self.gone(self.prune("--traces", "3d")), {f"main/trace.{ago(6)}.s": "old trace"})
         self.says(0, "verify", self.root)
 
+    def dropped(self, result):
+        return {row["release"]: row["dropped"] for row in result["releases"] if "dropped" in row}
+
+    def releases(self):
+        return [row["release"] for row in self.json("releases", self.root)]
+
+    def many(self, count):
+        """v00 is the oldest; each has an hour of `main`, every fifth one of `rare` too."""
+        for number in range(count):
+            self.make(f"v{number:02}", f"time:main:{ago(count - number)}:{number + 1}", f"blob:{number}:30000", *([f"time:rare:{ago(count - number)}:5"] if number % 5 == 0 else []))
+
+    def test_whole_releases_by_count_and_age(self):
+        self.many(12)
+        gone = {f"v{number:02}": "more releases than are kept" for number in range(8)}
+        self.assertEqual(self.dropped(self.prune("--keep-releases", "4", "--dry-run")), gone)
+        self.assertEqual(len(self.releases()), 12)
+        self.says(0, "metadata", "set", self.root + "/v01", "keep", "the one of the contract")
+        for name in ("v02", "v03"):
+            del gone[name]
+        del gone["v01"]
+        self.assertEqual(self.dropped(self.prune("--keep-releases", "4", "--keep", "v02", "--keep", "v11~8")), gone)
+        self.assertEqual(self.releases(), ["v01", "v02", "v03", "v08", "v09", "v10", "v11"])
+        self.assertEqual(self.dropped(self.prune("--keep-release-age", "2d")), {name: "old release" for name in ("v02", "v03", "v08", "v09")})
+        self.assertEqual(self.releases(), ["v01", "v10", "v11"], "v10 is the newest that has the aggregate rare")
+        self.assertEqual(self.dropped(self.prune("--keep-releases", "1")), {})
+        self.assertEqual([name for name in os.listdir(self.root) if "copy" in name], [])
+        self.says(0, "verify", self.root)
+
+    def test_quota_of_many_releases(self):
+        """Each keeps its newest timebox, so together they cannot be made small: whole ones go, the oldest first."""
+        self.many(12)
+        used = self.prune("--dry-run")["used_bytes"]
+        result = self.prune("--quota", str(used // 3), "--dry-run")
+        self.assertEqual(result["over_quota_bytes"], 0)
+        gone = self.dropped(result)
+        self.assertEqual(sorted(gone), [f"v{number:02}" for number in range(len(gone))])
+        self.assertEqual(len(self.releases()), 12)
+        result = self.prune("--quota", str(used // 3))
+        self.assertEqual((self.dropped(result), result["over_quota_bytes"]), (gone, 0))
+        self.assertEqual(self.releases(), [f"v{number:02}" for number in range(len(gone), 12)])
+        self.assertIn("over the quota", self.says(1, "prune", self.root, "--now", str(NOW), "--quota", "1").stderr)
+        self.assertEqual(self.releases(), ["v10", "v11"], "the newest of an aggregate stays")
+
+    def test_who_prunes_one_release_drops_none(self):
+        self.many(2)
+        for words in (("--keep-releases", "1"), ("--keep-release-age", "1d"), ("--keep", "v00")):
+            self.assertIn("give the store's root alone", self.says(64, "prune", self.root + "/v00", *words).stderr)
+        self.says(64, "prune", self.root, "--keep-releases", "0")
+        self.assertIn("there is no release 'v99'", self.says(1, "prune", self.root, "--keep", "v99", "--keep-releases", "1").stderr)
+        self.says(1, "prune", self.root + "/v00", "--quota", "1")
+        self.assertEqual(self.releases(), ["v00", "v01"])
+
+    def test_a_release_that_is_recorded_now_stays(self):
+        self.make("v1", f"time:main:{NOW // HOUR * HOUR}:1", f"session:7:3:{NOW}:live")
+        self.make("v2", f"time:main:{NOW // HOUR * HOUR + 60}:1")
+        self.make("v3", f"time:main:{NOW // HOUR * HOUR + 120}:1")
+        self.assertEqual(sorted(self.dropped(self.prune("--keep-releases", "1"))), ["v2"])
+
+    def test_files_of_others_stay(self):
+        for number in range(2):
+            self.make(f"v0{number}", f"time:main:{ago(2 - number)}:1")
+        with open(self.root + "/v00/notes", "w", encoding="ascii"):
+            pass
+        self.assertIn("notes", self.says(1, "prune", self.root, "--now", str(NOW), "--keep-releases", "1").stderr)
+        self.assertTrue(os.path.exists(self.root + "/v00/notes"))
+
+    def test_quiet(self):
+        self.many(2)
+        self.assertEqual(self.says(0, "prune", self.root, "-q", "--now", str(NOW)).stdout, "")
+        self.assertTrue(self.says(0, "prune", self.root, "-q", "--dry-run", "--now", str(NOW)).stdout)
+
     def test_hours_become_days_become_months(self):
         facts = [f"time:main:{ago(day, hour)}:{10 ** (hour % 3)}" for day in (0, 20, 40, 41, 500, 501) for hour in (0, 5, 23)
                  if ago(day, hour) <= NOW]
@@ -93,8 +164,9 @@ class Prune(StoreCase):
                 self.says(0, "compact", root, release)
                 newest[release] = max(boxes)
             before = self.values(root)
-            self.json("prune", root, "--now", str(NOW), "--traces", "0", "--hours", "0", "--days", "0", "--months", "0",
-                      "--state", "0", "--quota", "1", *rng.choice(((), ("--no-roll-up",))), status=1)  # cannot be held
+            for release in newest:  # by itself: none goes as a whole; the quota cannot be held
+                self.json("prune", f"{root}/{release}", "--now", str(NOW), "--traces", "0", "--hours", "0", "--days", "0", "--months", "0",
+                          "--state", "0", "--quota", "1", *rng.choice(((), ("--no-roll-up",))), status=1)
             after = self.values(root)
             for release, box in newest.items():
                 wanted = {key: digest for key, digest in before.items()

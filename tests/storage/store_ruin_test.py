@@ -4,6 +4,8 @@
 import os
 import random
 import re
+import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -102,10 +104,7 @@ class Ruin(StoreCase):
 
     def test_ruined_pages(self):
         """Pages of the tree cost the file, pages of values the value. In a copy without free pages: every one is in use."""
-        with tempfile.TemporaryDirectory() as copy:
-            subprocess.run(["mdb_copy", "-c", self.root + "/v1", copy], check=True, timeout=60)
-            with open(copy + "/data.mdb", "rb") as file:
-                self.whole = file.read()
+        self.whole = self.compacted()
         self.put(self.whole)
         self.assertIn(": 0 faults", self.everybody()[1])
         tree, values = pages_of(self.whole)
@@ -117,6 +116,111 @@ class Ruin(StoreCase):
                 self.put(self.ruined(rng, pages))
                 seen += bool(re.search(word, self.everybody()[1]))
             self.assertGreater(seen, 10)
+
+    def test_a_site_of_a_cut_store_is_no_success(self):
+        """The pages are made, and whoever runs it by cron is told."""
+        out = self.holder.name + "/site"
+        words = ("wakepath-reporter", "--no-config", "-q", "--store", self.root, "--out", out)
+        self.assertEqual(run(*words).returncode, 0)
+        self.put(self.whole[:3 * PAGE])
+        done = run(*words)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nothing of 1 of 2 releases could be read", done.stderr)
+        self.assertTrue(os.path.exists(out + "/index.html"))
+
+    def compacted(self):
+        """The file without free pages: every one is in use."""
+        with tempfile.TemporaryDirectory() as copy:
+            subprocess.run(["mdb_copy", "-c", self.root + "/v1", copy], check=True, timeout=60)
+            with open(copy + "/data.mdb", "rb") as file:
+                return file.read()
+
+    def ends(self, root, *words):
+        """Within a bound of processor time and of what it writes, with a verdict; what it said."""
+        def bound():
+            resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 28, 1 << 28))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        done = subprocess.run([BIN + "/" + words[0], *words[1:]], capture_output=True, text=True, errors="replace", timeout=300, check=False,
+                              preexec_fn=bound)
+        self.assertIn(done.returncode, (0, 1), (words, done.returncode, done.stderr[-500:]))
+        if done.returncode:
+            self.assertTrue(done.stderr or done.stdout, words)
+        return done
+
+    def all_tools(self, data):
+        """Each on a copy of its own; then repair, after which what is left verifies or the file is one that nothing can be told apart in."""
+        shutil.rmtree(f"{self.holder.name}/tool9", ignore_errors=True)
+        for number, words in enumerate((("stat",), ("dump",), ("compact",), ("prune", "--months", "1d", "--traces", "1s", "--no-roll-up"),
+                                        ("merge", "--into", "INTO"), ("backup", "--into", "INTO"), ("source", "ls"), ("metadata", "ls"),
+                                        ("repair", "--dry-run"), ("repair", "--drop-damaged"))):
+            root, into = f"{self.holder.name}/tool{number}", f"{self.holder.name}/into{number}"
+            os.makedirs(root + "/v1")
+            with open(root + "/v1/data.mdb", "wb") as file:
+                file.write(data)
+            place = root + "/v1" if words[0] in ("source", "metadata") else root
+            two = words[:2] if words[0] in ("source", "metadata") else words[:1]
+            rest = [into if word == "INTO" else word for word in words[len(two):]]
+            self.ends(root, "wakepath-store", *two, place, *rest)
+            if words[0] == "repair" and "--dry-run" in words:
+                with open(root + "/v1/data.mdb", "rb") as file:
+                    self.assertEqual(file.read(), bytes(data), "who only looks writes nothing")
+            if words[-1] == "--drop-damaged":
+                verdict = self.ends(root, "wakepath-store", "verify", root)
+                if verdict.returncode:
+                    self.assertRegex(verdict.stdout + verdict.stderr, "data.mdb'? is (damaged|no LMDB)", "repair leaves nothing that it could mend")
+                    return
+                done = self.ends(root, "store_maker", root, "v1", "s", f"report:a1-1:{ago(1)}:5:600")
+                self.assertFalse(done.returncode)
+                self.assertFalse(self.ends(root, "wakepath-store", "verify", root).returncode)
+            shutil.rmtree(root)
+            shutil.rmtree(into, ignore_errors=True)
+
+    def test_ruined_heads_of_large_values(self):
+        """How many pages a value has, which one it is, that it is one: LMDB frees and copies what the first page says."""
+        whole = self.compacted()
+        _, values = pages_of(whole)
+        digest = 24  # behind the head of the page: in the value's own header
+        for name, at, bad, spoils in (("many", 12, b"\xff\xff\xff\x7f", True), ("all", 12, b"\xff\xff\xff\xff", False), ("none", 12, bytes(4), True),
+                                      ("some", 12, b"\x09\0\0\0", False), ("number", 0, b"\x03", False), ("kind", 10, b"\x02\0", False)):
+            with self.subTest(name):
+                data = bytearray(whole)
+                at += values[len(values) // 2] * PAGE
+                data[at:at + len(bad)] = bad
+                if spoils:
+                    data[at // PAGE * PAGE + 16 + digest] ^= 0xff
+                self.put(data)
+                said = self.ends(self.root, "wakepath-store", "verify", self.root)
+                self.assertIn("repair mends that", said.stdout + said.stderr)
+                root = self.holder.name + "/mended"
+                shutil.copytree(self.root, root)
+                done = self.ends(root, "store_maker", root, "v1", "s", f"report:a1-1:{ago(1)}:5:600")
+                done = self.ends(root, "wakepath-store", "repair", root, "--drop-damaged")
+                self.assertIn("mended", done.stdout)
+                self.assertEqual("dropped" in done.stdout, spoils, done.stdout)
+                self.assertFalse(self.ends(root, "wakepath-store", "verify", root).returncode)
+                shutil.rmtree(root)
+                self.all_tools(data)
+
+    def test_every_tool_ends(self):
+        """Whatever page of the file is ruined: the meta pages, the tree, values, the tree of free pages."""
+        for words in (("prune", "--months", "1d", "--traces", "1s", "--no-roll-up"), ("compact",)):
+            self.ends(self.root, "wakepath-store", words[0], self.root, *words[1:])  # a file with free pages
+        with open(self.path, "rb") as file:
+            pruned = file.read()
+        rng = random.Random(12)
+        for number in range(16):
+            whole = pruned if number % 2 else self.whole
+            data = bytearray(whole)
+            for _ in range(rng.choice((1, 1, 3))):
+                at = rng.randrange(2 if number % 8 < 2 else len(whole) // PAGE) * PAGE + rng.choice((0, 0, 0, 16, 48, 136, 2048))
+                bad = rng.choice((b"\xff" * 16, b"\0" * 16, rng.randbytes(16), rng.randbytes(200), b"\xff" * PAGE))
+                bad = bad[:len(data) - at]
+                data[at:at + len(bad)] = bad
+            self.put(data)
+            with self.subTest(number):
+                self.ends(self.root, "wakepath-reporter", "--no-config", "--store", self.root, "--format", "json", "--release", "v1")
+                self.all_tools(data)
 
     def test_a_writer_is_not_killed_by_a_short_file(self):
         self.put(self.whole[:3 * PAGE])
@@ -170,4 +274,4 @@ class Shards(StoreCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=[sys.argv[0]], verbosity=2)
+    unittest.main(argv=[sys.argv[0], *sys.argv[2:]], verbosity=2)

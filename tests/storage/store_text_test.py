@@ -26,6 +26,16 @@ class Text(StoreCase):
 
     # --- dump and load ---
 
+    def test_no_control_reaches_a_terminal(self):
+        """Not from JSON either, which need not escape DEL and the second half of the control range."""
+        self.make("v1", "time:main:1763683200:5")
+        hostile = "a\x7fb\u009b31mc\u0085d"
+        self.says(0, "metadata", "set", self.root + "/v1", hostile, hostile)
+        for words in (("metadata", "ls", self.root + "/v1"), ("metadata", "ls", "--json", self.root + "/v1"), ("dump", self.root), ("dump", "--json", self.root)):
+            said = self.says(0, *words).stdout
+            self.assertFalse([c for c in said if 0x7f <= ord(c) < 0xa0 or ord(c) < 0x20 and c != "\n"], words)
+        self.assertEqual([row["key"] for row in self.json("metadata", "ls", self.root + "/v1")], [hostile])
+
     def test_what_is_loaded_is_what_was_dumped(self):
         for seed in range(8):
             root = f"{self.holder.name}/r{seed}"

@@ -66,7 +66,7 @@ reporter() {
   for root in "$data/store" "$data"/*/store; do
     [ ! -d "$root" ] || set -- --store "$root" "$@"
   done
-  exec wakepath-reporter --out "${WAKEPATH_SITE:-/site}" "$@"
+  exec wakepath-reporter --no-source-disk --out "${WAKEPATH_SITE:-/site}" "$@"
 }
 
 role=${1:-}
