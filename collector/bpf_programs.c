@@ -16,7 +16,9 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #include "wakepath.skel.h"
+#include "wakepath_bare.skel.h"
 #include "wakepath_plain.skel.h"
+#include "wakepath_uncounted.skel.h"
 #pragma GCC diagnostic pop
 
 #define KERNEL_LOG (UINT32_MAX >> 8) /* the most that old kernels allow; one that does not suffice is an error to them */
@@ -57,16 +59,19 @@ static void tell(const struct wp_programs *p, const struct wp_probe_fact *fact)
         wp_log(p->logger, WP_LOG_INFO, "second choice for %s reason=\"%s\" programs=\"%s\"", fact->name, best->why, used->programs);
 }
 
-/* Both objects have the same maps, programs and variables. */
-static int open_object(struct wp_programs *p, bool is_plain, struct wp_error *err)
+/* All objects have the same maps, programs and variables. */
+static int open_object(struct wp_programs *p, struct wp_error *err)
 {
+    static const void *(*const elves[2][2])(size_t *) = {
+        {wakepath_bare_bpf__elf_bytes, wakepath_plain_bpf__elf_bytes}, {wakepath_uncounted_bpf__elf_bytes, wakepath_bpf__elf_bytes}};
+    bool casts = wp_probe_wants(p->probe, "kfunc/bpf_rdonly_cast"), counts = wp_probe_has_count(p->probe);
     LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = p->kernel_log, .kernel_log_size = p->kernel_log ? KERNEL_LOG : 0);
     p->object = calloc(1, sizeof(*p->object));
     int rc = p->object ? wakepath_bpf__create_skeleton(p->object) : -ENOMEM;
-    if (!rc && is_plain)
-        p->object->skeleton->data = (void *)(uintptr_t)wakepath_plain_bpf__elf_bytes(&p->object->skeleton->data_sz);
-    if (!rc)
+    if (!rc) {
+        p->object->skeleton->data = (void *)(uintptr_t)elves[casts][counts](&p->object->skeleton->data_sz);
         rc = bpf_object__open_skeleton(p->object->skeleton, &opts);
+    }
     return rc ? wp_error_errno(err, rc, "cannot open the BPF programs") : 0;
 }
 
@@ -76,7 +81,7 @@ static int choose(struct wp_programs *p, const char *left_out, struct wp_error *
     struct bpf_program *program;
     int rc = wp_probe_create(&p->probe, left_out, err);
     if (!rc)
-        rc = open_object(p, !wp_probe_wants(p->probe, "kfunc/bpf_rdonly_cast"), err);
+        rc = open_object(p, err);
     if (rc)
         return rc;
     const struct wp_probe *probe = p->probe;

@@ -325,6 +325,11 @@ bool wp_probe_wants(const struct wp_probe *p, const char *section)
     return false;
 }
 
+bool wp_probe_has_count(const struct wp_probe *p)
+{
+    return btf__find_by_name_kind(p->btf, "__preempt_count", BTF_KIND_VAR) > 0;
+}
+
 int wp_probe_suffices(const struct wp_probe *p, struct wp_error *err)
 {
     for (size_t i = 0; i < FACTS; i++)

@@ -46,6 +46,8 @@ const struct wp_probe_fact *wp_probe_fact(const struct wp_probe *probe, unsigned
 const struct wp_probe_choice *wp_probe_used(const struct wp_probe_fact *fact);
 /* Is the program of this section (or the feature of this name) one to be used? */
 bool wp_probe_wants(const struct wp_probe *probe, const char *section);
+/* Does the kernel know a variable __preempt_count, whether it is to be used or not? */
+bool wp_probe_has_count(const struct wp_probe *probe);
 /* 0, or -EOPNOTSUPP with what is missing that nothing stands in for. */
 int wp_probe_suffices(const struct wp_probe *probe, struct wp_error *err);
 /* A table for people, and the same as JSON. */
