@@ -81,6 +81,17 @@ static void put_network(struct facts *facts, const char *to, const char *from, c
     put(facts, path, value);
 }
 
+/* "taken", "not asked for", or "none: WHY". */
+static void put_samples(struct facts *facts, const struct wp_hello *hello)
+{
+    if (hello->samples == WP_SAMPLES_TAKEN)
+        put_host(facts, "samples", "taken");
+    else if (hello->samples == WP_SAMPLES_UNASKED)
+        put_host(facts, "samples", "not asked for");
+    else if (hello->samples == WP_SAMPLES_IMPOSSIBLE)
+        put_host(facts, "samples", "none: %s", hello->no_samples);
+}
+
 static void put_identity(struct facts *facts)
 {
     const struct wp_hello *hello = &facts->session->hello;
@@ -93,6 +104,7 @@ static void put_identity(struct facts *facts)
     put_host(facts, "boot", "%s", hello->boot_id);
     put_host(facts, "source", "%s", hello->source);
     put_host(facts, "version", "%s", hello->version);
+    put_samples(facts, hello);
     for (uint32_t i = 0; i < hello->label_count; i++) {
         char key[280];
         snprintf(key, sizeof(key), "label.%.255s", hello->labels[i].key);

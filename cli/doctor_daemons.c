@@ -70,6 +70,10 @@ static bool look_at_running(
             f, WP_FINDING_WRONG, subject, "wakepath status tells more", "it runs and is not well: %s", watched.trouble);
     else
         wp_findings_add(f, WP_FINDING_GOOD, subject, NULL, "it runs and is well");
+    if (is_it && want == WP_WATCHED_COLLECTOR && wp_samples_value(&watched.samples, "wakepath_collector_sampling", 1) < 1)
+        wp_findings_add(f, WP_FINDING_WRONG, subject,
+            "CAP_SYS_ADMIN in AmbientCapabilities= and CapabilityBoundingSet= of its unit (it gives it up once it samples), or sysctl "
+            "kernel.perf_event_paranoid=2; then start it anew", "it runs without CPU samples: functions that run stay unknown");
     wp_watched_fini(&watched);
     return is_it;
 }

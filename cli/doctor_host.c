@@ -112,18 +112,14 @@ static void look_at_tracefs(struct wp_findings *f)
 static void look_at_perf(struct wp_findings *f)
 {
     long paranoid, rate, kptr;
-    bool is_allowed = !wp_privilege_check(NULL);
-    if (number_in("/proc/sys/kernel/perf_event_paranoid", &paranoid)) {
-        if (is_allowed || paranoid < 0)
-            wp_findings_add(f, WP_FINDING_GOOD, "perf", NULL,
-                "kernel.perf_event_paranoid is %ld, which binds others only", paranoid);
-        else
-            wp_findings_add(f, WP_FINDING_NOTE, "perf", "CAP_PERFMON is not bound by it; prefer that to lowering it",
-                "kernel.perf_event_paranoid is %ld: no samples of the host for this user", paranoid);
-    } else {
+    if (!number_in("/proc/sys/kernel/perf_event_paranoid", &paranoid))
         wp_findings_add(
             f, WP_FINDING_WRONG, "perf", "a kernel with CONFIG_PERF_EVENTS=y", "the kernel has no perf events");
-    }
+    else if (wp_privilege_check(NULL) && paranoid > 0) /* else the collector is asked: wp_doctor_probe */
+        wp_findings_add(f, WP_FINDING_NOTE, "perf",
+            paranoid > 2 ? "CAP_SYS_ADMIN for the collector, which gives it up; or sysctl kernel.perf_event_paranoid=2 and CAP_PERFMON"
+                         : "CAP_PERFMON is not bound by it; prefer that to lowering it",
+            "kernel.perf_event_paranoid is %ld: no samples of the host for this user", paranoid);
     if (number_in("/proc/sys/kernel/perf_event_max_sample_rate", &rate) && rate < USUAL_HZ)
         wp_findings_add(f, WP_FINDING_WRONG, "samples",
             "sysctl kernel.perf_event_max_sample_rate=100000, or --frequency below it",

@@ -31,16 +31,30 @@ static bool is_told(struct json_object *fact, const char **why)
     return is_used;
 }
 
+/* Without samples every report is short of what a profiler is for. Judged by the collector itself, as it is once it has dropped capabilities. */
+static void look_at_samples(struct wp_findings *f, bool are_told, const char *why)
+{
+    if (are_told)
+        wp_findings_add(f, WP_FINDING_GOOD, "perf", NULL, "the collector can take CPU samples");
+    else
+        wp_findings_add(f, WP_FINDING_WRONG, "perf",
+            "give the collector CAP_SYS_ADMIN, which it gives up once it samples (its unit does), or sysctl kernel.perf_event_paranoid=2 in "
+            "/etc/sysctl.d; docs/kernels.md", "no CPU samples: functions that run stay unknown: %s", why);
+}
+
 /* How many facts there are; what the kernel cannot tell is a finding each. */
 static size_t look_at_facts(struct wp_findings *f, struct json_object *facts, size_t *missing)
 {
     for (size_t i = 0; i < json_object_array_length(facts); i++) {
         struct json_object *fact = json_object_array_get_idx(facts, i), *needed;
         const char *why = "";
-        if (is_told(fact, &why))
+        bool are_samples = !strcmp(text_of(fact, "what"), "samples"), is_known = is_told(fact, &why);
+        *missing += !is_known;
+        if (are_samples)
+            look_at_samples(f, is_known, why);
+        if (is_known || are_samples)
             continue;
         bool is_needed = json_object_object_get_ex(fact, "is_needed", &needed) && json_object_get_boolean(needed);
-        ++*missing;
         wp_findings_add(f, is_needed ? WP_FINDING_WRONG : WP_FINDING_NOTE, "probe",
             is_needed ? "a newer kernel, or one of a distribution" : "reports go without; docs/kernels.md says what each is for",
             "this kernel cannot tell of %s%s%s", text_of(fact, "what"), *why ? ": " : "", why);

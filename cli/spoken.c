@@ -110,10 +110,29 @@ static void put_categories(struct wp_buffer *out, struct json_object *root, uint
     }
 }
 
+/* Before the figures: without samples they say nothing of functions. */
+static void put_unsampled(struct wp_buffer *out, struct json_object *root)
+{
+    struct json_object *array;
+    if (!json_object_object_get_ex(root, "unsampled", &array) || !json_object_is_type(array, json_type_array) ||
+        !json_object_array_length(array))
+        return;
+    struct json_object *first = json_object_array_get_idx(array, 0);
+    size_t others = json_object_array_length(array) - 1;
+    wp_buffer_puts(out, "wakepath: warning: no CPU samples were taken on ");
+    put_clean(out, text_of(first, "host"));
+    if (others)
+        wp_buffer_printf(out, " and %zu other host%s", others, others == 1 ? "" : "s");
+    wp_buffer_puts(out, ": ");
+    put_clean(out, text_of(first, "why"));
+    wp_buffer_puts(out, "\n  time is accounted for, but which functions ran is not known; `wakepath doctor` says what to do\n");
+}
+
 static void put_all(struct wp_buffer *out, struct json_object *root, const char *page)
 {
     struct json_object *events;
     uint64_t total = number_of(root, "total_ns"), dropped = 0, seen = 0;
+    put_unsampled(out, root);
     wp_buffer_puts(out, "wakepath: ");
     put_clean(out, text_of(root, "aggregate"));
     wp_buffer_puts(out, " of release ");

@@ -119,6 +119,11 @@ static void put_collector(const struct wp_samples *samples, FILE *out)
             welcome > 0 ? "" : time_text(wp_samples_value(samples, "wakepath_collector_absence_seconds", 0), &one),
             count_text(wp_samples_value(samples, "wakepath_collector_unacknowledged_batches", 0), &two),
             time_text(wp_samples_value(samples, "wakepath_collector_lag_seconds", 0), &three));
+    if (wp_samples_value(samples, "wakepath_collector_sampling", 1) < 1)
+        line(out, "samples", "none can be had: functions that run stay unknown; wakepath doctor says what to do");
+    double unsampled = wp_samples_value(samples, "wakepath_collector_unsampled_cpus", 0);
+    if (unsampled > 0)
+        line(out, "samples", "none of %s CPUs that came online since it started: start it anew", count_text(unsampled, &one));
     put_events(samples, "wakepath_collector_events_total", "wakepath_collector_dropped_events_total", out);
     line(out, "sent", "%s batches, %s",
         count_text(wp_samples_value(samples, "wakepath_collector_batches_total", 0), &one),

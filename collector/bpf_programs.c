@@ -3,20 +3,21 @@
 
 #include "collector/probe.h"
 #include "collector/records.h"
+#include "collector/sample_event.h"
 #include "collector/unwinder.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #include "wakepath.skel.h"
+#include "wakepath_bare.skel.h"
 #include "wakepath_plain.skel.h"
+#include "wakepath_uncounted.skel.h"
 #pragma GCC diagnostic pop
 
 #define KERNEL_LOG (UINT32_MAX >> 8) /* the most that old kernels allow; one that does not suffice is an error to them */
@@ -31,6 +32,7 @@ struct wp_programs {
     struct bpf_link *links[LINKS];
     unsigned link_count;
     struct bpf_link **sample_links; /* one a CPU */
+    bool *are_sampled;              /* by CPU, as of the last look */
     struct bpf_link *tasks;         /* of the snapshot: kept, for once capabilities are gone it could not be made */
     unsigned cpus;                  /* possible ones */
     char *kernel_log;
@@ -57,16 +59,19 @@ static void tell(const struct wp_programs *p, const struct wp_probe_fact *fact)
         wp_log(p->logger, WP_LOG_INFO, "second choice for %s reason=\"%s\" programs=\"%s\"", fact->name, best->why, used->programs);
 }
 
-/* Both objects have the same maps, programs and variables. */
-static int open_object(struct wp_programs *p, bool is_plain, struct wp_error *err)
+/* All objects have the same maps, programs and variables. */
+static int open_object(struct wp_programs *p, struct wp_error *err)
 {
+    static const void *(*const elves[2][2])(size_t *) = {
+        {wakepath_bare_bpf__elf_bytes, wakepath_plain_bpf__elf_bytes}, {wakepath_uncounted_bpf__elf_bytes, wakepath_bpf__elf_bytes}};
+    bool casts = wp_probe_wants(p->probe, "kfunc/bpf_rdonly_cast"), counts = wp_probe_has_count(p->probe);
     LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = p->kernel_log, .kernel_log_size = p->kernel_log ? KERNEL_LOG : 0);
     p->object = calloc(1, sizeof(*p->object));
     int rc = p->object ? wakepath_bpf__create_skeleton(p->object) : -ENOMEM;
-    if (!rc && is_plain)
-        p->object->skeleton->data = (void *)(uintptr_t)wakepath_plain_bpf__elf_bytes(&p->object->skeleton->data_sz);
-    if (!rc)
+    if (!rc) {
+        p->object->skeleton->data = (void *)(uintptr_t)elves[casts][counts](&p->object->skeleton->data_sz);
         rc = bpf_object__open_skeleton(p->object->skeleton, &opts);
+    }
     return rc ? wp_error_errno(err, rc, "cannot open the BPF programs") : 0;
 }
 
@@ -76,7 +81,7 @@ static int choose(struct wp_programs *p, const char *left_out, struct wp_error *
     struct bpf_program *program;
     int rc = wp_probe_create(&p->probe, left_out, err);
     if (!rc)
-        rc = open_object(p, !wp_probe_wants(p->probe, "kfunc/bpf_rdonly_cast"), err);
+        rc = open_object(p, err);
     if (rc)
         return rc;
     const struct wp_probe *probe = p->probe;
@@ -164,16 +169,15 @@ int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_o
 static int attach_samples(struct wp_programs *p, uint32_t frequency_hz, struct wp_error *err)
 {
     p->sample_links = calloc(p->cpus, sizeof(struct bpf_link *));
-    if (!p->sample_links)
+    p->are_sampled = calloc(p->cpus, sizeof(*p->are_sampled));
+    if (!p->sample_links || !p->are_sampled)
         return wp_error_set(err, -ENOMEM, "out of memory");
-    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_CPU_CLOCK,
-        .freq = 1, .sample_freq = frequency_hz};
     for (unsigned cpu = 0; cpu < p->cpus; cpu++) {
-        int fd = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
-        if (fd < 0 && (errno == ENODEV || errno == ENXIO)) /* offline */
+        int fd = wp_sample_event_open((int)cpu, frequency_hz);
+        if (fd == -ENODEV || fd == -ENXIO) /* offline */
             continue;
         if (fd < 0)
-            return wp_error_errno(err, -errno, "cannot sample CPU %u at %u Hz (kernel.perf_event_max_sample_rate is the most)",
+            return wp_error_errno(err, fd, "cannot sample CPU %u at %u Hz (kernel.perf_event_max_sample_rate is the most)",
                 cpu, frequency_hz);
         p->sample_links[cpu] = bpf_program__attach_perf_event(p->object->progs.wp_sample, fd);
         if (!p->sample_links[cpu]) {
@@ -181,6 +185,7 @@ static int attach_samples(struct wp_programs *p, uint32_t frequency_hz, struct w
             close(fd);
             return wp_error_errno(err, rc, "cannot attach the sampler to CPU %u", cpu);
         }
+        p->are_sampled[cpu] = true;
     }
     return 0;
 }
@@ -264,7 +269,9 @@ void wp_programs_detach(struct wp_programs *p)
     for (unsigned cpu = 0; p->sample_links && cpu < p->cpus; cpu++)
         bpf_link__destroy(p->sample_links[cpu]);
     free(p->sample_links);
+    free(p->are_sampled);
     p->sample_links = NULL;
+    p->are_sampled = NULL;
 }
 
 void wp_programs_destroy(struct wp_programs *p)
@@ -340,6 +347,11 @@ uint64_t wp_programs_unwalked(const struct wp_programs *p)
     for (unsigned cpu = 0; cpu < WP_WORK_CPUS && cpu < p->cpus; cpu++)
         count += p->object->bss->wp_work[cpu].unwalked;
     return count;
+}
+
+unsigned wp_programs_unsampled(struct wp_programs *p)
+{
+    return p->are_sampled ? wp_sample_event_without(p->are_sampled, p->cpus) : 0;
 }
 
 void wp_programs_thin(struct wp_programs *p, uint32_t walk_one_in)

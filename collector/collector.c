@@ -157,11 +157,27 @@ static uint64_t event_clock(const void *context)
     return wp_test_clock_at(&c->options->test_clock, now_ns(CLOCK_MONOTONIC));
 }
 
+/* Before the programs are loaded, and as they will find it: the capabilities are the same. */
+static int say_samples(struct collector *c, struct wp_error *err)
+{
+    const struct wp_collector_options *o = c->options;
+    char why[128];
+    if (o->source != WP_FROM_BPF)
+        return 0;
+    c->hello.samples = !o->bpf.frequency_hz ? WP_SAMPLES_UNASKED
+        : wp_probe_samples(o->bpf.left_out, why, sizeof(why)) ? WP_SAMPLES_TAKEN : WP_SAMPLES_IMPOSSIBLE;
+    if (c->hello.samples == WP_SAMPLES_IMPOSSIBLE && !(c->hello.no_samples = strdup(why)))
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    return 0;
+}
+
 static int say_hello(struct collector *c, struct wp_error *err)
 {
     const struct wp_collector_options *o = c->options;
     int rc = wp_identity_hello(&c->hello, o->source == WP_FROM_BPF ? "bpf" : "perf-script", o->hostname, o->part, o->release,
         o->source == WP_FROM_BPF ? o->bpf.frequency_hz : 0, err);
+    if (!rc)
+        rc = say_samples(c, err);
     for (unsigned i = 0; !rc && i < o->label_count; i++)
         rc = wp_identity_label(&c->hello, o->labels[i], err);
     if (o->window)
@@ -311,12 +327,15 @@ static int run_live(struct collector *c, struct wp_error *err)
     return rc;
 }
 
-/* Says what the kernel offers; an error when that does not suffice for the live source. */
-static int say_probe(enum wp_collector_probe form, const char *left_out, struct wp_error *err)
+/* Says what the kernel offers to a collector, which has given up most capabilities by then; an error when that does not suffice for the live source. */
+static int say_probe(struct collector *c, struct wp_error *err)
 {
+    enum wp_collector_probe form = c->options->probe;
     struct wp_probe *probe;
     struct wp_buffer text = {0};
-    int rc = wp_probe_create(&probe, left_out, err);
+    int rc = renounce(c, err);
+    if (!rc)
+        rc = wp_probe_create(&probe, c->options->bpf.left_out, err);
     if (rc)
         return rc;
     rc = form == WP_ASKED_JSON ? wp_probe_json(probe, &text) : wp_probe_text(probe, &text);
@@ -335,7 +354,7 @@ int wp_collector_run(const struct wp_collector_options *options, const struct wp
 {
     struct collector c = {.options = options, .logger = logger};
     if (options->probe)
-        return say_probe(options->probe, options->bpf.left_out, err);
+        return say_probe(&c, err);
     if (options->source == WP_FROM_CAPTURE)
         return wp_replay_run(options, logger, err);
     int rc = run_live(&c, err);

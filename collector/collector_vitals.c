@@ -189,6 +189,20 @@ static void put_identity(struct wp_buffer *out, const struct wp_collector_view *
         4, 1);
 }
 
+/* Next to what it is: without samples all time is accounted for, and what ran in it is not known. */
+static void put_samples(struct wp_buffer *out, const struct wp_collector_view *view)
+{
+    if (view->hello->samples != WP_SAMPLES_TAKEN && view->hello->samples != WP_SAMPLES_IMPOSSIBLE)
+        return;
+    wp_metric_put(out, "wakepath_collector_sampling", WP_GAUGE,
+        "1: CPU samples are taken; 0: asked for and not to be had: functions that run are unknown (docs/kernels.md).",
+        view->hello->samples == WP_SAMPLES_TAKEN);
+    if (view->source->ops->unsampled_cpus && view->hello->samples == WP_SAMPLES_TAKEN)
+        wp_metric_put(out, "wakepath_collector_unsampled_cpus", WP_GAUGE,
+            "CPUs that came online after the collector began: it takes no samples there until it is started anew.",
+            view->source->ops->unsampled_cpus(view->source));
+}
+
 /* "" when all is well. */
 static void judge(const struct wp_outlet_counts *counts, uint64_t lag_ns, char *text, size_t room)
 {
@@ -213,6 +227,7 @@ void wp_collector_vitals_tick(struct wp_collector_vitals *v, const struct wp_col
         wp_lag_look(&v->lag, counts.last_seq, counts.has_aggregator ? counts.acked_seq : counts.last_seq, now_ns);
     wp_buffer_clear(&v->text);
     put_identity(&v->text, view);
+    put_samples(&v->text, view);
     put_events(&v->text, view);
     put_stacks(&v->text, wp_batcher_stacks(view->batcher));
     put_names(&v->text, view->fleet);

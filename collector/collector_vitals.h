@@ -17,7 +17,7 @@ void wp_collector_vitals_close(struct wp_collector_vitals *vitals);
 /* All borrowed for the call. */
 struct wp_collector_view {
     const struct wp_hello *hello;
-    const struct wp_source *source;
+    struct wp_source *source;
     const struct wp_batcher *batcher;
     const struct wp_outlet *outlet;
     const struct wp_fleet_names *fleet; /* NULL: none */

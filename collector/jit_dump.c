@@ -10,7 +10,7 @@
 #define FILE_BYTES ((uint64_t)4 << 30)
 #define RECORD_BYTES (64u << 20)
 #define NAME_BYTES 1024u              /* of a longer name that much */
-#define RECORDS 1000000u              /* in one call */
+#define RECORDS 65536u              /* in one call */
 
 struct file_header {
     uint32_t magic, version, size, machine, padding, pid;

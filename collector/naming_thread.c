@@ -135,7 +135,7 @@ static void do_job(struct wp_naming_thread *t, struct job *job)
             wp_object_names_data(t->objects[job->object].names, job->offset, t->objects[job->object].base, &place);
         break;
     case JOB_JIT:
-        place.levels[0] = (struct wp_debug_level){.function = wp_jit_map_find(job->map, job->offset), .file = ""};
+        place.levels[0] = (struct wp_debug_level){.function = wp_jit_map_find(job->map, job->offset, wp_clock_ns()), .file = ""};
         place.count = place.levels[0].function != NULL;
         break;
     }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/probe.h"
 
+#include "collector/sample_event.h"
+
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define NO_BPF "a recording of perf can be read instead: --source perf-script:FILE"
@@ -188,15 +188,10 @@ static bool has_iterator(const struct wp_probe *p, const char *name, struct wp_p
 
 static bool has_samples(struct wp_probe_choice *choice)
 {
-    struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof(attr), .config = PERF_COUNT_SW_CPU_CLOCK,
-        .disabled = 1, .freq = 1, .sample_freq = 1};
-    int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd < 0 && errno == EACCES) /* Debian's kernels: 3 by default, and CAP_PERFMON does not help */
-        return lacks(choice, "%s is above 2: then it wants CAP_SYS_ADMIN", "kernel.perf_event_paranoid");
-    if (fd < 0)
-        return lacks(choice, "no perf event: %s", strerror(errno));
-    close(fd);
-    return true;
+    int rc = wp_sample_event_try();
+    if (rc)
+        wp_sample_event_why(rc, choice->why, sizeof(choice->why));
+    return !rc;
 }
 
 /* The unwinder finds code in the tree that a process's memory is kept in since Linux 6.1; its rows are of x86-64. */
@@ -269,6 +264,15 @@ static void look(struct wp_probe *p)
     }
 }
 
+bool wp_probe_samples(const char *left_out, char *why, size_t room)
+{
+    struct wp_probe p = {.left_out = left_out};
+    struct wp_probe_choice choice = {.why = ""};
+    bool has_them = has_program(&p, "perf_event", &choice);
+    snprintf(why, room, "%s", choice.why);
+    return has_them;
+}
+
 int wp_probe_create(struct wp_probe **probe, const char *left_out, struct wp_error *err)
 {
     struct wp_probe *p = calloc(1, sizeof(*p));
@@ -323,6 +327,11 @@ bool wp_probe_wants(const struct wp_probe *p, const char *section)
             return true;
     }
     return false;
+}
+
+bool wp_probe_has_count(const struct wp_probe *p)
+{
+    return btf__find_by_name_kind(p->btf, "__preempt_count", BTF_KIND_VAR) > 0;
 }
 
 int wp_probe_suffices(const struct wp_probe *p, struct wp_error *err)

@@ -34,11 +34,13 @@ struct wp_probe_fact {
 struct wp_probe;
 
 /*
- * Looks at the kernel. Loads nothing but, where a program at a function's start or end may come to be needed, one that does
+ * Looks at the kernel, with the capabilities that are in effect. Loads nothing but, where a program at a function's start or end may come to be needed, one that does
  * nothing. left_out: sections, one blank between, that are not to be used, or NULL. -ENOENT when the kernel describes itself
  * nowhere (BTF): nothing can be loaded then.
  */
 int wp_probe_create(struct wp_probe **probe, const char *left_out, struct wp_error *err);
+/* Whether there can be CPU samples, as "perf_event" of wp_probe_wants; *why: why not. Needs no BTF. */
+bool wp_probe_samples(const char *left_out, char *why, size_t room);
 void wp_probe_destroy(struct wp_probe *probe);
 unsigned wp_probe_count(const struct wp_probe *probe);
 const struct wp_probe_fact *wp_probe_fact(const struct wp_probe *probe, unsigned index);
@@ -46,6 +48,8 @@ const struct wp_probe_fact *wp_probe_fact(const struct wp_probe *probe, unsigned
 const struct wp_probe_choice *wp_probe_used(const struct wp_probe_fact *fact);
 /* Is the program of this section (or the feature of this name) one to be used? */
 bool wp_probe_wants(const struct wp_probe *probe, const char *section);
+/* Does the kernel know a variable __preempt_count, whether it is to be used or not? */
+bool wp_probe_has_count(const struct wp_probe *probe);
 /* 0, or -EOPNOTSUPP with what is missing that nothing stands in for. */
 int wp_probe_suffices(const struct wp_probe *probe, struct wp_error *err);
 /* A table for people, and the same as JSON. */

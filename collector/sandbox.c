@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/sandbox.h"
 
+#include "collector/sample_event.h"
+
 #include <cap-ng.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -92,15 +94,37 @@ static bool can_write(const struct wp_sandbox_place *place)
     return !faccessat(AT_FDCWD, path, W_OK, AT_EACCESS);
 }
 
+/* Of what is permitted, just these are in effect; nothing is given up. */
+static bool put_in_effect(const struct wanted *w)
+{
+    capng_clear(CAPNG_SELECT_CAPS);
+    capng_get_caps_process();
+    for (unsigned i = 0; i <= CAP_LAST_CAP; i++)
+        capng_update(CAPNG_DROP, CAPNG_EFFECTIVE, i);
+    for (unsigned i = 0; i < w->count; i++)
+        capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, w->items[i]);
+    return !capng_apply(CAPNG_SELECT_CAPS);
+}
+
+/*
+ * Some kernels ask CAP_SYS_ADMIN of perf events, some by their settings, and none says so: it is tried with what is kept anyway. What is
+ * kept then is given up with the rest once the events are there (wp_sandbox_enter).
+ */
+static void want_samples(struct wanted *w)
+{
+    static const unsigned admin = CAP_SYS_ADMIN;
+    int rc = has(admin) && put_in_effect(w) ? wp_sample_event_try() : 0;
+    capng_get_caps_process();
+    if (rc == -EACCES || rc == -EPERM)
+        want(w, &admin, 1);
+}
+
 /* Whether one capability (-1: none) is enough to write there. Leaves it as the only one in effect. */
 static bool suffices(const struct wp_sandbox_place *places, unsigned count, int one)
 {
     bool is_enough = true;
-    capng_clear(CAPNG_SELECT_CAPS);
-    capng_get_caps_process();
-    for (int i = 0; i <= CAP_LAST_CAP; i++)
-        capng_update(i == one ? CAPNG_ADD : CAPNG_DROP, CAPNG_EFFECTIVE, (unsigned)i);
-    if (capng_apply(CAPNG_SELECT_CAPS))
+    const struct wanted w = {.items = {(unsigned)one}, .count = one >= 0};
+    if (!put_in_effect(&w))
         return false;
     for (unsigned i = 0; i < count; i++)
         is_enough = is_enough && can_write(&places[i]);
@@ -125,6 +149,7 @@ int wp_sandbox_begin(struct wp_sandbox *sandbox, const struct wp_sandbox_place *
     }
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         return wp_error_errno(err, -errno, "cannot renounce new privileges");
+    want_samples(&w);
     if (!suffices(places, count, -1)) {
         bool is_enough = has(CAP_DAC_READ_SEARCH) && suffices(places, count, CAP_DAC_READ_SEARCH);
         sandbox->for_writing = is_enough ? CAP_DAC_READ_SEARCH : CAP_DAC_OVERRIDE;

@@ -24,7 +24,8 @@ struct wp_sandbox_place {
     enum wp_sandbox_use use;
 };
 
-/* While there is one thread: keeps what is needed to attach, to read names, and to write at these places. -EPERM ... */
+/* While there is one thread: keeps what is needed to attach, to read names, and to write at these places; CAP_SYS_ADMIN only where this
+ * kernel asks it of perf events, and until wp_sandbox_enter. -EPERM ... */
 int wp_sandbox_begin(struct wp_sandbox *sandbox, const struct wp_sandbox_place *places, unsigned count, struct wp_error *err);
 /* Calls from a thread that holds no capability but that for writing, and waits for it. */
 int wp_sandbox_apart(const struct wp_sandbox *sandbox, int (*call)(void *context), void *context, struct wp_error *err);

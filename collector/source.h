@@ -97,6 +97,7 @@ struct wp_source_ops {
     /* poll returns early when `fd` can be read; told again now and then, for it may be another one by the same number. NULL: cannot. */
     void (*watch)(struct wp_source *source, int fd);
     const struct wp_probe *(*probe)(const struct wp_source *source); /* what it chose of what the kernel offers; NULL: nothing to choose */
+    unsigned (*unsampled_cpus)(struct wp_source *source); /* that came online after samples began, and have none; NULL: not known */
 };
 
 /* First member of each source. */

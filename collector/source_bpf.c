@@ -225,12 +225,18 @@ static const struct wp_probe *probe(const struct wp_source *source)
     return wp_programs_probe(((const struct source_bpf *)source)->programs);
 }
 
+static unsigned unsampled_cpus(struct wp_source *source)
+{
+    return wp_programs_unsampled(((struct source_bpf *)source)->programs);
+}
+
 static void watch(struct wp_source *source, int fd)
 {
     wp_records_watch(((struct source_bpf *)source)->records, fd);
 }
 
-static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, pause_source, destroy_source, count, thin, watch, probe};
+static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, pause_source, destroy_source, count, thin, watch, probe,
+    unsampled_cpus};
 
 static int start(struct source_bpf *s, const struct wp_source_bpf_options *options, struct wp_error *err)
 {

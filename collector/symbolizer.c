@@ -59,6 +59,7 @@ struct wp_symbolizer {
     struct wp_intmap by_mapping;    /* data of a file in a process -> number, UNKNOWN: it cannot be read */
     struct wp_intmap jit_of;        /* pid -> place in maps, UNKNOWN: it has none */
     struct wp_jit_map *maps[JIT_MAPS];
+    struct wp_jit_quota jit_quota;  /* the naming thread's, which reads them */
     uint32_t looked[JIT_MAPS];      /* how many mappings there were when a dump was looked for; UNKNOWN: it has one */
     struct wp_kernel_symbols *kernel;
     bool has_looked;                /* for the kernel's */
@@ -367,7 +368,7 @@ static struct wp_jit_map *jit_map_of(struct wp_symbolizer *z, const struct wp_ad
         continue;
     if (at == JIT_MAPS)
         return NULL;
-    z->maps[at] = wp_jit_map_create(pid);
+    z->maps[at] = wp_jit_map_create(pid, &z->jit_quota);
     z->looked[at] = 0;
     wp_intmap_put(&z->jit_of, key, z->maps[at] ? at : UNKNOWN);
     if (z->maps[at])

@@ -19,17 +19,26 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONNECTIONS 32u        /* at a time */
-#define CONNECTION_BYTES 16384u
-#define CONNECTION_S 10u       /* of silence */
+#define CONNECTIONS 256u       /* at a time ... */
+#define ROOM 32u               /* ... but so many are kept free: the oldest goes for a new one */
+#define BACKLOG 128
+#define CONNECTION_BYTES 8192u
+#define CONNECTION_S 10u       /* from its beginning to the end of its answer, however much it sends meanwhile */
 #define STACK_BYTES (256u << 10)
-#define ROUND_MS 1000          /* connections time out */
+#define ROUND_MS 1000          /* connections are looked at */
 #define STALE_NS 30000000000u
+
+struct client {
+    int fd;                    /* the daemon's; only while is_open */
+    bool is_open, is_shut;     /* is_shut: told to go */
+    uint64_t since_ns;
+};
 
 struct wp_health {
     struct MHD_Daemon *daemon;
     pthread_t thread;
     bool has_thread;
+    struct client clients[CONNECTIONS]; /* the thread's */
     int epoll, stop;           /* the daemon's, and an eventfd that ends the thread, owned; -1 none */
     pthread_mutex_t lock;      /* of what follows */
     char *metrics;             /* owned */
@@ -94,7 +103,7 @@ static int open_socket(union address *address)
     if (fd < 0)
         return -errno;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if (bind(fd, &address->any, size) || listen(fd, 16) || getsockname(fd, &address->any, &size)) {
+    if (bind(fd, &address->any, size) || listen(fd, BACKLOG) || getsockname(fd, &address->any, &size)) {
         int rc = -errno;
         close(fd);
         return rc;
@@ -127,6 +136,7 @@ static enum MHD_Result answer(
     }
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close"); /* a request each: who holds one holds no other's place */
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
@@ -189,6 +199,53 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
     return say(connection, MHD_HTTP_NOT_FOUND, "there are /metrics, /healthz and /livez");
 }
 
+/* --- who is there --- */
+
+static void note_client(void *context, struct MHD_Connection *connection, void **slot, enum MHD_ConnectionNotificationCode code)
+{
+    struct wp_health *health = context;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (code == MHD_CONNECTION_NOTIFY_CLOSED && *slot) {
+        ((struct client *)*slot)->is_open = false;
+        *slot = NULL;
+    }
+    if (code != MHD_CONNECTION_NOTIFY_STARTED || !info)
+        return;
+    for (size_t i = 0; i < CONNECTIONS && !*slot; i++)
+        if (!health->clients[i].is_open) {
+            health->clients[i] = (struct client){.fd = info->connect_fd, .is_open = true, .since_ns = wp_clock_ns()};
+            *slot = &health->clients[i];
+        }
+}
+
+static void shut(struct client *client)
+{
+    shutdown(client->fd, SHUT_RDWR); /* the daemon sees its end, and closes it */
+    client->is_shut = true;
+}
+
+/* Who takes too long goes, and where there is no room the oldest: a crowd that says nothing, or a byte now and then, keeps nobody out. */
+static void look_at_clients(struct wp_health *health)
+{
+    uint64_t now_ns = wp_clock_ns();
+    size_t count = 0;
+    for (size_t i = 0; i < CONNECTIONS; i++) {
+        struct client *client = &health->clients[i];
+        if (client->is_open && !client->is_shut && now_ns - client->since_ns > CONNECTION_S * 1000000000ull)
+            shut(client);
+        count += client->is_open && !client->is_shut;
+    }
+    for (; count > CONNECTIONS - ROOM; count--) {
+        struct client *oldest = NULL;
+        for (size_t i = 0; i < CONNECTIONS; i++) {
+            struct client *client = &health->clients[i];
+            if (client->is_open && !client->is_shut && (!oldest || client->since_ns < oldest->since_ns))
+                oldest = client;
+        }
+        shut(oldest);
+    }
+}
+
 /* --- life --- */
 
 /*
@@ -206,6 +263,7 @@ static void *serve(void *context)
             wait[1].revents = 0; /* interrupted */
         else if (!wait[1].revents)
             MHD_run(health->daemon);
+        look_at_clients(health);
     }
     return NULL;
 }
@@ -230,7 +288,8 @@ static int start(struct wp_health *health, int fd)
     health->stop = eventfd(0, EFD_CLOEXEC);
     health->daemon = health->stop < 0 ? NULL : MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, handle, health,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-        CONNECTION_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+        CONNECTION_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, note_client, health,
+        MHD_OPTION_END);
     if (!health->daemon) {
         close(fd);
         return -ENOMEM;

@@ -59,6 +59,8 @@ int wp_hello_encode(const struct wp_hello *hello, struct wp_buffer *out, struct 
     m.start_mono_ns = hello->start_mono_ns;
     m.start_real_ns = hello->start_real_ns;
     m.sample_period_ns = hello->sample_period_ns;
+    m.samples = hello->samples;
+    m.no_samples = text_or_empty(hello->no_samples);
     m.window_ns = hello->window.length_ns;
     m.window_every_ns = hello->window.every_ns;
     m.n_labels = hello->label_count;
@@ -77,8 +79,8 @@ static int copy_text(char **to, const char *from, struct wp_error *err)
 static int copy_texts(struct wp_hello *hello, const Wakepath__Wire__Hello *m, struct wp_error *err)
 {
     char **const to[] = {&hello->hostname, &hello->kernel, &hello->machine, &hello->boot_id, &hello->version, &hello->source,
-        &hello->release};
-    const char *const from[] = {m->hostname, m->kernel, m->machine, m->boot_id, m->version, m->source, m->release};
+        &hello->release, &hello->no_samples};
+    const char *const from[] = {m->hostname, m->kernel, m->machine, m->boot_id, m->version, m->source, m->release, m->no_samples};
     int rc = 0;
     for (size_t i = 0; !rc && i < sizeof(to) / sizeof(to[0]); i++)
         rc = copy_text(to[i], from[i], err);
@@ -116,6 +118,7 @@ int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, s
         hello->start_mono_ns = m->start_mono_ns;
         hello->start_real_ns = m->start_real_ns;
         hello->sample_period_ns = m->sample_period_ns;
+        hello->samples = m->samples > WP_SAMPLES_IMPOSSIBLE ? WP_SAMPLES_UNSAID : m->samples;
         hello->window = (struct wp_window){m->window_ns, m->window_every_ns};
         rc = copy_texts(hello, m, err);
     }
@@ -128,9 +131,10 @@ int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, s
 int wp_hello_copy(struct wp_hello *to, const struct wp_hello *from)
 {
     *to = *from;
-    char **const texts[] = {&to->hostname, &to->kernel, &to->machine, &to->boot_id, &to->version, &to->source, &to->release};
+    char **const texts[] = {&to->hostname, &to->kernel, &to->machine, &to->boot_id, &to->version, &to->source, &to->release,
+        &to->no_samples};
     const char *const old[] = {from->hostname, from->kernel, from->machine, from->boot_id, from->version, from->source,
-        from->release};
+        from->release, from->no_samples};
     bool has_failed = false;
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
         has_failed = !(*texts[i] = strdup(text_or_empty(old[i]))) || has_failed;
@@ -162,6 +166,7 @@ void wp_hello_fini(struct wp_hello *hello)
     free(hello->version);
     free(hello->source);
     free(hello->release);
+    free(hello->no_samples);
     for (uint32_t i = 0; i < hello->label_count; i++) {
         free(hello->labels[i].key);
         free(hello->labels[i].value);

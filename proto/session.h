@@ -16,6 +16,14 @@
 #define WP_LABELS 64u
 #define WP_AHEAD_NS ((uint64_t)86400 * 1000000000) /* what a host's clock may be ahead of an aggregator's */
 
+/* Whether a session has samples of what ran. */
+enum wp_samples_state {
+    WP_SAMPLES_UNSAID,     /* a peer that does not say */
+    WP_SAMPLES_TAKEN,
+    WP_SAMPLES_UNASKED,
+    WP_SAMPLES_IMPOSSIBLE, /* asked for; the kernel gives none: no_samples says why */
+};
+
 struct wp_label {
     char *key, *value;
 };
@@ -28,7 +36,9 @@ struct wp_hello {
     char *release;             /* what code runs; "" leaves it to the aggregator's default */
     uint32_t cpus;
     uint64_t start_mono_ns, start_real_ns; /* anchor */
-    uint32_t sample_period_ns; /* 0: no samples */
+    uint32_t sample_period_ns; /* as asked for; 0: no samples */
+    uint32_t samples;          /* enum wp_samples_state; what a later peer may say besides is UNSAID */
+    char *no_samples;
     struct wp_window window;   /* when it records, as far as it says */
     struct wp_label labels[WP_LABELS];
     uint32_t label_count;

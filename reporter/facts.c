@@ -4,6 +4,7 @@
 #include "reporter/findings.h"
 #include "reporter/functions.h"
 #include "reporter/stack_text.h"
+#include "reporter/unsampled.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -278,6 +279,8 @@ int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, co
     facts->group = selection && selection->hosts ? wp_pool_text(&facts->pool, selection->hosts) : NULL;
     if (!rc)
         rc = read_metadata(facts, snapshot, err);
+    if (!rc)
+        wp_unsampled_build(facts);
     if (!rc)
         rc = read_late(facts, snapshot, selection, err);
     if (!rc)

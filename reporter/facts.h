@@ -99,6 +99,8 @@ struct wp_facts {
     bool has_canary;               /* and there is a page of it */
     struct wp_mixed_window *mixed; /* other releases at the same time (mixed.h) */
     size_t mixed_count;
+    struct wp_unsampled_host *unsampled; /* no CPU samples were to be had there (unsampled.h) */
+    size_t unsampled_count;
     const char *group;             /* the hosts that were asked for, NULL all */
     uint64_t recordings;           /* one after the other behind the release, at least; 0 not known */
     uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];

@@ -18,7 +18,7 @@
 static const char *const doing[WP_CATEGORIES] = {
     [WP_UNDERSTOOD_FUNCTIONS] = "runs its own code",
     [WP_BLOCKING_IO] = "waits for the disk",
-    [WP_RUNNING_NOT_SAMPLED] = "runs in stretches too short to be sampled",
+    [WP_RUNNING_NOT_SAMPLED] = "runs, with no sample to say in which function",
     [WP_MESSAGE_IN_FLIGHT] = "waits for messages on their way",
     [WP_IO_QUEUE] = "waits in the disk's queue",
     [WP_SCHEDULER] = "waits for a free CPU",

@@ -4,6 +4,7 @@
 #include "reporter/escape.h"
 #include "reporter/json_writer.h"
 #include "reporter/slow_requests.h"
+#include "reporter/unsampled.h"
 
 #include <string.h>
 
@@ -173,6 +174,18 @@ static struct json_object *damage_of(struct wp_json_writer *writer, const struct
     return array;
 }
 
+static struct json_object *unsampled_of(struct wp_json_writer *writer, const struct wp_facts *facts)
+{
+    struct json_object *array = json_object_new_array();
+    for (size_t i = 0; i < facts->unsampled_count; i++) {
+        struct json_object *row = json_object_new_object();
+        wp_writer_text(writer, row, "host", facts->unsampled[i].host);
+        wp_writer_text(writer, row, "why", facts->unsampled[i].why);
+        wp_writer_append(writer, array, row);
+    }
+    return array;
+}
+
 static struct json_object *explanations_of(struct wp_json_writer *writer, const struct wp_facts *facts)
 {
     struct json_object *array = json_object_new_array();
@@ -222,6 +235,8 @@ static void put_all(struct wp_json_writer *writer, struct json_object *root, con
     wp_writer_number(writer, root, "wall_ns", facts->wall_ns);
     wp_writer_number(writer, root, "total_ns", facts->total_ns);
     wp_writer_double(writer, root, "accounted_percent", facts->accounted_percent);
+    if (facts->unsampled_count)
+        wp_writer_put(writer, root, "unsampled", unsampled_of(writer, facts));
     wp_writer_put(writer, root, "categories", categories_of(writer, facts));
     wp_writer_put(writer, root, "processes", processes_of(writer, facts));
     wp_writer_put(writer, root, "events", events_of(writer, facts));

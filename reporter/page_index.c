@@ -39,6 +39,8 @@ static struct wp_item *add_card(struct wp_display *display, const char *release,
         wp_human_duration(pool, row->total_ns), wp_human_percent(pool, row->accounted_percent));
     mark(item, row);
     item->note = note_of(row);
+    if (row->unsampled && *row->unsampled)
+        wp_display_add(display, WP_ITEM_NOTICE, wp_pool_printf(pool, "%s in release %s: %s", row->name, release, row->unsampled));
     if (row->damage_count)
         wp_display_add(display, WP_ITEM_NOTICE,
             wp_pool_printf(pool, "Left out of %s in release %s: %s.", row->name, release,
@@ -171,6 +173,8 @@ static void add_single(struct wp_display *display, const struct wp_release_summa
     display->tab_aggregate = row->name;
     display->tab_compare = row->change != NULL;
     display->subtitle = wp_pool_printf(pool, "Release %s", release->id);
+    if (row->unsampled && *row->unsampled)
+        wp_display_add(display, WP_ITEM_NOTICE, row->unsampled);
     for (size_t i = 0; i < row->finding_count; i++) {
         struct wp_item *item = wp_display_add(display, WP_ITEM_FINDING, row->findings[i].sentence);
         if (!item)

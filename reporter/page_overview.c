@@ -2,6 +2,7 @@
 #include "reporter/findings.h"
 #include "reporter/humanize.h"
 #include "reporter/page.h"
+#include "reporter/unsampled.h"
 
 #include <errno.h>
 #include <string.h>
@@ -43,6 +44,14 @@ static void add_facts(struct wp_display *display, const struct wp_facts *facts)
     if (facts->coverage > 0 && facts->coverage < 0.9995)
         wp_display_fact(display, "Whole time", wp_human_duration(pool, facts->estimated_ns),
             "estimated: the total, scaled by the coverage");
+}
+
+/* First of all: without samples the findings know of no function. */
+static void add_samples(struct wp_display *display, const struct wp_facts *facts)
+{
+    const char *sentence = wp_unsampled_sentence(&display->pool, facts);
+    if (sentence)
+        wp_display_add(display, WP_ITEM_NOTICE, sentence);
 }
 
 static void add_chart(struct wp_display *display, enum wp_item_kind kind, const struct wp_facts *facts)
@@ -115,6 +124,7 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
     struct wp_query flame = {WP_PAGE_FLAME, facts->release, facts->aggregate};
     display->subtitle = facts->group ? wp_pool_printf(&display->pool, "Release %s, only hosts %s", facts->release, facts->group)
                                      : wp_pool_printf(&display->pool, "Release %s", facts->release);
+    add_samples(display, facts);
     add_findings(display, facts);
     add_facts(display, facts);
     add_quality(display, facts);
@@ -138,6 +148,7 @@ int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, str
     display->title = wp_pool_printf(&display->pool, "%s in release %s%s%s", facts->aggregate, facts->release,
         facts->group ? ", only hosts " : "", facts->group ? facts->group : "");
     wp_page_damage(display, facts);
+    add_samples(display, facts);
     add_findings(display, facts);
     add_facts(display, facts);
     add_quality(display, facts);

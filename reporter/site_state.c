@@ -83,6 +83,7 @@ static void put_aggregate(struct wp_buffer *out, const struct wp_aggregate_summa
         put_text(out, row->findings[i].fragment);
         put_text(out, row->findings[i].sentence);
     }
+    put_text(out, row->unsampled);
     wp_buffer_putc(out, '\n');
 }
 
@@ -315,6 +316,7 @@ static int read_aggregate(struct wp_aggregate_summary *row, char *text)
         row->findings[i].fragment = is_linked ? fragment : NULL;
         row->findings[i].sentence = next_text(&line);
     }
+    row->unsampled = next_text(&line);
     return line.is_bad ? -EBADMSG : 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "reporter/findings.h"
 #include "reporter/mixed.h"
+#include "reporter/unsampled.h"
 
 #include <string.h>
 
@@ -97,6 +98,8 @@ struct wp_aggregate_summary *wp_summary_add(struct wp_site_summary *site, struct
     take_checks(site, row, facts);
     take_mixed(site, row, facts);
     row->change = facts->change ? wp_pool_text(&site->pool, facts->change) : NULL;
+    const char *unsampled = wp_unsampled_sentence(&site->pool, facts);
+    row->unsampled = unsampled ? unsampled : "";
     copy_findings(site, row, facts);
     if (row->last_ns > release->last_ns)
         release->last_ns = row->last_ns;

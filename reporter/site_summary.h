@@ -18,6 +18,7 @@ struct wp_aggregate_summary {
     double accounted_percent, coverage;
     size_t host_count, process_count, damage_count, finding_count;
     const char *change;                     /* since the baseline, NULL: not compared */
+    const char *unsampled;                  /* hosts without CPU samples, in a sentence; "" none */
     uint64_t worse, better;                 /* rows that its comparison found changed */
     uint64_t kept_worse, kept_better;       /* of the check kept with it that found most */
     const struct wp_kept_check *checks;     /* only while its release is built */

@@ -15,7 +15,9 @@
 #define SOFTIRQ_OFFSET 0x100 /* include/linux/preempt.h */
 
 const volatile bool wp_counts_contexts = false; /* set before loading: there is a __preempt_count, and it says so of soft interrupts */
+#ifndef WP_UNCOUNTED
 extern const int __preempt_count __ksym __weak; /* x86, but for Linux 6.2 to 6.14; only a program that is not loaded without may name it */
+#endif
 
 enum level { LEVEL_TASK, LEVEL_SOFT, LEVEL_HARD, LEVELS };
 
@@ -176,7 +178,9 @@ int WORK_PROG(wp_softirq_entry, unsigned int vector)
     struct cpu_context *context = cpu_context();
     if (!context)
         return 0;
+#ifndef WP_UNCOUNTED /* never loaded then */
     number_of(&context->count_at, bpf_this_cpu_ptr(&__preempt_count));
+#endif
     enter_softirq(context, vector);
     return 0;
 }

@@ -44,6 +44,20 @@ static void sentences(void **state)
         "  page: /x/index.html\n");
 }
 
+/* Before all figures, and a host's name cannot write to the terminal. */
+static void without_samples(void **state)
+{
+    (void)state;
+    says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":10000,\"accounted_percent\":100,"
+         "\"unsampled\":[{\"host\":\"h\\u001b1\",\"why\":\"w\"},{\"host\":\"h2\",\"why\":\"x\"}],\"explanations\":[{\"sentence\":\"s\"}]}",
+        "wakepath: warning: no CPU samples were taken on h?1 and 1 other host: w\n"
+        "  time is accounted for, but which functions ran is not known; `wakepath doctor` says what to do\n"
+        "wakepath: a of release r: 830 ns wall, 10.0 us total, 100.0 % accounted for\n  - s\n  page: /x/index.html\n");
+    says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":10000,\"accounted_percent\":100,\"unsampled\":[],"
+         "\"explanations\":[{\"sentence\":\"s\"}]}",
+        "wakepath: a of release r: 830 ns wall, 10.0 us total, 100.0 % accounted for\n  - s\n  page: /x/index.html\n");
+}
+
 static void categories_in_their_order(void **state)
 {
     (void)state;
@@ -84,7 +98,7 @@ static void other_shapes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(categories_in_their_order),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(without_samples), cmocka_unit_test(categories_in_their_order),
         cmocka_unit_test(control_characters), cmocka_unit_test(other_shapes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 static char path[64];
+static struct wp_jit_quota quota;
+static uint64_t now_ns = 1000000000;
 
 static void say(const char *text, int flags)
 {
@@ -25,7 +27,7 @@ static int create(void **state)
 {
     snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
     unlink(path);
-    *state = wp_jit_map_create((uint32_t)getpid());
+    *state = wp_jit_map_create((uint32_t)getpid(), &quota);
     return !*state;
 }
 
@@ -38,7 +40,7 @@ static int destroy(void **state)
 
 static void assert_name(struct wp_jit_map *m, uint64_t address, const char *name)
 {
-    const char *found = wp_jit_map_find(m, address);
+    const char *found = wp_jit_map_find(m, address, now_ns);
     if (name)
         assert_string_equal(found, name);
     else
@@ -105,10 +107,63 @@ static void of_others(void **state)
     unlink(other);
 }
 
+/* A file that is one line: it is passed over once, a piece a second, and nothing of it is read twice. */
+static void without_line_ends(void **state)
+{
+    struct wp_jit_map *m = *state;
+    const uint64_t size = 9u << 20, own = 4u << 20, piece = 65536;
+    say("", O_TRUNC);
+    assert_int_equal(truncate(path, (off_t)size), 0);
+    for (unsigned second = 0; second < 5; second++) {
+        uint64_t before = wp_jit_map_taken(m);
+        for (uint64_t address = 0x1000; address < 0x9000; address++)
+            assert_null(wp_jit_map_find(m, address, now_ns));
+        assert_true(wp_jit_map_taken(m) - before <= own + piece);
+        now_ns += 1000000000;
+    }
+    assert_int_equal(wp_jit_map_taken(m), size);
+    assert_int_equal(wp_jit_map_refused(m), 1);
+    say("\n7000 10 behind it\n", O_APPEND);
+    assert_name(m, 0x7000, "behind it");
+    assert_int_equal(wp_jit_map_refused(m), 1);
+}
+
+/* A line in the making is read again only when the file has grown. */
+static void not_read_again(void **state)
+{
+    struct wp_jit_map *m = *state;
+    say("1000 10 first\n2000 10 in the mak", O_TRUNC);
+    for (unsigned i = 0; i < 1000; i++)
+        assert_name(m, 0x2000, NULL);
+    assert_int_equal(wp_jit_map_taken(m), strlen("1000 10 first\n2000 10 in the mak"));
+    say("ing\n", O_APPEND);
+    assert_name(m, 0x2000, "in the making");
+}
+
+/* Many processes together have no more than a few of them. */
+static void in_all(void **state)
+{
+    struct wp_jit_map *maps[12];
+    uint64_t sum = 0;
+    (void)state;
+    say("", O_TRUNC);
+    assert_int_equal(truncate(path, 8 << 20), 0);
+    now_ns += 1000000000;
+    for (unsigned i = 0; i < 12; i++) {
+        maps[i] = wp_jit_map_create((uint32_t)getpid(), &quota);
+        assert_non_null(maps[i]);
+        assert_name(maps[i], 0x1000, NULL);
+        sum += wp_jit_map_taken(maps[i]);
+        wp_jit_map_destroy(maps[i]);
+    }
+    assert_true(sum >= 15u << 20 && sum <= (16u << 20) + 65536);
+    now_ns += 1000000000;
+}
+
 static void no_process(void **state)
 {
     (void)state;
-    assert_null(wp_jit_map_create(4194304 + 1));
+    assert_null(wp_jit_map_create(4194304 + 1, &quota));
     wp_jit_map_destroy(NULL);
 }
 
@@ -210,7 +265,7 @@ static void dump_is_hostile(void **state)
         put_load(&good, 0x1000 + i * 64, 16, "a function");
     put_move(&good, 0x1000, 0x5000, 16);
     for (unsigned round = 0; round < 3000; round++) {
-        struct wp_jit_map *m = wp_jit_map_create((uint32_t)getpid());
+        struct wp_jit_map *m = wp_jit_map_create((uint32_t)getpid(), &quota);
         assert_non_null(m);
         wp_buffer_clear(&bad);
         wp_buffer_append(&bad, good.data, good.size);
@@ -218,7 +273,7 @@ static void dump_is_hostile(void **state)
             bad.data[(unsigned)rand_r(&seed) % bad.size] = (uint8_t)(rand_r(&seed) % 5 ? rand_r(&seed) : 0xff);
         wp_jit_map_dump(m, keep(&bad, round % 3 ? bad.size : (unsigned)rand_r(&seed) % bad.size));
         for (uint64_t at = 0; at < 0x6000; at += 0x400)
-            wp_jit_map_find(m, at);
+            wp_jit_map_find(m, at, now_ns += 1000000000);
         wp_jit_map_destroy(m);
     }
     wp_buffer_fini(&good);
@@ -249,6 +304,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(grows, create, destroy), cmocka_unit_test_setup_teardown(begins_anew, create, destroy),
         cmocka_unit_test_setup_teardown(rubbish, create, destroy), cmocka_unit_test_setup_teardown(of_others, create, destroy),
+        cmocka_unit_test_setup_teardown(without_line_ends, create, destroy),
+        cmocka_unit_test_setup_teardown(not_read_again, create, destroy), cmocka_unit_test_setup_teardown(in_all, create, destroy),
         cmocka_unit_test(no_process), cmocka_unit_test_setup_teardown(dump_is_read_on, create, destroy),
         cmocka_unit_test(dump_is_hostile), cmocka_unit_test_setup_teardown(dump_that_lies, create, destroy),
     };

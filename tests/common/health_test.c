@@ -182,13 +182,44 @@ static void refuses_the_rest(void **state)
     wp_health_close(s.health);
 }
 
+/* A crowd that sends a request's beginning and then a byte now and then: who asks properly is answered meanwhile. */
+static void slow_crowd(void **state)
+{
+    struct served s = serve();
+    struct wp_buffer text = {0};
+    char answer[4096];
+    int fds[400]; /* more than are served */
+    (void)state;
+    wp_buffer_puts(&text, "one 1\n");
+    wp_health_publish(s.health, &text, NULL);
+    for (size_t i = 0; i < 400; i++) {
+        fds[i] = dial(&s);
+        assert_int_equal(send(fds[i], "G", 1, MSG_NOSIGNAL), 1);
+    }
+    static const char *const asked[] = {"/healthz", "/livez", "/metrics"};
+    for (size_t i = 0; i < 30; i++) {
+        char request[64];
+        for (size_t j = 0; j < 400; j++) {
+            ssize_t done = send(fds[j], "E", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+            (void)done;
+        }
+        snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", asked[i % 3]);
+        ask(&s, request, answer, sizeof(answer)); /* ends: an answer a connection, also of 1.1 */
+        assert_non_null(strstr(answer, " 200 "));
+    }
+    for (size_t i = 0; i < 400; i++)
+        close(fds[i]);
+    wp_buffer_fini(&text);
+    wp_health_close(s.health);
+}
+
 /* Those who connect and say nothing do not keep the daemon from ending; a second one on the port is told so. */
 static void silent_connections(void **state)
 {
     struct served s = serve();
     struct wp_health *second = NULL;
     struct wp_error err = {0};
-    int fds[40]; /* more than are served, fewer than the backlog takes besides */
+    int fds[40];
     (void)state;
     for (size_t i = 0; i < 40; i++)
         fds[i] = dial(&s);
@@ -229,7 +260,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_and_labels), cmocka_unit_test(hostile_labels),
         cmocka_unit_test(own_process), cmocka_unit_test(addresses), cmocka_unit_test(tells_what_was_published),
-        cmocka_unit_test(refuses_the_rest), cmocka_unit_test(ends_amid_errors), cmocka_unit_test(silent_connections)};
+        cmocka_unit_test(refuses_the_rest), cmocka_unit_test(ends_amid_errors), cmocka_unit_test(silent_connections),
+        cmocka_unit_test(slow_crowd)};
     signal(SIGPIPE, SIG_IGN);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

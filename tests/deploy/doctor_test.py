@@ -97,6 +97,12 @@ class DoctorTest(unittest.TestCase):
                    self.over("/proc/sys/kernel/perf_event_max_sample_rate", "10\n"))
         self.lacks("names", "note", "kptr_restrict is 2", "sysctl kernel.kptr_restrict=1", self.over("/proc/sys/kernel/kptr_restrict", "2\n"))
 
+    def test_samples(self):
+        """Judged by what the collector will have, not by who asks."""
+        self.lacks("perf", "wrong", "no CPU samples: functions that run stay unknown: kernel.perf_event_paranoid is", "CAP_SYS_ADMIN",
+                   by=(sys.executable, SOURCE + "/tests/record/without_perf.py"))
+        self.assertIn("can take CPU samples", self.ask()["perf", "good"]["text"])
+
     def test_clocks(self):
         found = self.ask(self.over("/sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet\n"))
         self.assertIn(("clock", "good" if is_synchronised() else "note"), found)

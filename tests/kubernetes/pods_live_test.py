@@ -162,8 +162,10 @@ class PodsTest(unittest.TestCase):
         with open("/proc/%d/status" % collector.pid, encoding="utf-8") as file:
             status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
         self.assertEqual(status["NoNewPrivs"], "1")
-        five = sum(1 << cap for cap in (2, 19, 34, 38, 39)) # dac_read_search, sys_ptrace, syslog, perfmon, bpf
-        self.assertEqual(int(status["CapBnd"], 16) & ~five, 0, status["CapBnd"])
+        six = sum(1 << cap for cap in (2, 19, 21, 34, 38, 39)) # dac_read_search, sys_ptrace, sys_admin, syslog, perfmon, bpf
+        self.assertEqual(int(status["CapBnd"], 16) & ~six, 0, status["CapBnd"])
+        kept = 1 << 2 | 1 << 19
+        self.assertEqual([int(status[name], 16) & ~kept for name in ("CapEff", "CapPrm")], [0, 0], status)
         for child in (aggregator, collector):
             with open("/proc/%d/mountinfo" % child.pid, encoding="utf-8") as file:
                 self.assertIn("ro", next(line for line in file if line.split()[4] == "/").split()[5].split(","))

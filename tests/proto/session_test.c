@@ -13,7 +13,7 @@ static struct wp_hello example(void)
 {
     struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR, .wire_minor = 3, .hostname = "web-1", .kernel = "6.1", .machine = "x86_64",
         .boot_id = "b", .version = "0.1", .source = "bpf", .release = "v1", .cpus = 2, .start_mono_ns = 5, .start_real_ns = UINT64_MAX,
-        .sample_period_ns = 1000, .label_count = 2, .labels = {{"rack", "7"}, {"", ""}}};
+        .sample_period_ns = 1000, .samples = WP_SAMPLES_IMPOSSIBLE, .no_samples = "paranoid", .label_count = 2, .labels = {{"rack", "7"}, {"", ""}}};
     memset(hello.host, 1, 16);
     memset(hello.session, 2, 16);
     return hello;
@@ -34,6 +34,8 @@ static void round_trips(void **state)
     assert_string_equal(came.source, "bpf");
     assert_true(came.start_real_ns == UINT64_MAX);
     assert_int_equal(came.wire_minor, 3);
+    assert_int_equal(came.samples, WP_SAMPLES_IMPOSSIBLE);
+    assert_string_equal(came.no_samples, "paranoid");
     assert_int_equal(came.label_count, 2);
     assert_string_equal(came.labels[0].key, "rack");
     assert_string_equal(came.labels[0].value, "7");
@@ -54,6 +56,24 @@ static void round_trips(void **state)
     assert_int_equal(wp_bye_encode(&bye, &bytes, &err), 0);
     assert_int_equal(wp_bye_decode(&gone, bytes.data, bytes.size, &err), 0);
     assert_memory_equal(&bye, &gone, sizeof(bye));
+    wp_buffer_fini(&bytes);
+}
+
+/* A peer that does not say, and one that says what is not known yet, are the same. */
+static void samples_that_are_not_told(void **state)
+{
+    (void)state;
+    struct wp_hello hello = example(), came, copy;
+    struct wp_buffer bytes = {0};
+    hello.samples = 9;
+    hello.no_samples = NULL;
+    assert_int_equal(wp_hello_encode(&hello, &bytes, NULL), 0);
+    assert_int_equal(wp_hello_decode(&came, bytes.data, bytes.size, NULL), 0);
+    assert_int_equal(came.samples, WP_SAMPLES_UNSAID);
+    assert_int_equal(wp_hello_copy(&copy, &came), 0);
+    assert_string_equal(copy.no_samples, "");
+    wp_hello_fini(&copy);
+    wp_hello_fini(&came);
     wp_buffer_fini(&bytes);
 }
 
@@ -113,6 +133,6 @@ static void clocks(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trips), cmocka_unit_test(refusals), cmocka_unit_test(clocks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(round_trips), cmocka_unit_test(samples_that_are_not_told), cmocka_unit_test(refusals), cmocka_unit_test(clocks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 import time
 
 from recording import RecordTest, LIMIT_S, main, program, wait_for
@@ -32,6 +33,27 @@ class Passing(RecordTest):
         text = self.stderr()
         for part in ("wall", "total", "accounted", os.path.join(self.out, "index.html")):
             self.assertIn(part, text)
+
+    def test_without_samples(self):
+        """What makes a profile poor is said first: to whom records, in the summary and on the page."""
+        self.before = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "without_perf.py")]
+        self.record(["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"])
+        self.assertRegex(self.stderr(), r"\Awakepath: warning: no CPU samples were taken on \S+: kernel.perf_event_paranoid is -?\d+.*\n"
+                                        r".*functions ran is not known; `wakepath doctor`")
+        self.assertNotIn("too short", self.stderr())
+        summary = self.summary()
+        self.assertEqual(len(summary["unsampled"]), 1)
+        self.assertEqual(summary["categories"]["understood_functions"], 0)
+        overview, = glob.glob(os.path.join(self.out, "*", "main", "index.html"))
+        for page in (overview, os.path.join(self.out, "index.html")):
+            with open(page, encoding="utf-8") as file:
+                text = file.read()
+            self.assertLess(0, text.find("No CPU samples were taken on"), page)
+            self.assertLess(text.find("No CPU samples were taken on"), text.find("of the time ("), "before what was found")
+        self.before = ()
+        self.record(["sh", "-c", "i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done"])
+        self.assertNotIn("unsampled", self.summary())
+        self.assertNotIn("warning", self.stderr())
 
     def test_json(self):
         self.record(["sleep", "0.1"], "--json")

@@ -22,6 +22,7 @@ def program(name):
 
 class RecordTest(unittest.TestCase):
     """A fresh folder on a real disk a test; nothing of a recording may be left outside its report and store."""
+    before = ()  # what it is run by
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="wakepath-test-", dir="/var/tmp")
@@ -61,7 +62,7 @@ class RecordTest(unittest.TestCase):
         return self.path(name)
 
     def arguments(self, command, *flags):
-        line = [program("wakepath"), "record", "--out", self.out, *flags]
+        line = [*self.before, program("wakepath"), "record", "--out", self.out, *flags]
         return line + ["--", *command] if command else line
 
     def start(self, command, *flags, **options):

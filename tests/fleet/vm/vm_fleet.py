@@ -64,7 +64,7 @@ class Program:
 class Vm:
     """`number`: of its address. `ahead_s`: how far its clock is ahead of this machine's."""
 
-    def __init__(self, folder, name, number, image, kernel, ahead_s=0):
+    def __init__(self, folder, name, number, image, kernel, ahead_s=0, cpus=1):
         self.name, self.address, self.programs = name, "10.78.0.%d" % number, []
         self.log = "%s/%s.log" % (folder, name)
         disk = "%s/%s.disk" % (folder, name)
@@ -75,7 +75,7 @@ class Vm:
         sh("ip", "tuntap", "add", tap, "mode", "tap")
         sh("ip", "link", "set", tap, "master", BRIDGE, "up")
         self.child = subprocess.Popen(
-            ["qemu-system-x86_64", "-accel", "tcg", "-m", "768", "-smp", "1", "-nodefaults", "-display", "none", "-no-reboot",
+            ["qemu-system-x86_64", "-accel", "tcg", "-m", "768", "-smp", str(cpus), "-nodefaults", "-display", "none", "-no-reboot",
              "-serial", "file:" + self.log, "-rtc", "base=" + clock, "-kernel", kernel.path, "-initrd", image,
              "-append", "console=ttyS0 quiet panic=-1 no_timer_check wp.name=%s wp.address=%s/24" % (name, self.address),
              "-netdev", "tap,id=net,ifname=%s,script=no,downscript=no" % tap,

@@ -3,8 +3,9 @@
 network and programs of this machine with the libraries that they need."""
 import glob, os, re, shutil, subprocess, sys, sysconfig, tempfile
 
-PACKAGE = "linux-image-amd64"
-# In the order of loading: what a network device, a disk and a file system need on a PC.
+# Debian 12's kernel, and the newer one that it offers beside it.
+PACKAGES = ["linux-image-amd64", "linux-image-6.12-amd64"]
+# In the order of loading: what a network device, a disk and a file system need on a PC. A kernel may have some built in.
 MODULES = ["net/core/failover", "drivers/net/net_failover", "drivers/virtio/virtio_ring", "drivers/virtio/virtio",
            "drivers/virtio/virtio_pci_legacy_dev", "drivers/virtio/virtio_pci_modern_dev", "drivers/virtio/virtio_pci",
            "drivers/net/virtio_net", "drivers/block/virtio_blk", "crypto/crc32c_generic", "lib/crc16", "fs/mbcache",
@@ -29,36 +30,38 @@ def need(*programs):
             raise Missing("no %s: deploy/packages.sh --test installs it" % program)
 
 
-def fetch(folder):
+def fetch(folder, package):
     """The kernel's package, unpacked as far as it is needed; nothing is installed. Kept in `folder` for the next time."""
-    depends = sh("apt-cache", "depends", PACKAGE)
+    depends = sh("apt-cache", "depends", package)
     name = re.search(r"Depends: (linux-image-\S+)", depends)
     if not name:
-        raise Missing("no package %s in apt's lists: apt-get update" % PACKAGE)
+        raise Missing("no package %s in apt's lists: apt-get update" % package)
     with tempfile.TemporaryDirectory(dir=folder) as temporary:
         os.chmod(temporary, 0o777) # apt fetches as a user of its own
         sh("apt-get", "download", "-qq", name.group(1), cwd=temporary)
         package, = glob.glob(temporary + "/*.deb")
-        modules = ["--wildcards", "./boot/vmlinuz-*"] + ["*/kernel/%s.ko" % module for module in MODULES]
+        parts = ["--wildcards", "./boot/vmlinuz-*", "*/modules.builtin"] + ["*/kernel/%s.ko*" % module for module in MODULES]
         with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE) as tar:
-            sh("tar", "-x", "-C", temporary, *modules, stdin=tar.stdout)
+            subprocess.run(["tar", "-x", "-C", temporary, *parts], stdin=tar.stdout, stderr=subprocess.DEVNULL, check=False)
         os.unlink(package)
+        for packed in glob.glob(temporary + "/lib/modules/**/*.ko.xz", recursive=True):
+            sh("xz", "-d", packed)
         for part in os.listdir(temporary):
             os.rename(temporary + "/" + part, folder + "/" + part)
 
 
 class Kernel:
-    """`folder`: where it is looked for and kept; WAKEPATH_VM_KERNEL names another one that holds boot/ and lib/modules/."""
+    """`folder`: where it is looked for and kept; `instead`: another one, that holds boot/ and lib/modules/."""
 
-    def __init__(self, folder):
-        folder = os.environ.get("WAKEPATH_VM_KERNEL") or folder
+    def __init__(self, folder, package, instead=None):
+        folder = instead or folder
         if not self.find(folder):
-            if "WAKEPATH_VM_KERNEL" in os.environ:
+            if instead:
                 raise Missing("not all of a kernel in %s" % folder)
             shutil.rmtree(folder, ignore_errors=True) # what another version of this file left
             os.makedirs(folder)
             try:
-                fetch(folder)
+                fetch(folder, package)
             except (OSError, RuntimeError, ValueError) as error:
                 raise Missing("no kernel in %s and none to be had: %s" % (folder, error)) from error
             if not self.find(folder):
@@ -68,8 +71,13 @@ class Kernel:
         kernels = sorted(glob.glob(folder + "/boot/vmlinuz-*"))
         self.path = kernels[-1] if kernels else ""
         self.release = os.path.basename(self.path)[len("vmlinuz-"):]
-        self.modules = [folder + "/lib/modules/%s/kernel/%s.ko" % (self.release, module) for module in MODULES]
-        return self.path and all(map(os.path.exists, self.modules))
+        home = folder + "/lib/modules/%s/" % self.release
+        if not self.path or not os.path.exists(home + "modules.builtin"):
+            return False
+        with open(home + "modules.builtin") as file:
+            builtin = set(file.read().split())
+        self.modules = [home + "kernel/%s.ko" % module for module in MODULES if "kernel/%s.ko" % module not in builtin]
+        return all(map(os.path.exists, self.modules))
 
 
 class Image:
