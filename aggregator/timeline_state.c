@@ -174,9 +174,8 @@ static uint32_t entry_of(const struct save *save, uint32_t thread)
 static void save_block(struct save *save)
 {
     const struct wp_blockops *ops = &save->timeline->blockops;
-    uint64_t first = ops->count > ops->mask ? ops->count - ops->mask : 0;
-    for (uint64_t n = first; n < ops->count; n++) {
-        const struct wp_blockop *op = &ops->ops[n & ops->mask];
+    for (uint64_t number = ops->first + 1; number <= ops->count; number++) {
+        const struct wp_blockop *op = wp_blockops_at(ops, number);
         if (op->done_ns && op->done_ns + DONE_NS < save->horizon_ns)
             continue;
         struct wp_event event = {.time_ns = op->insert_ns, .kind = WP_EVENT_BLOCK_INSERT, .flags = op->flags,

@@ -201,8 +201,8 @@ static uint64_t links_go_forward(const struct wp_host_session *session, bool is_
             assert_true(!is_whole || wp_thread_slice(waker, at)->in_ns);
         }
     }
-    for (uint64_t n = 0; n < timeline->blockops.count && n <= timeline->blockops.mask; n++) {
-        const struct wp_blockop *op = &timeline->blockops.ops[n];
+    for (uint64_t number = timeline->blockops.first + 1; number <= timeline->blockops.count; number++) {
+        const struct wp_blockop *op = wp_blockops_at(&timeline->blockops, number);
         assert_true(!op->issue_ns || op->insert_ns <= op->issue_ns);
         assert_true(!op->done_ns || op->issue_ns <= op->done_ns);
     }
