@@ -322,7 +322,8 @@ static void hold_all(struct trial *trial, uint32_t drop_per_mille)
         bool is_large = seed % 25 == 0;
         struct made_options options = {.seed = seed,
             .events = is_large ? 500 + (uint32_t)(seed * 7919 % 6000) : 50 + (uint32_t)(seed * 7919 % 400),
-            .cpus = 1 + (uint32_t)(seed % 6), .threads = 8 + (uint32_t)(seed % 30), .drop_per_mille = drop_per_mille};
+            .cpus = 1 + (uint32_t)(seed % 6), .threads = 8 + (uint32_t)(seed % 30), .drop_per_mille = drop_per_mille,
+            .burst_events = seed % 4 == 1 ? 40 : 0};
         hold(&options);
     }
     trial->seed = 0;
