@@ -26,13 +26,20 @@ void wp_blockops_fini(struct wp_blockops *blockops)
     *blockops = (struct wp_blockops){0};
 }
 
-/* The ring slot of a remembered low half, or NULL when it has been overwritten since. */
+/* Operation n; NULL when the ring does not hold it. The one way to a place of the ring: what lies outside [first, count) was never written
+ * since the ring grew, or is of an operation that is forgotten. */
+static struct wp_blockop *held(const struct wp_blockops *blockops, uint64_t n)
+{
+    return n >= blockops->first && n < blockops->count ? &blockops->ops[n & blockops->mask] : NULL;
+}
+
+/* The operation of a remembered low half, or NULL when it has been forgotten since. */
 static struct wp_blockop *at(const struct wp_blockops *blockops, uint32_t low)
 {
     uint64_t n = (blockops->count & ~(uint64_t)UINT32_MAX) | low;
-    if (n >= blockops->count)
+    if (n >= blockops->count) /* of the round before; in the first one it wraps, and is not held */
         n -= (uint64_t)UINT32_MAX + 1;
-    return blockops->count - n <= blockops->mask ? &blockops->ops[n & blockops->mask] : NULL;
+    return held(blockops, n);
 }
 
 static struct wp_blockop *find(const struct wp_blockops *blockops, uint32_t device, uint64_t key)
@@ -59,7 +66,7 @@ static void grow(struct wp_blockops *blockops)
 
 static bool is_old(const struct wp_blockops *blockops, uint64_t n, uint64_t now_ns)
 {
-    const struct wp_blockop *op = &blockops->ops[n & blockops->mask];
+    const struct wp_blockop *op = held(blockops, n);
     uint64_t last_ns = op->done_ns ? op->done_ns : op->issue_ns > op->insert_ns ? op->issue_ns : op->insert_ns;
     return last_ns + blockops->keep_ns < now_ns;
 }
@@ -101,11 +108,8 @@ static void complete(struct wp_blockops *blockops, struct wp_blockop *op, const 
         blockops->filled_issue++;
     }
     if (op->thread) {
-        uint64_t n = (uint64_t)(op - blockops->ops);
-        uint64_t base = (blockops->count - 1) & ~(uint64_t)blockops->mask;
-        n += base + n > blockops->count - 1 ? base - blockops->mask - 1 : base;
         op->has_before = wp_intmap_get(&blockops->by_thread, (struct wp_intkey){op->thread, 0}, &op->before);
-        wp_intmap_put(&blockops->by_thread, (struct wp_intkey){op->thread, 0}, (uint32_t)n);
+        wp_intmap_put(&blockops->by_thread, (struct wp_intkey){op->thread, 0}, (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
     }
 }
 
@@ -186,9 +190,7 @@ uint64_t wp_blockops_number_of(const struct wp_blockops *blockops, const struct 
 
 const struct wp_blockop *wp_blockops_at(const struct wp_blockops *blockops, uint64_t number)
 {
-    if (!number || number > blockops->count || blockops->count - number > blockops->mask)
-        return NULL;
-    return &blockops->ops[(number - 1) & blockops->mask];
+    return number ? held(blockops, number - 1) : NULL;
 }
 
 const struct wp_blockop *wp_blockops_last_begun(const struct wp_blockops *blockops, uint32_t thread)

@@ -24,7 +24,7 @@ struct wp_blockop {
 struct wp_blockops {
     struct wp_blockop *ops;   /* ring of the last ones, owned, grown up to its limit while what it holds is young enough to be asked for */
     uint32_t mask;
-    uint64_t first, count;    /* made so far, of these forgotten; op n is ops[n & mask] */
+    uint64_t first, count;    /* held are [first, count); op n is ops[n & mask], read by the functions below alone */
     uint64_t keep_ns;         /* one that was done so long ago is not asked for; a history of 10 s and LATER_NS, if nothing else is set */
     struct wp_intmap by_key;  /* (device, key) -> low 32 bits of n */
     struct wp_intmap by_thread; /* thread -> low 32 bits of n of its last finished one */
@@ -38,7 +38,7 @@ void wp_blockops_fini(struct wp_blockops *blockops);
 void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread);
 /* The number (never 0) of the operation that has this key now: keys are used again as soon as a request is done. 0: none. */
 uint64_t wp_blockops_number(const struct wp_blockops *blockops, uint32_t device, uint64_t key);
-/* The operation with this number, NULL when it is none or so old that it was forgotten. */
+/* The operation with this number, NULL when it is none or so old that it was forgotten. All that are held: from `first` + 1 up to `count`. */
 const struct wp_blockop *wp_blockops_at(const struct wp_blockops *blockops, uint64_t number);
 /* The last finished operation of this thread before `before_ns`, and no longer before it than is kept, or NULL. */
 const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops, uint32_t thread, uint64_t before_ns);

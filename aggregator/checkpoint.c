@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/checkpoint.h"
 
+#include "aggregator/checkpoint_check.h"
 #include "aggregator/timeline_state.h"
 #include "common/path.h"
 #include "proto/frame.h"
@@ -350,8 +351,9 @@ int wp_checkpoints_write(struct wp_checkpoints *c, struct wp_host_session *sessi
 
 /* --- reading --- */
 
-static int read_dictionary(struct wp_checkpoints *c, struct wp_host_session *session, uint64_t size, struct wp_error *err)
+static int read_dictionary(struct wp_checkpoints *c, struct wp_host_session *session, const message_type *m, struct wp_error *err)
 {
+    uint64_t size = m->dictionary_bytes;
     char path[4096];
     struct wp_buffer bytes = {0};
     struct wp_batch batch = {0};
@@ -364,6 +366,8 @@ static int read_dictionary(struct wp_checkpoints *c, struct wp_host_session *ses
         rc = wp_frame_read(c->reader, bytes.data + at, size - at, &frame, err);
         if (!rc)
             rc = wp_batch_decode(&batch, frame.payload, frame.size, err);
+        if (!rc && batch.seq > m->seq)
+            rc = wp_error_set(err, -EBADMSG, "'%s' has batches behind its checkpoint's", path);
         if (!rc)
             rc = wp_dictionary_apply(session->dictionary, &batch, err);
         at += rc ? 0 : frame.consumed;
@@ -379,15 +383,15 @@ static int take_aggregates(struct wp_host_session *session, const message_type *
     for (size_t i = 0; i < m->n_aggregates; i++) {
         const Wakepath__Resume__Aggregate *row = m->aggregates[i];
         struct wp_aggregate *aggregate = wp_host_session_aggregate(session, row->name, row->release);
-        if (!aggregate || row->n_base_thread != row->n_base_until_ns)
+        if (!aggregate)
             return -EBADMSG;
         aggregate->paused_ns = row->paused_ns;
         for (size_t j = 0; j < row->n_base_thread; j++)
-            if (row->base_thread[j] < m->n_threads && threads[row->base_thread[j]])
+            if (threads[row->base_thread[j]])
                 wp_aggregate_set_base(aggregate, threads[row->base_thread[j]], row->base_until_ns[j]);
         for (size_t j = 0; j < row->n_followed; j++) {
             const Wakepath__Resume__Followed *followed = row->followed[j];
-            if (followed->thread < m->n_threads && threads[followed->thread])
+            if (threads[followed->thread])
                 wp_stretches_add(aggregate->followed, &(struct wp_stretch){session->home, threads[followed->thread],
                     followed->start_ns, followed->end_ns});
         }
@@ -405,6 +409,7 @@ static void take_spans(struct wp_drop_spans *spans, Wakepath__Resume__Span *cons
         wp_drop_spans_add(spans, rows[i]->from_ns, rows[i]->to_ns);
 }
 
+/* What wp_checkpoint_check found to be one. */
 static int take_message(struct wp_host_session *session, const message_type *m)
 {
     uint32_t *threads;
@@ -468,7 +473,9 @@ int wp_checkpoints_read(struct wp_checkpoints *c, struct wp_host_session *sessio
     message_type *m = NULL;
     int rc = read_message(c, session->id, &m, err);
     if (!rc)
-        rc = read_dictionary(c, session, m->dictionary_bytes, err);
+        rc = read_dictionary(c, session, m, err);
+    if (!rc && (rc = wp_checkpoint_check(session, m, err)))
+        wp_error_wrap(err, rc, "the checkpoint of host %s", session->hostname);
     if (!rc && (rc = take_message(session, m)))
         wp_error_set(err, rc, "the checkpoint of host %s does not fit its dictionary", session->hostname);
     if (m)

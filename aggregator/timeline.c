@@ -103,10 +103,12 @@ static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, u
 
 static bool room_for_entry(struct wp_timeline *timeline, uint32_t entry_id)
 {
-    uint32_t room = timeline->entry_room;
-    if (!TRY_GROW(timeline, identity_of_entry, entry_room, entry_id))
-        return false;
-    return grow((void **)&timeline->thread_of_entry, &room, entry_id, sizeof(*timeline->thread_of_entry));
+    uint32_t room = timeline->entry_room; /* of both: set when both have it */
+    if (entry_id < room)
+        return true;
+    bool has_room = grow((void **)&timeline->thread_of_entry, &room, entry_id, sizeof(*timeline->thread_of_entry));
+    timeline->failed |= !has_room;
+    return has_room && TRY_GROW(timeline, identity_of_entry, entry_room, entry_id);
 }
 
 static bool bind_entry(struct wp_timeline *timeline, uint32_t entry_id, uint32_t thread, bool is_new_process)
@@ -199,9 +201,10 @@ static void on_switch_in(struct wp_timeline *timeline, uint32_t index, const str
 {
     struct wp_thread *thread = &timeline->threads[index];
     if (is_running(thread)) {
-        if (thread->cpu < timeline->cpu_room && timeline->cpu_thread[thread->cpu] == index + 1)
+        bool is_met = thread->cpu < timeline->cpu_room; /* a checkpoint may name one of which nothing was told since */
+        if (is_met && timeline->cpu_thread[thread->cpu] == index + 1)
             timeline->cpu_thread[thread->cpu] = 0;
-        uint64_t left = timeline->cpu_time[thread->cpu];
+        uint64_t left = is_met ? timeline->cpu_time[thread->cpu] : 0;
         wp_heal_out(timeline, index, left > wp_thread_last(thread)->in_ns ? left : event->time_ns);
     }
     struct wp_slice *slice = wp_thread_last(thread);

@@ -174,9 +174,8 @@ static uint32_t entry_of(const struct save *save, uint32_t thread)
 static void save_block(struct save *save)
 {
     const struct wp_blockops *ops = &save->timeline->blockops;
-    uint64_t first = ops->count > ops->mask ? ops->count - ops->mask : 0;
-    for (uint64_t n = first; n < ops->count; n++) {
-        const struct wp_blockop *op = &ops->ops[n & ops->mask];
+    for (uint64_t number = ops->first + 1; number <= ops->count; number++) {
+        const struct wp_blockop *op = wp_blockops_at(ops, number);
         if (op->done_ns && op->done_ns + DONE_NS < save->horizon_ns)
             continue;
         struct wp_event event = {.time_ns = op->insert_ns, .kind = WP_EVENT_BLOCK_INSERT, .flags = op->flags,
@@ -321,9 +320,23 @@ int wp_timeline_save(const struct wp_timeline *timeline, uint64_t horizon_ns, Wa
 
 /* --- back --- */
 
-static int restore_facts(struct wp_timeline *timeline, const ProtobufCBinaryData *facts)
+/* In the order of time, as events come; thread and socket may be such as nobody has defined yet: those are passed over. */
+static int restore_batch(struct wp_timeline *timeline, const struct wp_batch *batch, uint64_t horizon_ns, uint64_t *last_ns)
+{
+    for (uint32_t i = 0; i < batch->event_count; i++) {
+        const struct wp_event *event = &batch->events[i];
+        if (event->time_ns < *last_ns || event->time_ns >= horizon_ns)
+            return -EBADMSG;
+        *last_ns = event->time_ns;
+        wp_timeline_fact(timeline, event);
+    }
+    return 0;
+}
+
+static int restore_facts(struct wp_timeline *timeline, const ProtobufCBinaryData *facts, uint64_t horizon_ns)
 {
     struct wp_batch batch = {0};
+    uint64_t last_ns = 0;
     int rc = 0;
     for (size_t at = 0; !rc && at < facts->len;) {
         uint32_t size;
@@ -334,8 +347,8 @@ static int restore_facts(struct wp_timeline *timeline, const ProtobufCBinaryData
         memcpy(&size, facts->data + at, sizeof(size));
         at += sizeof(size);
         rc = size > facts->len - at ? -EBADMSG : wp_batch_decode(&batch, facts->data + at, size, NULL);
-        for (uint32_t i = 0; !rc && i < batch.event_count; i++)
-            wp_timeline_fact(timeline, &batch.events[i]);
+        if (!rc)
+            rc = restore_batch(timeline, &batch, horizon_ns, &last_ns);
         at += size;
     }
     wp_batch_fini(&batch);
@@ -363,12 +376,14 @@ int wp_timeline_restore(struct wp_timeline *timeline, const Wakepath__Resume__Ch
     timeline->paused_ns = from->paused_ns;
     timeline->window_ns = from->window_ns;
     if (!rc)
-        rc = restore_facts(timeline, &from->facts);
+        rc = restore_facts(timeline, &from->facts, from->horizon_ns);
     timeline->now_ns = from->horizon_ns ? from->horizon_ns - 1 : 0;
+    if (!rc && timeline->failed)
+        rc = -ENOMEM;
     if (rc) {
         free(made_threads);
         return rc;
     }
     *threads = made_threads;
-    return timeline->failed ? -ENOMEM : 0;
+    return 0;
 }

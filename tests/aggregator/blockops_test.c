@@ -2,6 +2,7 @@
 /* The ring of block operations: what it remembers while it grows, and what it has forgotten once it went round. */
 #include "aggregator/blockops.h"
 
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,8 +99,46 @@ static void holds_the_young(void **state)
     wp_blockops_fini(&ops);
 }
 
+/* Every number there was or might be: what is found is that operation, and what is held is found. */
+static void holds_what_it_says(const struct wp_blockops *ops)
+{
+    for (uint64_t number = 0; number <= ops->count + 2 * (uint64_t)ops->mask; number++) {
+        const struct wp_blockop *op = wp_blockops_at(ops, number);
+        assert_int_equal(op != NULL, number > ops->first && number <= ops->count);
+        if (op)
+            is_op(op, number);
+        if (number)
+            assert_true(!op || wp_blockops_number(ops, 8, number) == number);
+    }
+}
+
+/* So slow that most of the ring is old when it is full, then many at once: it grows, and what is between the oldest held and the room it has was
+ * never written. */
+static void trickle_then_burst(void **state)
+{
+    (void)state;
+    struct wp_blockops ops;
+    uint64_t n = 1;
+    assert_int_equal(wp_blockops_init(&ops), 0);
+    ops.keep_ns = 200; /* twenty */
+    for (unsigned round = 0; round < 6; round++) {
+        for (unsigned i = 0; i < 60; i++, n++)
+            happen(&ops, n);
+        ops.keep_ns = 20000u << round;
+        for (unsigned i = 0; i < 40u << round; i++, n++) {
+            happen(&ops, n);
+            holds_what_it_says(&ops);
+        }
+        ops.keep_ns = 200;
+    }
+    assert_true(ops.first > 0 && ops.count - ops.first <= (uint64_t)ops.mask + 1);
+    wp_blockops_fini(&ops);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(grows), cmocka_unit_test(goes_round), cmocka_unit_test(holds_the_young)};
+    mallopt(M_PERTURB, 0xa5); /* what was never written does not look like an operation */
+    const struct CMUnitTest tests[] = {cmocka_unit_test(grows), cmocka_unit_test(goes_round), cmocka_unit_test(holds_the_young),
+        cmocka_unit_test(trickle_then_burst)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -201,8 +201,8 @@ static uint64_t links_go_forward(const struct wp_host_session *session, bool is_
             assert_true(!is_whole || wp_thread_slice(waker, at)->in_ns);
         }
     }
-    for (uint64_t n = 0; n < timeline->blockops.count && n <= timeline->blockops.mask; n++) {
-        const struct wp_blockop *op = &timeline->blockops.ops[n];
+    for (uint64_t number = timeline->blockops.first + 1; number <= timeline->blockops.count; number++) {
+        const struct wp_blockop *op = wp_blockops_at(&timeline->blockops, number);
         assert_true(!op->issue_ns || op->insert_ns <= op->issue_ns);
         assert_true(!op->done_ns || op->issue_ns <= op->done_ns);
     }
@@ -322,7 +322,8 @@ static void hold_all(struct trial *trial, uint32_t drop_per_mille)
         bool is_large = seed % 25 == 0;
         struct made_options options = {.seed = seed,
             .events = is_large ? 500 + (uint32_t)(seed * 7919 % 6000) : 50 + (uint32_t)(seed * 7919 % 400),
-            .cpus = 1 + (uint32_t)(seed % 6), .threads = 8 + (uint32_t)(seed % 30), .drop_per_mille = drop_per_mille};
+            .cpus = 1 + (uint32_t)(seed % 6), .threads = 8 + (uint32_t)(seed % 30), .drop_per_mille = drop_per_mille,
+            .burst_events = seed % 4 == 1 ? 40 : 0};
         hold(&options);
     }
     trial->seed = 0;

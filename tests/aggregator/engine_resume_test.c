@@ -10,6 +10,7 @@
 #include "storage/bucket.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ struct place {
     uint64_t acked, seed;
     unsigned kills, resumes;   /* of those, in the middle */
     unsigned swept;            /* sessions whose leavings were */
+    uint64_t keep_ns;          /* of block requests; 0: as ever */
 };
 
 /* A batch's events, [first, end). */
@@ -70,6 +72,8 @@ static uint64_t say_hello(struct place *place)
     struct wp_error err = {0};
     if (wp_engine_hello(place->engine, 1, &hello, &welcome, &err))
         fail_msg("%s", err.text);
+    if (place->keep_ns)
+        wp_engine_session(place->engine, 0)->timeline.blockops.keep_ns = place->keep_ns;
     return welcome.resume_seq;
 }
 
@@ -235,9 +239,18 @@ struct tally {
     uint64_t most_moved; /* of a short history */
 };
 
-static int one_case(uint64_t seed, const struct wp_window *window, uint64_t history_ns, struct tally *tally)
+struct how {
+    const struct wp_window *window; /* NULL: recorded without a break */
+    uint64_t history_ns;
+    uint64_t keep_ns;               /* of block requests, which come by trickle and burst; 0: neither */
+    bool is_loose;                  /* explanations reach back farther than what is kept: some of the time goes elsewhere */
+    uint64_t cases;
+};
+
+static int one_case(uint64_t seed, const struct how *how, struct tally *tally)
 {
-    struct place place = {.seed = seed * 977 + 5};
+    const struct wp_window *window = how->window;
+    struct place place = {.seed = seed * 977 + 5, .keep_ns = how->keep_ns};
     struct wp_buffer whole = {0}, killed = {0};
     snprintf(place.root, sizeof(place.root), "/tmp/wp-resume-test-XXXXXX");
     assert_non_null(mkdtemp(place.root));
@@ -248,9 +261,10 @@ static int one_case(uint64_t seed, const struct wp_window *window, uint64_t hist
     place.options.store = place.root;
     place.options.resume = place.resume;
     place.options.session = (struct wp_host_session_options){.rules = &place.rule, .rule_count = 1, .epoch_ns = 1000000,
-        .lateness_ns = 2000000, .history_ns = history_ns, .checkpoint_ns = getenv("WP_SPACING") ? strtoull(getenv("WP_SPACING"), NULL, 10) : 1000000};
-    made_trace_init(&place.trace, &(struct made_options){.seed = seed, .events = 3000 + (uint32_t)(seed % 5) * 1000, .cpus = 1 + seed % 4,
-        .threads = 5 + (uint32_t)(seed % 20), .drop_per_mille = seed % 3 == 2 && !window ? 5 : 0});
+        .lateness_ns = 2000000, .history_ns = how->history_ns, .checkpoint_ns = getenv("WP_SPACING") ? strtoull(getenv("WP_SPACING"), NULL, 10) : 1000000};
+    made_trace_init(&place.trace, &(struct made_options){.seed = seed, .events = (3000 + (uint32_t)(seed % 5) * 1000) * (how->keep_ns ? 2 : 1), .cpus = 1 + seed % 4,
+        .threads = 5 + (uint32_t)(seed % 20), .drop_per_mille = seed % 3 == 2 && !window ? 5 : 0,
+        .burst_events = how->keep_ns ? 700 : 0});
     if (window)
         made_window_apply(&place.trace, window);
     uint32_t events = place.trace.whole.event_count;
@@ -274,7 +288,7 @@ static int one_case(uint64_t seed, const struct wp_window *window, uint64_t hist
     }
     if (!is_same && getenv("WP_TELL"))
         tell(&whole, &killed);
-    if (!is_same && history_ns < HISTORY_NS) {
+    if (!is_same && how->is_loose) {
         uint64_t share = moved(&whole, &killed);
         tally->most_moved = share > tally->most_moved ? share : tally->most_moved;
         is_same = true;
@@ -293,14 +307,14 @@ static int one_case(uint64_t seed, const struct wp_window *window, uint64_t hist
     return is_same ? 0 : 1;
 }
 
-static struct tally killed_and_resumed_with(const struct wp_window *window, uint64_t history_ns)
+static struct tally killed_and_resumed_with(const struct how *how)
 {
     struct tally tally = {0};
     unsigned bad = 0;
     uint64_t first = getenv("WP_SEED") ? strtoull(getenv("WP_SEED"), NULL, 10) : 1;
-    uint64_t cases = getenv("WP_CASES") ? strtoull(getenv("WP_CASES"), NULL, 10) : history_ns < HISTORY_NS ? 6 : window ? 10 : 25;
+    uint64_t cases = getenv("WP_CASES") ? strtoull(getenv("WP_CASES"), NULL, 10) : how->cases;
     for (uint64_t seed = first; seed < first + cases; seed++)
-        bad += (unsigned)one_case(seed, window, history_ns, &tally);
+        bad += (unsigned)one_case(seed, how, &tally);
     print_message("%u kills, %u of them went on from a checkpoint\n", tally.kills, tally.resumes);
     assert_int_equal(bad, 0);
     assert_true(tally.resumes > tally.kills / 4);
@@ -311,28 +325,40 @@ static struct tally killed_and_resumed_with(const struct wp_window *window, uint
 static void killed_and_resumed(void **state)
 {
     (void)state;
-    killed_and_resumed_with(NULL, HISTORY_NS);
+    killed_and_resumed_with(&(struct how){.history_ns = HISTORY_NS, .cases = 25});
 }
 
 static void killed_and_resumed_in_windows(void **state)
 {
     (void)state;
-    killed_and_resumed_with(&(struct wp_window){4000000, 34000000} /* pauses are longer than the history */, HISTORY_NS);
+    struct wp_window window = {4000000, 34000000}; /* pauses are longer than the history */
+    killed_and_resumed_with(&(struct how){.window = &window, .history_ns = HISTORY_NS, .cases = 10});
 }
 
 /* Waits are longer than the history, and the session is killed 15 times or so: what happened and how long all took stays the same. */
 static void killed_with_a_short_history(void **state)
 {
     (void)state;
-    struct tally tally = killed_and_resumed_with(NULL, HISTORY_NS / 4);
+    struct tally tally = killed_and_resumed_with(&(struct how){.history_ns = HISTORY_NS / 4, .is_loose = true, .cases = 6});
     print_message("at most %.1f %% of the time went elsewhere\n", (double)tally.most_moved / 10);
     assert_true(tally.most_moved > 0);  /* else it is no case of it */
     assert_true(tally.most_moved < 50);
 }
 
+/* Requests are forgotten while few come, and their ring grows when many do: a checkpoint holds those that are held. */
+static void killed_after_trickle_and_burst(void **state)
+{
+    (void)state;
+    struct tally tally = killed_and_resumed_with(&(struct how){.history_ns = HISTORY_NS / 2, .keep_ns = HISTORY_NS / 20, .is_loose = true,
+        .cases = 6});
+    print_message("at most %.1f %% of the time went elsewhere\n", (double)tally.most_moved / 10);
+    assert_true(tally.most_moved < 50);
+}
+
 int main(void)
 {
+    mallopt(M_PERTURB, 0xa5); /* what was never written leads out of every table */
     const struct CMUnitTest tests[] = {cmocka_unit_test(killed_and_resumed), cmocka_unit_test(killed_and_resumed_in_windows),
-        cmocka_unit_test(killed_with_a_short_history)};
+        cmocka_unit_test(killed_with_a_short_history), cmocka_unit_test(killed_after_trickle_and_burst)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -321,8 +321,22 @@ static void do_block(struct machine *m, uint32_t cpu)
     happen(m, event);
 }
 
+/* Much at once of what rings hold. */
+static void step_of_burst(struct machine *m)
+{
+    static void (*const doings[])(struct machine *, uint32_t) = {do_block, do_block, do_block, do_block, do_block, do_block, do_sample,
+        do_socket, do_switch, do_waking};
+    m->now_ns += pick(m, 1000);
+    doings[pick(m, sizeof(doings) / sizeof(*doings))](m, pick(m, m->options.cpus));
+}
+
 static void step(struct machine *m)
 {
+    uint32_t burst = m->options.burst_events;
+    if (burst && m->trace->whole.event_count / burst % 4 == 3) {
+        step_of_burst(m);
+        return;
+    }
     static void (*const doings[])(struct machine *, uint32_t) = {do_switch, do_switch, do_switch, do_switch, do_waking,
         do_waking, do_waking, do_sample, do_sample, do_socket, do_block, do_block};
     uint32_t cpu = pick(m, m->options.cpus), rare = pick(m, 100);

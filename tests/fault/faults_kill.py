@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of the programs, at random instants of a session."""
-import glob
+import glob, json, subprocess, time
+
+from twin import BURST_S, QUIET_S, Difference
 
 KILLS = 8  # at most, in one session
 
@@ -55,7 +57,7 @@ def both(rig, chance):
 def replaced(rig, chance):
     """The next collector records something else: what the killed one had recorded is in the spool alone. It may be killed, too."""
     rig.captures.add_second()
-    rig.has_second = True
+    rig.twin = rig.captures.report_of_two
     if chance.random() < 0.5:
         rig.aggregator()
     child = rig.collector(spool=rig.spool)
@@ -75,6 +77,35 @@ def replaced(rig, chance):
     return done
 
 
+def recorded_s(rig):
+    """Of the session, what is in the store."""
+    time.sleep(0.1)
+    done = subprocess.run([rig.program("wakepath-store"), "cat", rig.store, "unversioned:web", "--json"], capture_output=True, check=False)
+    return json.loads(done.stdout)["head"]["wall_ns"] / 1e9 if done.returncode == 0 else 0
+
+
+def after_burst(rig, chance):
+    """Block requests trickle for longer than they are remembered, then many come: the aggregator writes checkpoints of that, is killed amid it
+    and goes on from there. What it never wrote to memory looks like nothing that is there."""
+    filled = {"MALLOC_PERTURB_": "165", "MALLOC_MMAP_MAX_": "0"}
+    rig.captures.add_burst()
+    rig.twin = rig.captures.report_of_burst
+    rig.aggregator(environment=filled)
+    collector, done = rig.collector(capture=rig.captures.burst), 0
+    until_s = QUIET_S + chance.uniform(0.2, 0.7) * BURST_S
+    rig.waits("the burst", lambda: collector.poll() is not None or rig.daemon.poll() is not None or recorded_s(rig) > until_s)
+    if rig.daemon.poll() is not None:
+        raise Difference("the aggregator ended with %d: %s" % (rig.daemon.poll(), rig.log(rig.daemon)))
+    for _ in range(2):
+        if rig.moment_on(chance, collector, 0.05):
+            rig.kill(rig.daemon)
+            rig.aggregator(environment=filled)
+            done += 1
+    rig.ends(collector)
+    return max(done, 1)  # undisturbed it has written checkpoints of the burst all the same
+
+
 FAULTS = [("kill -9 of the aggregator", aggregator), ("kill -9 of the collector, with a spool", collector),
           ("kill -9 of both", both),
-          ("kill -9 of the collector, another one goes on", replaced)]
+          ("kill -9 of the collector, another one goes on", replaced),
+          ("checkpoint after trickle and burst", after_burst)]

@@ -12,6 +12,19 @@ service db hosts=1 threads=6
  busy 200
  disk 600
 """
+BURST_S = 40
+QUIET_S = 300     # block requests are remembered for 40 s: their ring goes round a few times, and has room
+BURST_PLAN = """hosts 1 cpus=4
+service web hosts=1 threads=1 base pause=2500 quiet=%d
+ busy 200
+ disk 300
+ call db
+ call db
+ call db
+ call db
+service db hosts=1 threads=6
+ busy 100
+""" % (QUIET_S * 1000)
 AGGREGATES = ("web", "db")
 LEAST_S = 2.5     # a session takes so long on any machine, or there are no checkpoints in the midst of it
 PATIENCE_S = 150  # a part that takes longer than this, and as long again with the processor to itself, hangs
@@ -44,7 +57,7 @@ class Captures:
 
     def __init__(self, binaries, jobs=1, folder="/var/tmp", seconds=16):
         self.binaries, self.seconds, self.took_s = os.path.abspath(binaries), seconds, 1
-        self.lock, self.second, self.report_of_two = threading.Lock(), None, None
+        self.lock, self.second, self.report_of_two, self.burst, self.report_of_burst = threading.Lock(), None, None, None, None
         self.folder = tempfile.mkdtemp(prefix="wakepath-fault-", dir=folder)
         self.measure()
         while self.took_s < LEAST_S and self.seconds < 8 * seconds:
@@ -84,11 +97,22 @@ class Captures:
             if self.report_of_two == self.report:
                 raise Difference("a second session looks like none")
 
-    def generate(self, name, seconds, seed=11):
+    def add_burst(self):
+        """A session of few requests for long and then of many, and its report."""
+        with self.lock:
+            if self.report_of_burst:
+                return
+            self.burst = self.generate("burst", QUIET_S + BURST_S, plan=BURST_PLAN)
+            with Rig(self) as rig:
+                rig.aggregator()
+                rig.ends(rig.collector(capture=self.burst))
+                self.report_of_burst = rig.finish()
+
+    def generate(self, name, seconds, seed=11, plan=PLAN):
         folder = "%s/%s" % (self.folder, name)
         os.mkdir(folder)
         with open(folder + "/plan", "w", encoding="ascii") as file:
-            file.write(PLAN)
+            file.write(plan)
         subprocess.run([self.binaries + "/fleetgen", "--out", folder, "--plan", folder + "/plan", "--seconds", str(seconds), "--seed", str(seed)],
                        check=True)
         return glob.glob(folder + "/*.capture")[0]
@@ -119,7 +143,7 @@ class Rig:
         self.endpoint = "ipc://%s/socket" % self.folder
         self.number = self.folder.rsplit("-", 1)[1]  # nobody else's on this machine
         self.children, self.mounted, self.daemon, self.logs = [], [], None, 0
-        self.has_second = False  # the twin to compare with has two sessions
+        self.twin = None  # the report to compare with; None: that of the one session
 
     def __enter__(self):
         return self
@@ -278,7 +302,7 @@ class Rig:
 
     def same(self):
         """Ends the trial: is all as it is with the twin?"""
-        mine, report = self.finish(), self.captures.report_of_two if self.has_second else self.captures.report
+        mine, report = self.finish(), self.twin or self.captures.report
         for name, text, twin in zip((a + what for a in AGGREGATES for what in (".json", ".folded")), mine, report):
             if text != twin:
                 for end, content in (("mine", text), ("twin", twin)):

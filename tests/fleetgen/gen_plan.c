@@ -51,6 +51,7 @@ static bool parse_service(struct gen_plan *plan, char *const *words, uint32_t co
     service->hosts = (uint32_t)value_of(words, count, "hosts", 1);
     service->threads = (uint32_t)value_of(words, count, "threads", 4);
     service->pause_ns = value_of(words, count, "pause", 1000) * 1000;
+    service->quiet_ns = value_of(words, count, "quiet", 0) * 1000000;
     service->outside_per_mille = (uint32_t)value_of(words, count, "outside", 0);
     service->answer_bytes = value_of(words, count, "answer", 500);
     service->is_base = has_word(words, count, "base");

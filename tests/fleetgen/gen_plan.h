@@ -3,7 +3,8 @@
 #define WP_TESTS_GEN_PLAN_H
 /*
  * What a fleet does, as text; '#' begins a comment:
- *   service NAME hosts=N threads=N [base pause=US [outside=PERMILLE]] [answer=BYTES]
+ *   service NAME hosts=N threads=N [base pause=US [quiet=MS] [outside=PERMILLE]] [answer=BYTES]
+ *     (quiet: it pauses twenty times as long for the first so many ms)
  *     busy US | sleep US | disk US | fork US      (what is done for a request, one after the other)
  *     call NAME[+NAME...] [bytes=N]               (asks them all at once, waits for all)
  *   links fan=N delay=US jitter=US old=PERMILLE nat=PERMILLE v6=PERMILLE retransmit=PERMILLE coalesce=PERMILLE read=BYTES
@@ -30,7 +31,7 @@ struct gen_doing {
 struct gen_service {
     char name[16];
     uint32_t hosts, threads, outside_per_mille;
-    uint64_t pause_ns, answer_bytes;
+    uint64_t pause_ns, quiet_ns, answer_bytes;
     bool is_base;
     struct gen_doing doings[GEN_DOINGS];
     uint32_t doing_count;

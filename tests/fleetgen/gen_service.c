@@ -135,7 +135,9 @@ static void begin(struct gen_thread *thread)
     struct gen_worker *worker = worker_of(thread);
     struct gen_sim *sim = &worker->fleet->sim;
     uint64_t from_ns = sim->now_ns < worker->fleet->begin_ns ? worker->fleet->begin_ns : sim->now_ns;
-    uint64_t until_ns = from_ns + 20000 + gen_about(sim, service_of(worker)->pause_ns, 80);
+    const struct gen_service *service = service_of(worker);
+    uint64_t longer = from_ns - worker->fleet->begin_ns < service->quiet_ns ? 20 : 1;
+    uint64_t until_ns = from_ns + 20000 + gen_about(sim, service->pause_ns * longer, 80);
     struct gen_message *m = worker->outside ? worker->outside->ends[0].inbox : NULL;
     while (m) { /* the answer that nobody reads */
         gen_message_drop(&worker->outside->ends[0]);
