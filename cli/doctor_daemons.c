@@ -58,7 +58,7 @@ static bool look_at_running(
     }
     wp_watched_ask(&watched, address);
     bool is_it = watched.kind == want;
-    *is_unheard = !is_it || wp_samples_value(&watched.samples, "wakepath_collector_welcome", 1) == 0;
+    *is_unheard = !is_it || wp_samples_value(&watched.samples, "wakepath_collector_welcome", 1) < 1;
     if (watched.kind == WP_WATCHED_NOBODY)
         wp_findings_add(f, WP_FINDING_NOTE, subject, "systemctl start it, if it shall run",
             "it does not run: nobody answers at %s", address);

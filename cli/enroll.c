@@ -122,6 +122,9 @@ static bool pause_s(const sigset_t *ends, unsigned seconds)
 static int ask(const struct enroll *e, const struct wp_logger *logger, const sigset_t *ends, struct wp_error *err)
 {
     time_t begin = time(NULL);
+    char host[WP_HOST_TEXT];
+    wp_host_format(e->host, host);
+    wp_log(logger, WP_LOG_INFO, "asks to be listed host=%s", host);
     for (bool was_listed = false;;) {
         struct wp_error why = {0};
         unsigned listed = ask_all(e, logger, &why);

@@ -14,6 +14,7 @@ fi
 [ -n "${WAKEPATH_BARE_SPACE-}" ] || WAKEPATH_BARE_SPACE=own exec unshare --mount --propagation private bash "$0" "$@"
 unset WAKEPATH_BARE_SPACE
 
+{ # read whole before it runs: the file may change meanwhile
 shell=
 if [ "${1-}" = --shell ]; then
   shell=yes
@@ -92,3 +93,4 @@ fi
 [ -z "$shell" ] || inside sh -c 'cd /root/wakepath && exec bash' || true
 say "exit status $status"
 exit $status
+}

@@ -20,7 +20,7 @@ endfunction()
 function(wp_install_manuals component)
   foreach(page ${ARGN})
     string(REGEX MATCH "[0-9]$" section ${page})
-    install(FILES ${made}/man/${page}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT ${component})
+    install(FILES ${made}/man.gz/${page}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT ${component})
   endforeach()
 endfunction()
 

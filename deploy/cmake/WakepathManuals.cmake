@@ -7,7 +7,7 @@ set(WP_MANUALS wakepath.1 wakepath-record.1 wakepath-status.1 wakepath-doctor.1 
   wakepath-dump.5 wakepath-export.5 wakepath-spool.5 wakepath-store.5 wakepath-keys.5 wakepath.conf.5 wakepath-aggregator.8 wakepath-collector.8)
 set(made ${CMAKE_BINARY_DIR}/generated)
 set(options ${CMAKE_SOURCE_DIR}/deploy/options)
-file(MAKE_DIRECTORY ${made}/options ${made}/man ${made}/completion/bash ${made}/completion/zsh ${made}/completion/fish
+file(MAKE_DIRECTORY ${made}/options ${made}/man ${made}/man.gz ${made}/completion/bash ${made}/completion/zsh ${made}/completion/fish
   ${made}/etc/wakepath)
 
 # wakepath runs its siblings, so every table waits for all programs.
@@ -38,8 +38,9 @@ foreach(page ${WP_MANUALS})
     COMMAND awk -v table=${made}/options/all.tsv -f ${options}/scdoc.awk ${source} > ${out}.scd
     COMMAND ${CMAKE_COMMAND} -E env SOURCE_DATE_EPOCH=0 ${SCDOC} < ${out}.scd > ${out}
     DEPENDS ${source} ${made}/options/all.tsv ${options}/scdoc.awk VERBATIM)
-  add_custom_command(OUTPUT ${out}.gz COMMAND gzip -9nc ${out} > ${out}.gz DEPENDS ${out} VERBATIM)
-  list(APPEND outputs ${out} ${out}.gz)
+  set(installed ${made}/man.gz/${page}.gz)
+  add_custom_command(OUTPUT ${installed} COMMAND gzip -9nc ${out} > ${installed} DEPENDS ${out} VERBATIM)
+  list(APPEND outputs ${out} ${installed})
 endforeach()
 
 foreach(name collector aggregator reporter)
