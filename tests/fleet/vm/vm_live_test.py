@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two virtual machines with Debian's packaged kernel and this machine's aggregator: vm_live_test.py BIN TIER FOLDER. What the
-report blames is held against what the server was told to do. Ends with 77 when this machine cannot do it."""
+"""Two virtual machines with Debian's packaged kernel, one with the newer kernel that it offers (where apt has it), and this machine's
+aggregator: vm_live_test.py BIN TIER FOLDER. What the report blames is held against what the server was told to do. Ends with 77 when this machine cannot do it."""
 import json, os, re, shutil, subprocess, sys, tempfile, time, unittest, urllib.request
 
 HERE_PATH = os.path.dirname(os.path.abspath(__file__))
