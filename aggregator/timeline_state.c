@@ -12,6 +12,7 @@
 #define DONE_NS 1000000000u       /* a request that was done so long before may still wake somebody */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
+#define TCP_FIN_WAIT1 4
 #define TCP_CLOSE 7
 
 struct save {
@@ -232,9 +233,9 @@ static void save_transfers(struct save *save, uint32_t id, const struct wp_socke
 static void save_sockets(struct save *save)
 {
     const struct wp_messages *messages = &save->timeline->messages;
-    for (uint32_t id = 1; id < messages->socket_room; id++) {
-        const struct wp_socket *socket = &messages->sockets[id];
-        if (!socket->is_known || (socket->closing.time_ns && !socket->sends && !socket->receives))
+    for (uint32_t id = 1; id < messages->table.room; id++) {
+        const struct wp_socket *socket = wp_messages_socket(messages, id);
+        if (!socket)
             continue;
         uint64_t isn = messages->connections ? wp_connections_sequence(messages->connections, messages->host, id) : 0;
         struct wp_event event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->connecting.time_ns, socket->connecting.thread, 0,
@@ -246,9 +247,15 @@ static void save_sockets(struct save *save)
             add_fact(save, &event);
         }
         save_transfers(save, id, socket);
-        event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->closing.time_ns, socket->closing.thread, 0, TCP_CLOSE);
+        event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->closing.time_ns, socket->closing.thread, 0,
+            socket->over_ns == socket->closing.time_ns ? TCP_CLOSE : TCP_FIN_WAIT1);
         event.b = TCP_ESTABLISHED;
         add_fact(save, &event);
+        if (socket->over_ns > socket->closing.time_ns) {
+            event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->over_ns, 0, 0, TCP_CLOSE);
+            event.b = socket->closing.time_ns ? TCP_ESTABLISHED : TCP_SYN_SENT;
+            add_fact(save, &event);
+        }
     }
 }
 
