@@ -9,7 +9,6 @@
 #include <string.h>
 #include <netinet/in.h>
 
-#define DATAGRAMS 16384u
 #define AMBIGUOUS UINT32_MAX
 #define RING_LIMIT (1u << 20) /* sends or receives remembered a socket */
 #define TCP_CLOSE_WAIT 8 /* include/net/tcp_states.h */
@@ -240,47 +239,6 @@ static void add_send(struct wp_messages *messages, struct wp_socket *socket, con
             (struct wp_send){event->time_ns, (uint32_t)event->a, event->c, thread};
 }
 
-/* Most hosts send few datagrams or none: the ring is made at the first one and doubles until it is full, before it goes round. */
-static bool make_datagram_room(struct wp_messages *messages)
-{
-    if (messages->datagram_count < messages->datagram_room || messages->datagram_room == DATAGRAMS)
-        return true;
-    uint32_t room = messages->datagram_room ? messages->datagram_room * 2 : 64;
-    struct wp_send *ring = realloc(messages->datagram_ring, room * sizeof(*ring));
-    if (ring)
-        messages->datagram_ring = ring;
-    uint64_t *before = realloc(messages->datagram_before, room * sizeof(*before));
-    if (before)
-        messages->datagram_before = before;
-    if (ring && before)
-        messages->datagram_room = room;
-    return ring && before;
-}
-
-static void add_datagram(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
-{
-    if (!make_datagram_room(messages))
-        return;
-    if (messages->datagrams.count > DATAGRAMS)
-        wp_intmap_clear(&messages->datagrams);
-    uint64_t n = messages->datagram_count, key = event->a & ~WP_DATAGRAM_ELSEWHERE;
-    uint64_t before = wp_messages_datagram_number(messages, key);
-    messages->datagram_ring[n % DATAGRAMS] = (struct wp_send){event->time_ns, key, event->c, thread};
-    messages->datagram_before[n % DATAGRAMS] = before;
-    messages->datagram_count++;
-    wp_intmap_put(&messages->datagrams, (struct wp_intkey){key, 0}, (uint32_t)n);
-    if (messages->connections)
-        wp_connections_datagram(messages->connections, key, messages->host);
-}
-
-/* From another host? Then the two talk. */
-static void take_datagram(struct wp_messages *messages, const struct wp_event *event)
-{
-    uint64_t key = event->a & ~WP_DATAGRAM_ELSEWHERE;
-    if (messages->connections && !wp_messages_datagram_number(messages, key))
-        wp_connections_datagram_taken(messages->connections, key, messages->host);
-}
-
 static void add_arrival(struct wp_messages *messages, struct wp_socket *socket, const struct wp_event *event)
 {
     if (!socket->arrivals) {
@@ -386,10 +344,8 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
     struct wp_socket *socket = is_datagram ? NULL : socket_of(messages, event);
     bool is_transfer = event->kind == WP_EVENT_SOCK_SEND || event->kind == WP_EVENT_SOCK_RECV;
     uint64_t others_ns = is_transfer && thread ? note_last(messages, event, thread) : 0;
-    if (event->kind == WP_EVENT_SOCK_SEND && is_datagram)
-        add_datagram(messages, event, thread);
-    if (event->kind == WP_EVENT_SOCK_ARRIVE && is_datagram)
-        take_datagram(messages, event);
+    if (is_datagram)
+        wp_messages_datagram_event(messages, event, thread);
     if (!socket)
         return;
     if (messages->connections)
@@ -462,40 +418,12 @@ static bool is_datagram_socket(const struct wp_messages *messages, uint32_t id)
     return entry && entry->protocol == IPPROTO_UDP;
 }
 
-uint64_t wp_messages_datagram_number(const struct wp_messages *messages, uint64_t key)
-{
-    uint32_t low;
-    if (!wp_intmap_get(&messages->datagrams, (struct wp_intkey){key, 0}, &low))
-        return 0;
-    const uint64_t last = messages->datagram_count - 1;
-    return messages->datagram_ring[low % DATAGRAMS].end == key ? last - ((last - low) % DATAGRAMS) + 1 : 0;
-}
-
 uint64_t wp_messages_position(const struct wp_messages *messages, uint32_t id, uint64_t position)
 {
     if (!is_datagram_socket(messages, id))
         return position;
     uint64_t key = position & ~WP_DATAGRAM_ELSEWHERE, number = wp_messages_datagram_number(messages, key);
     return number ? number : key | WP_DATAGRAM_ELSEWHERE;
-}
-
-bool wp_messages_datagram(const struct wp_messages *messages, uint64_t number, struct wp_send *send)
-{
-    if (!number || number > messages->datagram_count || messages->datagram_count - number >= DATAGRAMS)
-        return false;
-    *send = messages->datagram_ring[(number - 1) % DATAGRAMS];
-    return true;
-}
-
-bool wp_messages_datagram_by(const struct wp_messages *messages, uint64_t key, uint64_t at_ns, struct wp_send *send)
-{
-    uint64_t number = wp_messages_datagram_number(messages, key);
-    for (unsigned tries = 0; tries < DATAGRAMS && wp_messages_datagram(messages, number, send); tries++) {
-        if (send->time_ns <= at_ns)
-            return true;
-        number = messages->datagram_before[(number - 1) % DATAGRAMS];
-    }
-    return false;
 }
 
 /*

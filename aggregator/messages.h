@@ -95,6 +95,9 @@ struct wp_messages {
 int wp_messages_init(struct wp_messages *messages, struct wp_dictionary *dictionary);
 void wp_messages_fini(struct wp_messages *messages);
 void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread);
+/* --- for messages.c --- */
+void wp_messages_datagram_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread);
+
 /* Forgets sockets that were over before `horizon_ns`, here and in the dictionary, what those remember that are half closed since
  * before it, and the replies before it. */
 void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns);

@@ -285,7 +285,7 @@ void wp_dictionary_forget_socket(struct wp_dictionary *d, uint32_t id)
     forget(d, SOCKETS, id);
 }
 
-size_t wp_dictionary_bytes(const struct wp_dictionary *d)
+size_t wp_dictionary_held(const struct wp_dictionary *d)
 {
     size_t bytes = d->block_bytes;
     for (int i = 0; i < TABLES; i++)

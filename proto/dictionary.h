@@ -21,7 +21,7 @@ int wp_dictionary_apply(struct wp_dictionary *dictionary, const struct wp_batch 
 void wp_dictionary_forget_thread(struct wp_dictionary *dictionary, uint32_t id);
 void wp_dictionary_forget_socket(struct wp_dictionary *dictionary, uint32_t id);
 /* What it holds of memory. */
-size_t wp_dictionary_bytes(const struct wp_dictionary *dictionary);
+size_t wp_dictionary_held(const struct wp_dictionary *dictionary);
 
 /* Terminated copy of a string; "" for 0 and for ids that do not exist. */
 const char *wp_dictionary_string(const struct wp_dictionary *dictionary, uint32_t id);
