@@ -213,3 +213,9 @@ const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops,
     }
     return NULL;
 }
+
+size_t wp_blockops_bytes(const struct wp_blockops *blockops)
+{
+    return (blockops->ops ? (blockops->mask + (size_t)1) * sizeof(*blockops->ops) : 0) + wp_intmap_bytes(&blockops->by_key) +
+        wp_intmap_bytes(&blockops->by_thread) + wp_intmap_bytes(&blockops->begun) + wp_intmap_bytes(&blockops->flushes);
+}

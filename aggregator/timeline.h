@@ -138,6 +138,7 @@ struct wp_timeline {
     struct wp_messages messages;
     uint64_t late_sample_ns;            /* a sample may come this long after its run ended */
     uint64_t start_ns, now_ns;          /* first and last event */
+    uint64_t ring_bytes;                /* rings of slices and samples, as they are on the heap */
     uint64_t held_bytes;                /* slices and samples that wp_timeline_forget() left, the last time */
     uint64_t window_ns;                 /* when the recording last went on; 0: it never paused */
     uint64_t paused_ns;                 /* since when it pauses; 0: it does not */
@@ -176,6 +177,8 @@ void wp_timeline_wake(struct wp_slice *slice, const struct wp_waking *waking);
 /* --- for timeline.c --- */
 void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack);
 
+/* What it takes of memory. */
+size_t wp_timeline_bytes(const struct wp_timeline *timeline);
 /* Forgets slices and samples that end before `horizon_ns`, but the last of each thread. */
 void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns);
 
