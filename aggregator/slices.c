@@ -173,8 +173,8 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
     timeline->past_pauses_ns += pauses_ns - wp_drop_spans_overlap(&timeline->pauses, 0, UINT64_MAX);
     wp_messages_forget(&timeline->messages, horizon_ns > WP_MESSAGE_HISTORY_NS ? horizon_ns - WP_MESSAGE_HISTORY_NS : 0);
     timeline->held_bytes = 0;
-    for (uint32_t i = 1; i < timeline->thread_count; i++) {
-        struct wp_thread *thread = &timeline->threads[i];
+    for (uint32_t i = 0; i < timeline->live_count; i++) {
+        struct wp_thread *thread = &timeline->threads[timeline->live[i]];
         while (thread->slice_end - thread->first_slice > 1) {
             const struct wp_slice *slice = wp_thread_slice(thread, thread->first_slice);
             if (!slice->end_ns || slice->end_ns >= horizon_ns)
@@ -187,6 +187,7 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
             thread->first_sample++;
         if (thread->is_dead && thread->slice_end - thread->first_slice == 1 &&
             wp_thread_slice(thread, thread->first_slice)->end_ns < horizon_ns) {
+            thread->gone_ns = wp_thread_slice(thread, thread->first_slice)->end_ns;
             timeline->ring_bytes -= thread->slice_room * sizeof(*thread->slices) +
                 (thread->samples ? (thread->sample_mask + (uint64_t)1) * sizeof(*thread->samples) : 0);
             free(thread->slices);
@@ -200,14 +201,4 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
         timeline->held_bytes += (thread->slice_end - thread->first_slice) * sizeof(struct wp_slice) +
             (thread->sample_end - thread->first_sample) * sizeof(struct wp_sample);
     }
-}
-
-size_t wp_timeline_bytes(const struct wp_timeline *timeline)
-{
-    return timeline->ring_bytes + timeline->thread_room * sizeof(*timeline->threads) +
-        timeline->identity_room * sizeof(*timeline->identities) + timeline->process_room * sizeof(*timeline->processes) +
-        timeline->entry_room * (sizeof(*timeline->thread_of_entry) + sizeof(*timeline->identity_of_entry)) +
-        timeline->cpu_room * (sizeof(*timeline->cpu_thread) + sizeof(*timeline->cpu_time)) +
-        wp_intmap_bytes(&timeline->process_of_pid) + wp_intmap_bytes(&timeline->wait_of_string) +
-        wp_messages_bytes(&timeline->messages) + wp_blockops_bytes(&timeline->blockops);
 }

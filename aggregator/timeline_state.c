@@ -20,6 +20,7 @@ struct save {
     uint64_t horizon_ns;
     Wakepath__Resume__Checkpoint *out;
     uint32_t *rows;
+    uint32_t *process_rows;   /* process index -> its row, 0: it has none */
     uint32_t *names;          /* thread index -> its identity at the horizon (a later one may stand in a sleep's slice already) */
     struct wp_event *facts;
     size_t fact_count, fact_room;
@@ -112,7 +113,7 @@ static void save_threads(struct save *save)
         const struct wp_identity *identity = &timeline->identities[save->names[i]];
         row->entry = identity->entry;
         row->comm = identity->comm;
-        row->process = identity->process;
+        row->process = save->process_rows[identity->process];
         row->creator = thread->creator ? save->rows[thread->creator] : 0;
         row->birth_ns = thread->birth_ns;
         row->cpu = thread->cpu;
@@ -126,10 +127,13 @@ static void save_processes(struct save *save)
 {
     const struct wp_timeline *timeline = save->timeline;
     save->out->processes = made(save, timeline->process_count, sizeof(*save->out->processes));
+    save->process_rows = made(save, timeline->process_count, sizeof(*save->process_rows));
     for (uint32_t i = 0; !save->has_failed && i < timeline->process_count; i++) { /* rows are indices */
         const struct wp_process *process = &timeline->processes[i];
         if (i && process->made_ns >= save->horizon_ns)
             break; /* this one and those behind it come up again */
+        if (!wp_idtable_has(&timeline->processes_table, i))
+            continue;
         Wakepath__Resume__Process *row = made(save, 1, sizeof(*row));
         if (!row)
             return;
@@ -138,13 +142,14 @@ static void save_processes(struct save *save)
         row->comm = process->comm;
         row->start_ns = process->start_ns;
         row->running_ns = process->running_ns;
+        save->process_rows[i] = (uint32_t)save->out->n_processes;
         save->out->processes[save->out->n_processes++] = row;
     }
     for (uint32_t i = 1; !save->has_failed && i < timeline->identity_count; i++) { /* a later renaming comes again */
         const struct wp_identity *identity = &timeline->identities[i];
         const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, identity->entry);
-        if (identity->made_ns < save->horizon_ns && identity->process < save->out->n_processes && entry && entry->tid == entry->pid)
-            save->out->processes[identity->process]->comm = identity->comm;
+        if (identity->made_ns < save->horizon_ns && save->process_rows[identity->process] && entry && entry->tid == entry->pid)
+            save->out->processes[save->process_rows[identity->process]]->comm = identity->comm;
     }
 }
 
@@ -312,12 +317,13 @@ int wp_timeline_save(const struct wp_timeline *timeline, uint64_t horizon_ns, Wa
 {
     struct save save = {.timeline = timeline, .horizon_ns = horizon_ns, .out = out};
     out->start_ns = timeline->start_ns;
-    save_threads(&save);
     save_processes(&save);
+    save_threads(&save);
     save_facts(&save);
     save_window(&save);
     free(save.facts);
     free(save.names);
+    free(save.process_rows);
     if (save.has_failed) {
         free(save.rows);
         return -ENOMEM;
