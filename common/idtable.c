@@ -161,6 +161,16 @@ void wp_idtable_drop(struct wp_idtable *table, uint32_t index)
         release_pages(table, index);
 }
 
+void wp_idtable_clear(struct wp_idtable *table)
+{
+    if (table->kept) {
+        wp_idtable_fini(table);
+    } else if (table->room) {
+        memset(table->items, 0, table->room * table->item_size);
+        memset(table->used, 0, ((size_t)table->room + 63) / 64 * sizeof(*table->used));
+    }
+}
+
 size_t wp_idtable_bytes(const struct wp_idtable *table)
 {
     if (!table->kept)

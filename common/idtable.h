@@ -28,6 +28,8 @@ int wp_idtable_reserve(struct wp_idtable *table, uint32_t index);
 void wp_idtable_use(struct wp_idtable *table, uint32_t index);
 /* The item is not in use any more: zeros. */
 void wp_idtable_drop(struct wp_idtable *table, uint32_t index);
+/* No item is in use; a large table gives its memory back. */
+void wp_idtable_clear(struct wp_idtable *table);
 /* What it takes of memory. */
 size_t wp_idtable_bytes(const struct wp_idtable *table);
 

@@ -157,6 +157,15 @@ static void idtable_holds_what_is_in_use(void **state)
     for (uint32_t i = 0; i < ITEMS; i++)
         wp_idtable_drop(&table, i);
     assert_int_equal(table.kept_pages, 0);
+    for (uint32_t items = 10; items < 100000; items *= 100) {
+        assert_int_equal(wp_idtable_reserve(&table, items), 0);
+        wp_idtable_use(&table, items);
+        *((uint32_t *)table.items + (size_t)items * WORDS) = 1;
+        wp_idtable_clear(&table);
+        assert_false(wp_idtable_has(&table, items));
+        assert_int_equal(wp_idtable_reserve(&table, items), 0);
+        assert_int_equal(*((uint32_t *)table.items + (size_t)items * WORDS), 0);
+    }
     wp_idtable_fini(&table);
 }
 
