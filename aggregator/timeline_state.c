@@ -10,6 +10,7 @@
 
 #define SOCKET_SENDS 64u          /* of a socket, that a later read may ask for */
 #define DONE_NS 1000000000u       /* a request that was done so long before may still wake somebody */
+#define RUNS 1024u                /* of ids: room for so many more at once */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 #define TCP_FIN_WAIT1 4
@@ -281,6 +282,67 @@ static void save_window(struct save *save)
     }
 }
 
+/* --- what the dictionary has forgotten --- */
+
+static bool has_thread(const struct wp_dictionary *dictionary, uint32_t id)
+{
+    return wp_dictionary_thread(dictionary, id);
+}
+
+static bool has_socket(const struct wp_dictionary *dictionary, uint32_t id)
+{
+    return wp_dictionary_socket(dictionary, id);
+}
+
+struct kind {
+    uint32_t (*count)(const struct wp_dictionary *dictionary);
+    bool (*has)(const struct wp_dictionary *dictionary, uint32_t id);
+    void (*forget)(struct wp_dictionary *dictionary, uint32_t id);
+};
+
+static const struct kind thread_kind = {wp_dictionary_thread_count, has_thread, wp_dictionary_forget_thread};
+static const struct kind socket_kind = {wp_dictionary_socket_count, has_socket, wp_dictionary_forget_socket};
+
+static void put_run(struct save *save, uint32_t **runs, size_t *count, uint32_t length)
+{
+    if (*count % RUNS == 0) {
+        uint32_t *grown = reallocarray(*runs, *count + RUNS, sizeof(*grown));
+        save->has_failed |= !grown;
+        *runs = grown ? grown : *runs;
+    }
+    if (!save->has_failed)
+        (*runs)[(*count)++] = length;
+}
+
+/* Lengths of runs of ids by turns, the first of those that are there, the last of those that are not. */
+static void save_gone(struct save *save, const struct kind *kind, uint32_t **runs, size_t *run_count)
+{
+    const struct wp_dictionary *dictionary = save->timeline->dictionary;
+    uint32_t count = kind->count(dictionary), first = 1;
+    bool is_there = true;
+    for (uint32_t id = 1; id <= count && !save->has_failed; id++) {
+        if (kind->has(dictionary, id) == is_there)
+            continue;
+        put_run(save, runs, run_count, id - first);
+        first = id;
+        is_there = !is_there;
+    }
+    if (!is_there && !save->has_failed)
+        put_run(save, runs, run_count, count + 1 - first);
+}
+
+/* Those behind what the batches of the checkpoint defined come again, if only to be spoken of no more. */
+static void restore_gone(struct wp_dictionary *dictionary, const struct kind *kind, const uint32_t *runs, size_t run_count)
+{
+    uint64_t id = 1, count = kind->count(dictionary);
+    for (size_t i = 0; i < run_count; i++) {
+        uint64_t end = id + runs[i];
+        for (uint64_t gone = id; i % 2 && gone < end && gone <= count; gone++)
+            kind->forget(dictionary, (uint32_t)gone);
+        id = end;
+    }
+}
+
 static int compare_times(const void *left, const void *right)
 {
     const struct wp_event *a = left, *b = right;
@@ -321,6 +383,8 @@ int wp_timeline_save(const struct wp_timeline *timeline, uint64_t horizon_ns, Wa
     save_threads(&save);
     save_facts(&save);
     save_window(&save);
+    save_gone(&save, &thread_kind, &out->gone_threads, &out->n_gone_threads);
+    save_gone(&save, &socket_kind, &out->gone_sockets, &out->n_gone_sockets);
     free(save.facts);
     free(save.names);
     free(save.process_rows);
@@ -371,6 +435,8 @@ int wp_timeline_restore(struct wp_timeline *timeline, const Wakepath__Resume__Ch
         if (creator && creator <= from->n_threads && made_threads[i])
             timeline->threads[made_threads[i]].creator = made_threads[creator - 1];
     }
+    restore_gone(timeline->dictionary, &thread_kind, from->gone_threads, from->n_gone_threads);
+    restore_gone(timeline->dictionary, &socket_kind, from->gone_sockets, from->n_gone_sockets);
     timeline->start_ns = from->start_ns;
     timeline->past_pauses_ns = from->past_pauses_ns;
     timeline->paused_ns = from->paused_ns;
