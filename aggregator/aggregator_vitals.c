@@ -127,6 +127,9 @@ static void put_sums(struct wp_aggregator_vitals *v, const struct wp_engine_coun
     put(v, "wakepath_aggregator_sessions", WP_GAUGE, "Sessions that are here.", counts->live);
     put(v, "wakepath_aggregator_sessions_ended_total", WP_COUNTER, "Sessions that said Bye and are on disk.",
         counts->ended);
+    put(v, "wakepath_aggregator_held_bytes", WP_GAUGE, "Memory that sessions hold; --memory bounds it.", (double)counts->held_bytes);
+    put(v, "wakepath_aggregator_sessions_shed_total", WP_COUNTER, "Sessions that were ended because they held too much of it.",
+        (double)counts->shed);
     put(v, "wakepath_aggregator_hosts", WP_GAUGE, "Hosts that are recorded.", sums->hosts);
     put(v, "wakepath_aggregator_hosts_unlisted", WP_GAUGE, "Hosts of them that have no line of their own.",
         sums->unlisted_hosts);

@@ -215,3 +215,15 @@ const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops,
     }
     return NULL;
 }
+
+size_t wp_blockops_bytes(const struct wp_blockops *blockops)
+{
+    return (blockops->ops ? (blockops->mask + (size_t)1) * sizeof(*blockops->ops) : 0) + wp_intmap_bytes(&blockops->by_key) +
+        wp_intmap_bytes(&blockops->by_thread) + wp_intmap_bytes(&blockops->begun) + wp_intmap_bytes(&blockops->flushes);
+}
+
+void wp_blockops_forget_thread(struct wp_blockops *blockops, uint32_t thread)
+{
+    wp_intmap_remove(&blockops->by_thread, (struct wp_intkey){thread, 0});
+    wp_intmap_remove(&blockops->begun, (struct wp_intkey){thread, 0});
+}

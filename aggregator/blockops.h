@@ -33,6 +33,10 @@ struct wp_blockops {
     uint64_t filled_insert, filled_issue; /* steps that were not seen and are stood in for */
 };
 
+/* What it takes of memory. */
+size_t wp_blockops_bytes(const struct wp_blockops *blockops);
+/* The thread of that index is gone. */
+void wp_blockops_forget_thread(struct wp_blockops *blockops, uint32_t thread);
 int wp_blockops_init(struct wp_blockops *blockops);
 void wp_blockops_fini(struct wp_blockops *blockops);
 void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread);

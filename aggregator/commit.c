@@ -200,7 +200,7 @@ static int put_genealogy(struct work *work, const struct wp_host_session *sessio
     uint32_t id = (uint32_t)session->genealogy_done + 1;
     for (; !rc && id <= count; id++) {
         const struct wp_thread_entry *child = wp_dictionary_thread(dictionary, id);
-        if (child->tid != child->pid || child->flags & WP_THREAD_KERNEL)
+        if (!child || child->tid != child->pid || child->flags & WP_THREAD_KERNEL)
             continue;
         const struct wp_thread_entry *parent = wp_dictionary_thread(dictionary, child->parent);
         uint64_t offset = (uint64_t)session->real_offset_ns;

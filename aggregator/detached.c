@@ -108,8 +108,8 @@ uint64_t wp_detached_between(const struct wp_aggregate *aggregate, uint64_t from
 {
     const struct wp_timeline *timeline = aggregate->timeline;
     uint64_t sum = 0;
-    for (uint32_t i = 1; i < timeline->thread_count && aggregate->base_count; i++) {
-        const struct wp_thread *thread = &timeline->threads[i];
+    for (uint32_t i = 0; i < timeline->live_count && aggregate->base_count; i++) {
+        const struct wp_thread *thread = &timeline->threads[timeline->live[i]];
         if (thread->slices && thread->slice_end > thread->first_slice)
             sum += of_thread(aggregate, thread, from_ns, to_ns, oldest_ns);
     }

@@ -2,6 +2,7 @@
 #include "aggregator/engine.h"
 
 #include "aggregator/checkpoint.h"
+#include "aggregator/held.h"
 #include "aggregator/seats.h"
 #include "aggregator/shards.h"
 #include "common/path.h"
@@ -25,6 +26,7 @@ struct wp_engine {
     struct wp_checkpoints *checkpoints; /* NULL: none are made */
     struct wp_log_limit unkept;
     struct wp_seats seats;
+    struct wp_held held;
     uint32_t ended;
     bool has_acks;              /* since the last ones there was a commit, or a Hello again */
     struct wp_batch batch;      /* decoded in place, kept for its storage */
@@ -95,6 +97,8 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
     engine->options.session.stored_context = engine;
     engine->fleet->expected = options->expected_hosts;
     engine->host_parts.limit = options->host_parts;
+    engine->held.limit = options->memory;
+    engine->held.host_limit = options->host_memory;
     engine->fleet->give_up_ns = options->give_up_ns;
     *out = engine;
     return 0;
@@ -232,7 +236,9 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
     if (engine->seats.live == SESSIONS)
         return wp_error_set(err, -EACCES, "this aggregator already has %u sessions", SESSIONS);
     make_place(engine, hello->host);
-    rc = refuse_clone(engine, hello, err);
+    rc = wp_held_admit(&engine->held, &engine->seats, hello->host, err);
+    if (!rc)
+        rc = refuse_clone(engine, hello, err);
     if (rc)
         return rc;
     rc = make_session(engine, hello, &session, err);
@@ -255,6 +261,32 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
     }
     *out = seat;
     return 0;
+}
+
+/* --- what sessions hold --- */
+
+/* Whoever holds too much is ended: what was taken in stays, and what its peer still has belongs to another session. */
+static void shed(struct wp_engine *engine, struct wp_seat *seat, uint64_t limit)
+{
+    struct wp_host_session *session = seat->session;
+    wp_log(engine->logger, WP_LOG_WARN, "a session is ended that holds too much memory host=%s bytes=%llu limit=%llu", session->hostname,
+        (unsigned long long)seat->held_bytes, (unsigned long long)limit);
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        wp_report_limit(session->aggregates[i]->report, "memory", 1, 0);
+    seat->is_shed = true;
+    engine->held.shed++;
+    wp_lineup_clear(&seat->lineup);
+    end_session(engine, session);
+}
+
+static void bound_memory(struct wp_engine *engine, size_t taken)
+{
+    uint64_t limit;
+    if (!wp_held_is_due(&engine->held, taken, engine->fleet->now_ns))
+        return;
+    wp_held_look(&engine->held, &engine->seats, engine->fleet->now_ns);
+    for (struct wp_seat *seat; (seat = wp_held_excess(&engine->held, &engine->seats, &limit));)
+        shed(engine, seat, limit);
 }
 
 /* --- what a peer says --- */
@@ -286,6 +318,7 @@ static int take_batch(struct wp_engine *engine, struct wp_seat *seat, const uint
     if (rc)
         return rc;
     wp_host_session_resolve(seat->session);
+    bound_memory(engine, size);
     return 0;
 }
 
@@ -302,12 +335,16 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
     if (!seat)
         return wp_error_set(err, -ENOTCONN, "a batch before Hello");
     seat->heard = ++engine->messages;
+    if (seat->is_shed)
+        return wp_error_set(err, -E2BIG, "the session held more memory than its host's share: it must begin anew");
     if (!seat->session)
         return 0;
     if (!lines_up(engine, seat))
         return take_batch(engine, seat, bytes, size, err);
     engine->fleet->hosts[seat->session->home].heard_ns = engine->fleet->now_ns;
     int rc = wp_lineup_put(&seat->lineup, bytes, size);
+    if (!rc)
+        bound_memory(engine, size);
     return rc ? wp_error_set(err, rc, rc == -ENOMEM ? "out of memory for a batch" : "more batches than it has credit for") : 0;
 }
 
@@ -525,7 +562,8 @@ void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_
 
 void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts)
 {
-    *counts = (struct wp_engine_counts){engine->seats.live, engine->ended, engine->commits, engine->late};
+    *counts = (struct wp_engine_counts){engine->seats.live, engine->ended, engine->commits,
+        engine->held.bytes, engine->held.shed, engine->late};
 }
 
 struct wp_fleet *wp_engine_fleet(const struct wp_engine *engine)

@@ -15,6 +15,7 @@ struct wp_engine_options {
     uint64_t late_after_s;        /* what comes so long behind the end of its timebox is counted as late */
     const char *resume;           /* folder of checkpoints; NULL: a session that outlives the aggregator begins anew */
     uint32_t expected_hosts;      /* nothing is resolved before so many sessions have begun; for replays, which are taken in step */
+    uint64_t memory, host_memory; /* bytes that all sessions, those of a host may hold (held.h); 0: no bound */
     uint32_t host_parts;          /* so many hosts have reports of their own */
     uint64_t give_up_ns;          /* a host not heard for so long is not waited for */
     const struct wp_metadata_entry *labels; /* of the releases that are written; borrowed */
@@ -61,6 +62,7 @@ void wp_engine_acks(struct wp_engine *engine, void (*ack)(void *context, uint32_
 struct wp_engine_counts {
     uint32_t live, ended;       /* sessions */
     uint64_t commits;           /* of a session each */
+    uint64_t held_bytes, shed;  /* memory of all sessions; sessions that were ended for it */
     struct wp_late_counts late; /* came behind the end of its timebox by more than late_after_s */
 };
 void wp_engine_count(const struct wp_engine *engine, struct wp_engine_counts *counts);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define AUTO_CHOICE_NS 5000000000u /* services are picked after this much of the recording */
+#define BURY_REACHES 5u           /* so long after a thread is gone nothing speaks of it; base threads are kept for four */
 #define GAP_EPOCHS 3600u           /* without an event: taken in one step */
 #define SESSION_NS ((uint64_t)10 * 366 * 86400 * 1000000000) /* from its anchor; a trace may be of a host that was up for years */
 
@@ -234,6 +235,9 @@ static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
         skip_time(session, until_ns);
     uint64_t horizon_ns = horizon(session, wp_fleet_needed_since(session->fleet, session->home, until_ns));
     wp_timeline_forget(&session->timeline, horizon_ns);
+    uint64_t gone_ns = BURY_REACHES * later(session->options->history_ns, session->options->lookback_ns);
+    if (horizon_ns > gone_ns)
+        wp_timeline_bury(&session->timeline, horizon_ns - gone_ns, (uint32_t)session->genealogy_done);
     wp_drop_spans_forget(&session->drop_spans, horizon_ns);
     forget_left_out(session, horizon_ns);
 }

@@ -49,7 +49,7 @@ static void refuse(struct ingest *ingest, uint32_t peer, int code, const struct 
 {
     if (wp_log_allowed(&ingest->refusals, now(CLOCK_MONOTONIC), 1000000000))
         wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", peer, err->text);
-    if (code == -ESTALE || code == -ENOTCONN) /* a batch before this one was lost on the way */
+    if (code == -ESTALE || code == -ENOTCONN || code == -EAGAIN) /* a batch before this one was lost on the way */
         wp_server_retry(ingest->server, peer, err->text);
     else
         wp_server_refuse(ingest->server, peer, err->text);

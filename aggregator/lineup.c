@@ -21,6 +21,7 @@ int wp_lineup_put(struct wp_lineup *lineup, const uint8_t *bytes, size_t size)
         lineup->first = batch;
     lineup->last = batch;
     lineup->count++;
+    lineup->bytes += size;
     return 0;
 }
 
@@ -33,6 +34,7 @@ struct wp_lineup_batch *wp_lineup_take(struct wp_lineup *lineup)
     if (!lineup->first)
         lineup->last = NULL;
     lineup->count--;
+    lineup->bytes -= batch->size;
     return batch;
 }
 

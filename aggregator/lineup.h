@@ -22,6 +22,7 @@ struct wp_lineup_batch {
 struct wp_lineup {
     struct wp_lineup_batch *first, *last; /* owned */
     uint32_t count;
+    size_t bytes;              /* of them */
     bool is_leaving;           /* behind its last batch it has said Bye ... */
     uint64_t last_seq;         /* ... and that this is its last one */
 };

@@ -30,6 +30,12 @@ void wp_mappings_fini(struct wp_mappings *m)
     *m = (struct wp_mappings){0};
 }
 
+size_t wp_mappings_bytes(const struct wp_mappings *m)
+{
+    return m->stack_room * sizeof(*m->set_of_stack) + m->set_room * sizeof(*m->sets) + m->process_room * sizeof(*m->last_set) +
+        m->news_room * sizeof(*m->news) + wp_intmap_bytes(&m->set_of) + wp_intmap_bytes(&m->known);
+}
+
 void wp_mappings_done(struct wp_mappings *m)
 {
     m->news_count = 0;

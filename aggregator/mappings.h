@@ -25,6 +25,8 @@ struct wp_mappings {              /* init with {0} */
     uint64_t omitted;             /* beyond the limit, or out of memory */
 };
 
+/* What it takes of memory. */
+size_t wp_mappings_bytes(const struct wp_mappings *mappings);
 void wp_mappings_fini(struct wp_mappings *mappings);
 /* After the timeline has taken it. */
 void wp_mappings_event(struct wp_mappings *mappings, const struct wp_timeline *timeline, const struct wp_event *event);

@@ -9,28 +9,47 @@
 #include <string.h>
 #include <netinet/in.h>
 
-#define DATAGRAMS 16384u
 #define AMBIGUOUS UINT32_MAX
 #define RING_LIMIT (1u << 20) /* sends or receives remembered a socket */
 #define TCP_CLOSE_WAIT 8 /* include/net/tcp_states.h */
+#define TCP_CLOSE 7
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
 
-int wp_messages_init(struct wp_messages *messages, const struct wp_dictionary *dictionary)
+int wp_messages_init(struct wp_messages *messages, struct wp_dictionary *dictionary)
 {
     *messages = (struct wp_messages){.dictionary = dictionary};
+    wp_idtable_init(&messages->table, sizeof(struct wp_socket));
+    wp_idtable_init(&messages->last, sizeof(struct wp_last_message));
     return 0;
+}
+
+static struct wp_socket *at(const struct wp_messages *messages, uint32_t id)
+{
+    return (struct wp_socket *)messages->table.items + id;
+}
+
+static void free_rings(struct wp_messages *messages, struct wp_socket *socket)
+{
+    messages->ring_bytes -= (socket->sends ? (socket->send_ring.mask + (size_t)1) * sizeof(*socket->sends) : 0) +
+        (socket->receives ? (socket->receive_ring.mask + (size_t)1) * sizeof(*socket->receives) : 0) +
+        (socket->arrivals ? WP_ARRIVALS * sizeof(*socket->arrivals) : 0);
+    free(socket->sends);
+    free(socket->receives);
+    free(socket->arrivals);
+    socket->sends = NULL;
+    socket->receives = NULL;
+    socket->arrivals = NULL;
+    socket->send_ring = socket->receive_ring = (struct wp_message_ring){0};
 }
 
 void wp_messages_fini(struct wp_messages *messages)
 {
-    for (uint32_t i = 0; i < messages->socket_room; i++) {
-        free(messages->sockets[i].sends);
-        free(messages->sockets[i].receives);
-        free(messages->sockets[i].arrivals);
-    }
-    free(messages->sockets);
-    free(messages->last);
+    for (uint32_t i = 0; i < messages->table.room; i++)
+        if (wp_idtable_has(&messages->table, i))
+            free_rings(messages, at(messages, i));
+    wp_idtable_fini(&messages->table);
+    wp_idtable_fini(&messages->last);
     free(messages->datagram_ring);
     free(messages->datagram_before);
     free(messages->replies);
@@ -39,41 +58,88 @@ void wp_messages_fini(struct wp_messages *messages)
     *messages = (struct wp_messages){0};
 }
 
+/* --- sockets come and go --- */
+
 static bool alive(const struct wp_messages *messages, uint32_t id)
 {
-    return id < messages->socket_room && messages->sockets[id].is_known && !messages->sockets[id].closing.time_ns;
+    const struct wp_socket *socket = wp_messages_socket(messages, id);
+    return socket && !socket->closing.time_ns && !socket->over_ns;
 }
 
-static struct wp_socket *socket_of(struct wp_messages *messages, uint32_t id)
+/* At the end of the list of those that may be forgotten, where it is not in it yet. */
+static void list(struct wp_messages *messages, uint32_t id, uint64_t time_ns)
+{
+    struct wp_socket *socket = at(messages, id), *last = messages->last_closed ? at(messages, messages->last_closed) : NULL;
+    if (socket->listed_ns)
+        return;
+    socket->listed_ns = last && last->listed_ns > time_ns ? last->listed_ns : time_ns ? time_ns : 1;
+    socket->next_closed = 0;
+    if (last)
+        last->next_closed = id;
+    else
+        messages->first_closed = id;
+    messages->last_closed = id;
+}
+
+static void end_socket(struct wp_messages *messages, uint32_t id, uint64_t time_ns)
+{
+    at(messages, id)->over_ns = time_ns ? time_ns : 1;
+    list(messages, id, time_ns);
+}
+
+/* Finds it by its addresses from now on. An older one with the same ones has ended, though nobody said so. */
+static void index_socket(struct wp_messages *messages, uint32_t id, const struct wp_socket_entry *entry, uint64_t time_ns)
+{
+    struct wp_intkey here = wp_socket_key(entry, false, entry->netns), anywhere = wp_socket_key(entry, false, 0);
+    uint32_t other;
+    if (entry->remote_port && wp_intmap_get(&messages->by_address, here, &other) && other != AMBIGUOUS &&
+        wp_messages_socket(messages, other) && !at(messages, other)->over_ns)
+        end_socket(messages, other, time_ns);
+    wp_intmap_put(&messages->by_address, here, id);
+    bool is_taken = wp_intmap_get(&messages->by_address, anywhere, &other) && other != AMBIGUOUS && alive(messages, other) &&
+        wp_dictionary_socket(messages->dictionary, other)->netns != entry->netns;
+    wp_intmap_put(&messages->by_address, anywhere, is_taken ? AMBIGUOUS : id);
+}
+
+/* What is ambiguous is found as little as what is not there. */
+static void unindex(struct wp_messages *messages, uint32_t id, struct wp_intkey key)
+{
+    uint32_t other;
+    if (wp_intmap_get(&messages->by_address, key, &other) && (other == id || other == AMBIGUOUS))
+        wp_intmap_remove(&messages->by_address, key);
+}
+
+static void forget_socket(struct wp_messages *messages, uint32_t id)
 {
     const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
-    if (!entry)
-        return NULL;
-    if (id >= messages->socket_room) {
-        uint32_t room = messages->socket_room ? messages->socket_room : 256;
-        while (room <= id)
-            room *= 2;
-        struct wp_socket *sockets = realloc(messages->sockets, room * sizeof(*sockets));
-        if (!sockets)
-            return NULL;
-        memset(sockets + messages->socket_room, 0, (room - messages->socket_room) * sizeof(*sockets));
-        messages->sockets = sockets;
-        messages->socket_room = room;
+    free_rings(messages, at(messages, id));
+    if (messages->connections)
+        wp_connections_remove(messages->connections, messages->host, id);
+    if (entry) {
+        unindex(messages, id, wp_socket_key(entry, false, entry->netns));
+        unindex(messages, id, wp_socket_key(entry, false, 0));
     }
-    struct wp_socket *socket = &messages->sockets[id];
-    if (!socket->is_known) {
-        socket->is_known = true;
-        wp_intmap_put(&messages->by_address, wp_socket_key(entry, false, entry->netns), id);
-        struct wp_intkey anywhere = wp_socket_key(entry, false, 0);
-        uint32_t other;
-        bool is_taken = wp_intmap_get(&messages->by_address, anywhere, &other) && other != AMBIGUOUS && alive(messages, other) &&
-            wp_dictionary_socket(messages->dictionary, other)->netns != entry->netns;
-        wp_intmap_put(&messages->by_address, anywhere, is_taken ? AMBIGUOUS : id);
-        if (messages->connections && entry->protocol == IPPROTO_TCP)
-            wp_connections_add(messages->connections, messages->host, id, entry);
-    }
-    return socket;
+    wp_idtable_drop(&messages->table, id);
+    wp_dictionary_forget_socket(messages->dictionary, id);
 }
+
+/* NULL: it is forgotten, one of datagrams, or there is no memory. */
+static struct wp_socket *socket_of(struct wp_messages *messages, const struct wp_event *event)
+{
+    uint32_t id = event->d;
+    if (wp_idtable_has(&messages->table, id))
+        return at(messages, id);
+    const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
+    if (!entry || entry->protocol == IPPROTO_UDP || wp_idtable_reserve(&messages->table, id))
+        return NULL;
+    wp_idtable_use(&messages->table, id);
+    index_socket(messages, id, entry, event->time_ns);
+    if (messages->connections && entry->protocol == IPPROTO_TCP)
+        wp_connections_add(messages->connections, messages->host, id, entry);
+    return at(messages, id);
+}
+
+/* --- rings --- */
 
 /* Makes room for one entry more; each begins with its time. False: out of memory, nothing may be added. */
 static bool make_room(void **entries, struct wp_message_ring *ring, size_t size, uint64_t now_ns)
@@ -91,7 +157,7 @@ static bool make_room(void **entries, struct wp_message_ring *ring, size_t size,
     uint64_t count = ring->end - ring->first;
     if (*entries && count <= ring->mask / 2)
         return true;
-    uint32_t wanted = *entries ? (ring->mask + 1) * 2 : 8;
+    uint32_t wanted = *entries ? (ring->mask + 1) * 2 : 2; /* most connections have one request and one reply */
     char *bigger = wanted <= RING_LIMIT ? malloc(wanted * size) : NULL;
     if (!bigger) { /* keep going with what there is */
         ring->first += ring->first < ring->end;
@@ -145,18 +211,10 @@ static uint64_t receives_after(const struct wp_socket *socket, uint64_t time_ns)
 /* The thread did something on that socket; when it last did so on another one. */
 static uint64_t note_last(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
 {
-    if (thread >= messages->last_room) {
-        uint32_t room = messages->last_room ? messages->last_room : 64;
-        while (room <= thread)
-            room *= 2;
-        struct wp_last_message *last = realloc(messages->last, room * sizeof(*last));
-        if (!last)
-            return 0;
-        memset(last + messages->last_room, 0, (room - messages->last_room) * sizeof(*last));
-        messages->last = last;
-        messages->last_room = room;
-    }
-    struct wp_last_message *last = &messages->last[thread];
+    if (wp_idtable_reserve(&messages->last, thread))
+        return 0;
+    wp_idtable_use(&messages->last, thread);
+    struct wp_last_message *last = (struct wp_last_message *)messages->last.items + thread;
     if (last->socket != event->d)
         last->others_ns = last->time_ns;
     last->socket = event->d;
@@ -164,61 +222,30 @@ static uint64_t note_last(struct wp_messages *messages, const struct wp_event *e
     return last->others_ns;
 }
 
-static void add_send(struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+static size_t ring_size(const void *entries, const struct wp_message_ring *ring)
+{
+    return entries ? ring->mask + (size_t)1 : 0;
+}
+
+static void add_send(struct wp_messages *messages, struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
     void *entries = socket->sends;
+    size_t before = ring_size(entries, &socket->send_ring);
     bool has_room = make_room(&entries, &socket->send_ring, sizeof(*socket->sends), event->time_ns);
     socket->sends = entries;
+    messages->ring_bytes += (ring_size(entries, &socket->send_ring) - before) * sizeof(*socket->sends);
     if (has_room)
         socket->sends[socket->send_ring.end++ & socket->send_ring.mask] =
             (struct wp_send){event->time_ns, (uint32_t)event->a, event->c, thread};
 }
 
-/* Most hosts send few datagrams or none: the ring is made at the first one and doubles until it is full, before it goes round. */
-static bool make_datagram_room(struct wp_messages *messages)
+static void add_arrival(struct wp_messages *messages, struct wp_socket *socket, const struct wp_event *event)
 {
-    if (messages->datagram_count < messages->datagram_room || messages->datagram_room == DATAGRAMS)
-        return true;
-    uint32_t room = messages->datagram_room ? messages->datagram_room * 2 : 64;
-    struct wp_send *ring = realloc(messages->datagram_ring, room * sizeof(*ring));
-    if (ring)
-        messages->datagram_ring = ring;
-    uint64_t *before = realloc(messages->datagram_before, room * sizeof(*before));
-    if (before)
-        messages->datagram_before = before;
-    if (ring && before)
-        messages->datagram_room = room;
-    return ring && before;
-}
-
-static void add_datagram(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
-{
-    if (!make_datagram_room(messages))
-        return;
-    if (messages->datagrams.count > DATAGRAMS)
-        wp_intmap_clear(&messages->datagrams);
-    uint64_t n = messages->datagram_count, key = event->a & ~WP_DATAGRAM_ELSEWHERE;
-    uint64_t before = wp_messages_datagram_number(messages, key);
-    messages->datagram_ring[n % DATAGRAMS] = (struct wp_send){event->time_ns, key, event->c, thread};
-    messages->datagram_before[n % DATAGRAMS] = before;
-    messages->datagram_count++;
-    wp_intmap_put(&messages->datagrams, (struct wp_intkey){key, 0}, (uint32_t)n);
-    if (messages->connections)
-        wp_connections_datagram(messages->connections, key, messages->host);
-}
-
-/* From another host? Then the two talk. */
-static void take_datagram(struct wp_messages *messages, const struct wp_event *event)
-{
-    uint64_t key = event->a & ~WP_DATAGRAM_ELSEWHERE;
-    if (messages->connections && !wp_messages_datagram_number(messages, key))
-        wp_connections_datagram_taken(messages->connections, key, messages->host);
-}
-
-static void add_arrival(struct wp_socket *socket, const struct wp_event *event)
-{
-    if (!socket->arrivals && !(socket->arrivals = calloc(WP_ARRIVALS, sizeof(*socket->arrivals))))
-        return;
+    if (!socket->arrivals) {
+        if (!(socket->arrivals = calloc(WP_ARRIVALS, sizeof(*socket->arrivals))))
+            return;
+        messages->ring_bytes += WP_ARRIVALS * sizeof(*socket->arrivals);
+    }
     const struct wp_arrival *last = &socket->arrivals[(socket->arrival_count + WP_ARRIVALS - 1) % WP_ARRIVALS];
     if (last->time_ns && (int32_t)((uint32_t)event->a - last->end) <= 0)
         return; /* sent again, and for nothing */
@@ -283,37 +310,43 @@ static void note_reply(struct wp_messages *messages, const struct wp_socket *soc
         *reply = (struct wp_reply){event->time_ns, read->time_ns, has_arrived ? read->arrived_ns : read->time_ns, event->d, thread};
 }
 
-static void add_receive(struct wp_socket *socket, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
+static void add_receive(struct wp_messages *messages, const struct wp_event *event, uint32_t thread, uint64_t others_ns)
 {
+    struct wp_socket *socket = at(messages, event->d);
     void *entries = socket->receives;
+    size_t before = ring_size(entries, &socket->receive_ring);
     bool has_room = make_room(&entries, &socket->receive_ring, sizeof(*socket->receives), event->time_ns);
     socket->receives = entries;
+    messages->ring_bytes += (ring_size(entries, &socket->receive_ring) - before) * sizeof(*socket->receives);
     if (has_room)
         socket->receives[socket->receive_ring.end++ & socket->receive_ring.mask] =
             (struct wp_receive){event->time_ns, others_ns, arrival_of(socket, (uint32_t)event->a), (uint32_t)event->a, thread};
 }
 
-static void close_socket(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
+/* Shut down in one direction at least, or closed: then nothing comes any more. */
+static void on_state(struct wp_messages *messages, struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
-    messages->sockets[event->d].closing = (struct wp_send){event->time_ns, 0, 0, thread};
-    if (messages->last_closed)
-        messages->sockets[messages->last_closed].next_closed = event->d;
-    else
-        messages->first_closed = event->d;
-    messages->last_closed = event->d;
+    if (event->c == TCP_ESTABLISHED)
+        socket->opened_ns = event->time_ns;
+    if (event->c == TCP_SYN_SENT) {
+        socket->connecting = (struct wp_send){event->time_ns, 0, 0, thread};
+    } else if (event->c != TCP_ESTABLISHED && event->c != TCP_CLOSE_WAIT && event->b != TCP_SYN_SENT && !socket->closing.time_ns) {
+        socket->closing = (struct wp_send){event->time_ns, 0, 0, thread};
+        list(messages, event->d, event->time_ns);
+    }
+    if (event->c == TCP_CLOSE && !socket->over_ns)
+        end_socket(messages, event->d, event->time_ns);
 }
 
 void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
 {
     bool is_datagram = event->flags & WP_SOCK_DATAGRAM;
-    struct wp_socket *socket = socket_of(messages, event->d);
+    struct wp_socket *socket = is_datagram ? NULL : socket_of(messages, event);
     bool is_transfer = event->kind == WP_EVENT_SOCK_SEND || event->kind == WP_EVENT_SOCK_RECV;
     uint64_t others_ns = is_transfer && thread ? note_last(messages, event, thread) : 0;
-    if (event->kind == WP_EVENT_SOCK_SEND && is_datagram)
-        add_datagram(messages, event, thread);
-    if (event->kind == WP_EVENT_SOCK_ARRIVE && is_datagram)
-        take_datagram(messages, event);
-    if (!socket || is_datagram)
+    if (is_datagram)
+        wp_messages_datagram_event(messages, event, thread);
+    if (!socket)
         return;
     if (messages->connections)
         wp_connections_event(messages->connections, messages->host, event);
@@ -321,20 +354,16 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
         if (event->flags & WP_SOCK_SYN)
             socket->connecting = (struct wp_send){event->time_ns, (uint32_t)event->a, 1, thread};
         note_reply(messages, socket, event, thread);
-        add_send(socket, event, thread);
+        add_send(messages, socket, event, thread);
     } else if (event->kind == WP_EVENT_SOCK_RECV) {
-        add_receive(socket, event, thread, others_ns);
+        add_receive(messages, event, thread, others_ns);
     } else if (event->kind == WP_EVENT_SOCK_ARRIVE) {
-        add_arrival(socket, event);
+        add_arrival(messages, socket, event);
     } else if (event->kind == WP_EVENT_SOCK_STATE) {
-        if (event->c == TCP_ESTABLISHED)
-            socket->opened_ns = event->time_ns;
-        if (event->c == TCP_SYN_SENT)
-            socket->connecting = (struct wp_send){event->time_ns, 0, 0, thread};
-        else if (event->c != TCP_ESTABLISHED && event->c != TCP_CLOSE_WAIT && event->b != TCP_SYN_SENT &&
-                 !socket->closing.time_ns)
-            close_socket(messages, event, thread);
+        on_state(messages, socket, event, thread);
     }
+    if (socket->closing.time_ns && !socket->listed_ns) /* half closed for long, and it goes on */
+        list(messages, event->d, event->time_ns);
 }
 
 void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns)
@@ -342,22 +371,33 @@ void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns)
     while (messages->reply_first < messages->reply_end && messages->replies[messages->reply_first].time_ns < horizon_ns)
         messages->reply_first++;
     for (uint32_t id; (id = messages->first_closed);) {
-        struct wp_socket *socket = &messages->sockets[id];
-        if (socket->closing.time_ns >= horizon_ns)
+        struct wp_socket *socket = at(messages, id);
+        if (socket->listed_ns >= horizon_ns)
             return;
-        free(socket->sends);
-        free(socket->receives);
-        free(socket->arrivals);
-        socket->sends = NULL;
-        socket->receives = NULL;
-        socket->arrivals = NULL;
-        socket->send_ring = socket->receive_ring = (struct wp_message_ring){0};
-        if (messages->connections)
-            wp_connections_remove(messages->connections, messages->host, id);
         messages->first_closed = socket->next_closed;
         if (!messages->first_closed)
             messages->last_closed = 0;
+        socket->listed_ns = 0;
+        if (socket->over_ns >= horizon_ns)
+            list(messages, id, socket->over_ns);
+        else if (socket->over_ns)
+            forget_socket(messages, id);
+        else
+            free_rings(messages, socket);
     }
+}
+
+void wp_messages_forget_thread(struct wp_messages *messages, uint32_t thread)
+{
+    wp_idtable_drop(&messages->last, thread);
+}
+
+size_t wp_messages_bytes(const struct wp_messages *messages)
+{
+    size_t per_datagram = sizeof(*messages->datagram_ring) + sizeof(*messages->datagram_before);
+    return wp_idtable_bytes(&messages->table) + wp_idtable_bytes(&messages->last) + messages->ring_bytes +
+        messages->datagram_room * per_datagram + messages->reply_room * sizeof(*messages->replies) +
+        wp_intmap_bytes(&messages->by_address) + wp_intmap_bytes(&messages->datagrams);
 }
 
 uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id)
@@ -378,40 +418,12 @@ static bool is_datagram_socket(const struct wp_messages *messages, uint32_t id)
     return entry && entry->protocol == IPPROTO_UDP;
 }
 
-uint64_t wp_messages_datagram_number(const struct wp_messages *messages, uint64_t key)
-{
-    uint32_t low;
-    if (!wp_intmap_get(&messages->datagrams, (struct wp_intkey){key, 0}, &low))
-        return 0;
-    const uint64_t last = messages->datagram_count - 1;
-    return messages->datagram_ring[low % DATAGRAMS].end == key ? last - ((last - low) % DATAGRAMS) + 1 : 0;
-}
-
 uint64_t wp_messages_position(const struct wp_messages *messages, uint32_t id, uint64_t position)
 {
     if (!is_datagram_socket(messages, id))
         return position;
     uint64_t key = position & ~WP_DATAGRAM_ELSEWHERE, number = wp_messages_datagram_number(messages, key);
     return number ? number : key | WP_DATAGRAM_ELSEWHERE;
-}
-
-bool wp_messages_datagram(const struct wp_messages *messages, uint64_t number, struct wp_send *send)
-{
-    if (!number || number > messages->datagram_count || messages->datagram_count - number >= DATAGRAMS)
-        return false;
-    *send = messages->datagram_ring[(number - 1) % DATAGRAMS];
-    return true;
-}
-
-bool wp_messages_datagram_by(const struct wp_messages *messages, uint64_t key, uint64_t at_ns, struct wp_send *send)
-{
-    uint64_t number = wp_messages_datagram_number(messages, key);
-    for (unsigned tries = 0; tries < DATAGRAMS && wp_messages_datagram(messages, number, send); tries++) {
-        if (send->time_ns <= at_ns)
-            return true;
-        number = messages->datagram_before[(number - 1) % DATAGRAMS];
-    }
-    return false;
 }
 
 /*
@@ -441,9 +453,9 @@ static bool find_send(const struct wp_socket *socket, uint32_t position, uint64_
 bool wp_messages_sent(const struct wp_messages *messages, uint32_t id, uint32_t position, uint64_t arrival_ns,
     struct wp_send *send)
 {
-    if (id >= messages->socket_room)
+    const struct wp_socket *socket = wp_messages_socket(messages, id);
+    if (!socket)
         return false;
-    const struct wp_socket *socket = &messages->sockets[id];
     if (find_send(socket, position, arrival_ns, send))
         return true;
     /* Not data: the end of the stream, or the handshake. */
@@ -464,16 +476,16 @@ enum wp_match wp_messages_match(const struct wp_messages *messages, uint32_t id,
     if (is_datagram_socket(messages, id))
         return wp_messages_datagram(messages, position, send) ? WP_MATCH_FOUND : WP_MATCH_NO_PEER;
     uint32_t peer = wp_messages_peer(messages, id);
-    if (!peer || peer >= messages->socket_room)
+    if (!peer)
         return WP_MATCH_NO_PEER;
     return wp_messages_sent(messages, peer, (uint32_t)position, arrival_ns, send) ? WP_MATCH_FOUND : WP_MATCH_NO_SEND;
 }
 
 bool wp_messages_drained(const struct wp_messages *messages, uint32_t id, uint64_t at_ns, struct wp_send *read)
 {
-    if (id >= messages->socket_room)
+    const struct wp_socket *socket = wp_messages_socket(messages, id);
+    if (!socket)
         return false;
-    const struct wp_socket *socket = &messages->sockets[id];
     uint64_t i = receives_after(socket, at_ns + 1000000); /* the call may return just after the window opened */
     if (i == socket->receive_ring.first)
         return false;
@@ -484,9 +496,9 @@ bool wp_messages_drained(const struct wp_messages *messages, uint32_t id, uint64
 
 bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *send)
 {
-    if (id >= messages->socket_room)
+    const struct wp_socket *socket = wp_messages_socket(messages, id);
+    if (!socket)
         return false;
-    const struct wp_socket *socket = &messages->sockets[id];
     uint64_t i = sends_after(socket, before_ns);
     if (i == socket->send_ring.first)
         return false;
@@ -497,9 +509,9 @@ bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint
 bool wp_messages_taken(const struct wp_messages *messages, uint32_t id, uint32_t end, uint64_t sent_ns,
     struct wp_receive *read)
 {
-    if (id >= messages->socket_room)
+    const struct wp_socket *socket = wp_messages_socket(messages, id);
+    if (!socket)
         return false;
-    const struct wp_socket *socket = &messages->sockets[id];
     uint64_t i = receives_after(socket, sent_ns);
     while (i > socket->receive_ring.first && (int32_t)(receive_at(socket, i - 1)->end - end) >= 0)
         i--;

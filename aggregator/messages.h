@@ -6,6 +6,7 @@
  * (TCP: 32-bit sequence numbers, compared modulo 2^32 as RFC 9293 section 3.4 says) or by datagram key. Both ends of a
  * loopback connection are paired by their addresses and network namespace. Ambiguity matches nothing.
  */
+#include "common/idtable.h"
 #include "common/intmap.h"
 #include "proto/dictionary.h"
 
@@ -51,8 +52,9 @@ struct wp_socket {
     struct wp_send closing;      /* who closed or shut it down, and when; time 0: not yet */
     struct wp_send connecting;   /* who asked for the connection */
     uint64_t opened_ns;          /* when it was established, 0 unknown */
-    uint32_t next_closed;        /* socket that closed after this one, 0 none */
-    bool is_known;
+    uint64_t over_ns;            /* nothing comes of it any more since then, 0: it may */
+    uint64_t listed_ns;          /* in the list of those that may be forgotten, since then; 0: it is not */
+    uint32_t next_closed;        /* the one behind it there, 0 none */
 };
 
 /* The first send on a connection that others opened, after something was read there: a reply begins to leave. */
@@ -72,14 +74,13 @@ struct wp_last_message {
 struct wp_connections;
 
 struct wp_messages {
-    const struct wp_dictionary *dictionary; /* borrowed */
+    struct wp_dictionary *dictionary;       /* borrowed */
     struct wp_connections *connections;     /* of all hosts, borrowed; NULL: this host is alone */
     uint32_t host;               /* its number there */
-    struct wp_last_message *last; /* by thread index, owned */
-    uint32_t last_room;
-    struct wp_socket *sockets;   /* by dictionary id */
-    uint32_t socket_room;
-    uint32_t first_closed, last_closed; /* those that closed and still remember something, 0 none */
+    struct wp_idtable last;      /* struct wp_last_message by thread index */
+    struct wp_idtable table;     /* struct wp_socket by dictionary id; of datagram sockets nothing is kept */
+    uint32_t first_closed, last_closed; /* list of those that closed, in the order of time; 0 none */
+    size_t ring_bytes;           /* of sends, receives and arrivals */
     struct wp_intmap by_address; /* hash of (addresses, ports, protocol, namespace) -> socket id */
     struct wp_intmap datagrams;  /* key -> low half of the datagram's number */
     struct wp_send *datagram_ring; /* owned; of datagram number n at n - 1 */
@@ -91,11 +92,24 @@ struct wp_messages {
     uint32_t reply_first, reply_end, reply_room;
 };
 
-int wp_messages_init(struct wp_messages *messages, const struct wp_dictionary *dictionary);
+int wp_messages_init(struct wp_messages *messages, struct wp_dictionary *dictionary);
 void wp_messages_fini(struct wp_messages *messages);
 void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread);
-/* Frees what sockets remember that closed before `horizon_ns`, and the replies before it. */
+/* --- for messages.c --- */
+void wp_messages_datagram_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread);
+
+/* Forgets sockets that were over before `horizon_ns`, here and in the dictionary, what those remember that are half closed since
+ * before it, and the replies before it. */
 void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns);
+/* The thread of that index is gone. */
+void wp_messages_forget_thread(struct wp_messages *messages, uint32_t thread);
+/* NULL: no event of such a socket came, or it is forgotten. */
+static inline const struct wp_socket *wp_messages_socket(const struct wp_messages *messages, uint32_t id)
+{
+    return wp_idtable_has(&messages->table, id) ? (const struct wp_socket *)messages->table.items + id : NULL;
+}
+/* What is held of memory. */
+size_t wp_messages_bytes(const struct wp_messages *messages);
 /* The other end on this host of socket `id`, or 0. */
 uint32_t wp_messages_peer(const struct wp_messages *messages, uint32_t id);
 

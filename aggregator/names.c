@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define EPHEMERAL 32768u /* net.ipv4.ip_local_port_range begins there, if nobody changed it */
+
 void wp_name_process(const struct wp_timeline *timeline, uint32_t identity, char *name, size_t room)
 {
     const char *comm = wp_timeline_comm(timeline, identity);
@@ -66,6 +68,12 @@ void wp_name_io(const struct wp_dictionary *dictionary, const struct wp_blockop 
     snprintf(name, room, "io:%s %s%s%s", device && *device ? device : number, kind, *file ? " " : "", file);
 }
 
+/* The other end's port was given to it by its kernel, and ours was not. */
+static bool is_ephemeral(const struct wp_socket_entry *entry)
+{
+    return entry->remote_port >= EPHEMERAL && entry->local_port < entry->remote_port;
+}
+
 void wp_name_socket(const struct wp_socket_entry *entry, char *name, size_t room)
 {
     const char *protocol = entry && entry->protocol == IPPROTO_UDP ? "udp" : "tcp";
@@ -81,5 +89,8 @@ void wp_name_socket(const struct wp_socket_entry *entry, char *name, size_t room
         inet_ntop(AF_INET, entry->remote + 12, address, sizeof(address));
     else
         inet_ntop(AF_INET6, entry->remote, address, sizeof(address));
-    snprintf(name, room, strchr(address, ':') ? "%s:[%s]:%u" : "%s:%s:%u", protocol, address, entry->remote_port);
+    char port[8] = "*"; /* of a client that comes and goes: each connection has another one, and they are one peer */
+    if (!is_ephemeral(entry))
+        snprintf(port, sizeof(port), "%u", entry->remote_port);
+    snprintf(name, room, strchr(address, ':') ? "%s:[%s]:%s" : "%s:%s:%s", protocol, address, port);
 }

@@ -15,9 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+#define HOST_MEMORY ((uint64_t)4096 << 20)
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
-    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_HOSTS,
+    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_HOSTS, KEY_MEMORY, KEY_HOST_MEMORY,
     KEY_EXPECT, KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW, KEY_LABEL, KEY_LATE_AFTER };
 
 #define LABELS 64u
@@ -54,6 +57,10 @@ static const struct argp_option option_table[] = {
     {"depth", KEY_DEPTH, "N", 0, "layers of waiting for somebody who waits (default 64)", 0},
     {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
     {"host-reports", KEY_HOSTS, "N", 0, "so many hosts have reports of their own and can be told apart; what further ones do is added up (default 256)", 0},
+    {"memory", KEY_MEMORY, "MIB", 0, "so much may all sessions hold of memory; the largest session of the host that holds most is ended when they hold "
+        "more (default: three quarters of the machine's; 0: no bound)", 0},
+    {"host-memory", KEY_HOST_MEMORY, "MIB", 0, "so much may the sessions of one host hold of memory; its largest is ended when they hold more (default 4096; "
+        "0: no bound)", 0},
     {"expect-hosts", KEY_EXPECT, "N", 0, "explain nothing before so many hosts have come (for replays; default 0)", 0},
     {"give-up", KEY_GIVE_UP, "MS", 0, "a host that says nothing for so long is not waited for (default 5000)", 0},
     {"resume", KEY_RESUME, "DIR", 0, "keep there what live sessions need to go on after a restart (default: STORE.resume, beside the store)", 0},
@@ -175,6 +182,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_LATE_AFTER:
         engine->late_after_s = strcmp(argument, "never") ? wp_config_number(state, "--late-after", argument, 0, UINT32_MAX) : UINT64_MAX;
         break;
+    case KEY_MEMORY: engine->memory = (uint64_t)wp_config_number(state, "--memory", argument, 0, 1 << 26) << 20; break;
+    case KEY_HOST_MEMORY: engine->host_memory = (uint64_t)wp_config_number(state, "--host-memory", argument, 0, 1 << 26) << 20; break;
     case KEY_HOSTS: engine->host_parts = wp_config_number(state, "--host-reports", argument, 0, WP_HOST_PARTS_LIMIT); break;
     case KEY_DEPTH: engine->session.depth = wp_config_number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
     case KEY_WIDTH: engine->session.width = wp_config_number(state, "--width", argument, 100, 100000000); break;
@@ -216,6 +225,8 @@ static void set_defaults(struct wp_aggregator_options *options)
     *options = (struct wp_aggregator_options){.engine = WP_ENGINE_DEFAULTS, .ingest = {.ready_fd = -1},
         .is_resumed = true, .log_level = WP_LOG_INFO};
     options->engine.labels_s = (uint64_t)time(NULL);
+    options->engine.host_memory = HOST_MEMORY;
+    options->engine.memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 4 * 3;
 }
 
 void wp_aggregator_options_parse(struct wp_aggregator_options *options, int argc, char **argv)

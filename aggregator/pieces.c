@@ -44,19 +44,15 @@ static struct wp_process_row *row_of_process(struct wp_aggregate *aggregate, con
     }
     struct wp_process_rows *host = &aggregate->pieces.processes[layer->host];
     const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
-    if (host->generation != there->generation && host->rows)
-        memset(host->rows, 0, host->room * sizeof(*host->rows));
+    if (!host->rows.item_size)
+        wp_idtable_init(&host->rows, sizeof(struct wp_process_row));
+    if (host->generation != there->generation)
+        wp_idtable_clear(&host->rows);
     host->generation = there->generation;
-    if (layer->process >= host->room) {
-        uint32_t room = there->timeline->process_room;
-        struct wp_process_row *rows = realloc(host->rows, room * sizeof(*rows));
-        if (!rows)
-            return NULL;
-        memset(rows + host->room, 0, (room - host->room) * sizeof(*rows));
-        host->rows = rows;
-        host->room = room;
-    }
-    return &host->rows[layer->process];
+    if (wp_idtable_reserve(&host->rows, layer->process))
+        return NULL;
+    wp_idtable_use(&host->rows, layer->process);
+    return (struct wp_process_row *)host->rows.items + layer->process;
 }
 
 /* A process that takes another name gets another row: which delta it falls into must not matter. */
@@ -217,14 +213,13 @@ void wp_pieces_next_delta(struct wp_aggregate *aggregate)
     if (pieces->report_nodes)
         memset(pieces->report_nodes, 0, pieces->report_node_room * sizeof(*pieces->report_nodes));
     for (uint32_t i = 0; i < pieces->process_hosts; i++)
-        if (pieces->processes[i].rows)
-            memset(pieces->processes[i].rows, 0, pieces->processes[i].room * sizeof(*pieces->processes[i].rows));
+        wp_idtable_clear(&pieces->processes[i].rows);
 }
 
 void wp_pieces_fini(struct wp_pieces *pieces)
 {
     for (uint32_t i = 0; i < pieces->process_hosts; i++)
-        free(pieces->processes[i].rows);
+        wp_idtable_fini(&pieces->processes[i].rows);
     free(pieces->processes);
     free(pieces->report_nodes);
     free(pieces->slots);

@@ -16,8 +16,8 @@ struct wp_process_row {
 };
 
 struct wp_process_rows {     /* of one host */
-    struct wp_process_row *rows; /* by process, owned */
-    uint32_t room, generation;
+    struct wp_idtable rows;  /* struct wp_process_row by process */
+    uint32_t generation;
 };
 
 struct wp_pieces {

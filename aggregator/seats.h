@@ -27,6 +27,8 @@ struct wp_seat {
     bool is_committed;          /* all of it, and counted as ended; the session stays while other hosts' explanations need it */
     uint64_t heard;             /* the engine's count of messages at its last one */
     bool is_live;               /* its clock answers: it tells of what happens now, not of the past */
+    uint64_t held_bytes;        /* of memory, at the last look (held.h) */
+    bool is_shed;               /* it held too much, and was ended: what its peer still sends is refused */
     struct wp_lineup lineup;    /* of one that is replayed together with others */
 };
 

@@ -16,7 +16,7 @@ static uint32_t larger(uint32_t room)
 }
 
 /* The ring is full. What stands at its end is older than what stands at its beginning, and stays at the end. */
-static bool grow_ring(struct wp_thread *thread)
+static bool grow_ring(struct wp_timeline *timeline, struct wp_thread *thread)
 {
     uint32_t room = larger(thread->slice_room);
     struct wp_slice *slices = room > thread->slice_room ? realloc(thread->slices, room * sizeof(*slices)) : NULL; /* large ones are not even copied */
@@ -24,13 +24,14 @@ static bool grow_ring(struct wp_thread *thread)
         return false;
     uint64_t older = thread->first_slice < thread->slice_base ? thread->slice_base - thread->first_slice : 0;
     memmove(slices + room - older, slices + thread->slice_room - older, older * sizeof(*slices));
+    timeline->ring_bytes += (room - thread->slice_room) * sizeof(*slices);
     thread->slices = slices;
     thread->slice_room = room;
     return true;
 }
 
 /* After a burst: a ring that is mostly empty is made as small as what is in it. */
-static void shrink_ring(struct wp_thread *thread)
+static void shrink_ring(struct wp_timeline *timeline, struct wp_thread *thread)
 {
     uint64_t count = thread->slice_end - thread->first_slice;
     if (thread->slice_room < LARGE_RING / 4 || count > thread->slice_room / 3)
@@ -42,6 +43,7 @@ static void shrink_ring(struct wp_thread *thread)
     for (uint64_t i = 0; i < count; i++)
         slices[i] = *wp_thread_slice(thread, thread->first_slice + i);
     free(thread->slices);
+    timeline->ring_bytes -= (thread->slice_room - room) * sizeof(*slices);
     thread->slices = slices;
     thread->slice_room = room;
     thread->slice_base = thread->first_slice;
@@ -51,7 +53,7 @@ struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_
 {
     if (!thread->slices)
         thread->slice_room = 0;
-    if (thread->slice_end - thread->first_slice == thread->slice_room && !grow_ring(thread)) {
+    if (thread->slice_end - thread->first_slice == thread->slice_room && !grow_ring(timeline, thread)) {
         timeline->failed = true;
         if (!thread->slices)
             return NULL;
@@ -150,6 +152,7 @@ void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thr
         for (uint64_t i = thread->first_sample; i < thread->sample_end; i++)
             if ((i & (size - 1)) != (i & thread->sample_mask))
                 samples[i & (size - 1)] = samples[i & thread->sample_mask];
+        timeline->ring_bytes += (size - (thread->samples ? thread->sample_mask + 1 : 0)) * sizeof(*samples);
         thread->samples = samples;
         thread->sample_mask = size - 1;
     }
@@ -170,22 +173,26 @@ void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
     timeline->past_pauses_ns += pauses_ns - wp_drop_spans_overlap(&timeline->pauses, 0, UINT64_MAX);
     wp_messages_forget(&timeline->messages, horizon_ns > WP_MESSAGE_HISTORY_NS ? horizon_ns - WP_MESSAGE_HISTORY_NS : 0);
     timeline->held_bytes = 0;
-    for (uint32_t i = 1; i < timeline->thread_count; i++) {
-        struct wp_thread *thread = &timeline->threads[i];
+    for (uint32_t i = 0; i < timeline->live_count; i++) {
+        struct wp_thread *thread = &timeline->threads[timeline->live[i]];
         while (thread->slice_end - thread->first_slice > 1) {
             const struct wp_slice *slice = wp_thread_slice(thread, thread->first_slice);
             if (!slice->end_ns || slice->end_ns >= horizon_ns)
                 break;
             thread->first_slice++;
         }
-        shrink_ring(thread);
+        shrink_ring(timeline, thread);
         while (thread->first_sample < thread->sample_end &&
                thread->samples[thread->first_sample & thread->sample_mask].time_ns < horizon_ns)
             thread->first_sample++;
         if (thread->is_dead && thread->slice_end - thread->first_slice == 1 &&
             wp_thread_slice(thread, thread->first_slice)->end_ns < horizon_ns) {
+            thread->gone_ns = wp_thread_slice(thread, thread->first_slice)->end_ns;
+            timeline->ring_bytes -= thread->slice_room * sizeof(*thread->slices) +
+                (thread->samples ? (thread->sample_mask + (uint64_t)1) * sizeof(*thread->samples) : 0);
             free(thread->slices);
             free(thread->samples);
+            thread->slice_room = 0;
             thread->slices = NULL;
             thread->samples = NULL;
             thread->first_slice = thread->slice_end;

@@ -31,11 +31,30 @@ static bool grow(void **array, uint32_t *room, uint32_t index, size_t size)
     return true;
 }
 
+/* The array's item `index` is in use. */
+#define TRY_MAKE(timeline, array, count, index)                                                                       \
+    (make(&(timeline)->array##_table, (index))                                                                         \
+        ? ((timeline)->array = (timeline)->array##_table.items, (timeline)->count = (timeline)->array##_table.room, true) \
+        : ((timeline)->failed = true, false))
+
+static bool make(struct wp_idtable *table, uint32_t index)
+{
+    if (wp_idtable_reserve(table, index))
+        return false;
+    wp_idtable_use(table, index);
+    return true;
+}
+
 int wp_timeline_init(struct wp_timeline *timeline, struct wp_dictionary *dictionary)
 {
     *timeline = (struct wp_timeline){.dictionary = dictionary, .late_sample_ns = WP_LATE_SAMPLE_NS, .thread_count = 1, .identity_count = 1, .process_count = 1};
-    if (!TRY_GROW(timeline, threads, thread_room, 0) || !TRY_GROW(timeline, identities, identity_room, 0) ||
-        !TRY_GROW(timeline, processes, process_room, 0) || wp_blockops_init(&timeline->blockops) ||
+    wp_idtable_init(&timeline->threads_table, sizeof(*timeline->threads));
+    wp_idtable_init(&timeline->identities_table, sizeof(*timeline->identities));
+    wp_idtable_init(&timeline->processes_table, sizeof(*timeline->processes));
+    wp_idtable_init(&timeline->thread_of_entry_table, sizeof(*timeline->thread_of_entry));
+    wp_idtable_init(&timeline->identity_of_entry_table, sizeof(*timeline->identity_of_entry));
+    if (!TRY_MAKE(timeline, threads, thread_room, 0) || !TRY_MAKE(timeline, identities, identity_room, 0) ||
+        !TRY_MAKE(timeline, processes, process_room, 0) || wp_blockops_init(&timeline->blockops) ||
         wp_messages_init(&timeline->messages, dictionary)) {
         wp_timeline_fini(timeline);
         return -ENOMEM;
@@ -49,11 +68,12 @@ void wp_timeline_fini(struct wp_timeline *timeline)
         free(timeline->threads[i].slices);
         free(timeline->threads[i].samples);
     }
-    free(timeline->threads);
-    free(timeline->identities);
-    free(timeline->processes);
-    free(timeline->thread_of_entry);
-    free(timeline->identity_of_entry);
+    wp_idtable_fini(&timeline->threads_table);
+    wp_idtable_fini(&timeline->identities_table);
+    wp_idtable_fini(&timeline->processes_table);
+    wp_idtable_fini(&timeline->thread_of_entry_table);
+    wp_idtable_fini(&timeline->identity_of_entry_table);
+    free(timeline->live);
     free(timeline->cpu_thread);
     free(timeline->cpu_time);
     wp_intmap_fini(&timeline->process_of_pid);
@@ -80,7 +100,7 @@ static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_
         return process;
     }
     process = timeline->process_count;
-    if (!TRY_GROW(timeline, processes, process_room, process))
+    if (!TRY_MAKE(timeline, processes, process_room, process))
         return 0;
     timeline->process_count++;
     timeline->processes[process] = (struct wp_process){.pid = entry->pid, .comm = entry->comm, .start_ns = entry->start_ns,
@@ -92,10 +112,12 @@ static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_
 static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, uint32_t comm, uint32_t process, uint32_t thread)
 {
     uint32_t identity = timeline->identity_count;
-    if (!TRY_GROW(timeline, identities, identity_room, identity))
+    if (!TRY_MAKE(timeline, identities, identity_room, identity))
         return 0;
     timeline->identity_count++;
-    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0, timeline->now_ns};
+    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0, timeline->now_ns,
+        timeline->threads[thread].identity};
+    timeline->processes[process].identities++;
     if (timeline->identity_made)
         timeline->identity_made(timeline->context, timeline, identity);
     return identity;
@@ -103,12 +125,8 @@ static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, u
 
 static bool room_for_entry(struct wp_timeline *timeline, uint32_t entry_id)
 {
-    uint32_t room = timeline->entry_room; /* of both: set when both have it */
-    if (entry_id < room)
-        return true;
-    bool has_room = grow((void **)&timeline->thread_of_entry, &room, entry_id, sizeof(*timeline->thread_of_entry));
-    timeline->failed |= !has_room;
-    return has_room && TRY_GROW(timeline, identity_of_entry, entry_room, entry_id);
+    return TRY_MAKE(timeline, identity_of_entry, entry_identity_room, entry_id) &&
+        TRY_MAKE(timeline, thread_of_entry, entry_room, entry_id);
 }
 
 static bool bind_entry(struct wp_timeline *timeline, uint32_t entry_id, uint32_t thread, bool is_new_process)
@@ -125,16 +143,25 @@ static bool bind_entry(struct wp_timeline *timeline, uint32_t entry_id, uint32_t
     return true;
 }
 
+/* The next thread, zeros. 0: out of memory. */
+static uint32_t make_thread(struct wp_timeline *timeline)
+{
+    uint32_t thread = timeline->thread_count;
+    if (!TRY_MAKE(timeline, threads, thread_room, thread) || !TRY_GROW(timeline, live, live_room, timeline->live_count))
+        return 0;
+    timeline->live[timeline->live_count++] = thread;
+    timeline->thread_count++;
+    return thread;
+}
+
 static __attribute__((noinline)) uint32_t new_thread(struct wp_timeline *timeline, uint32_t entry_id)
 {
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, entry_id);
     if (!entry || entry->flags & WP_THREAD_IDLE)
         return 0;
-    uint32_t thread = timeline->thread_count;
-    if (!TRY_GROW(timeline, threads, thread_room, thread))
+    uint32_t thread = make_thread(timeline);
+    if (!thread)
         return 0;
-    timeline->thread_count++;
-    timeline->threads[thread] = (struct wp_thread){0};
     /* A leader with a tid that was used before is a new process with an old pid. */
     bool is_new = entry->tid == entry->pid;
     return bind_entry(timeline, entry_id, thread, is_new) ? thread : 0;
@@ -509,9 +536,10 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
 
 int wp_timeline_set_processes(struct wp_timeline *timeline, Wakepath__Resume__Process *const *rows, size_t count)
 {
-    if (count > UINT32_MAX / 2 || (count && !TRY_GROW(timeline, processes, process_room, (uint32_t)count - 1)))
+    if (count > UINT32_MAX / 2 || (count && !TRY_MAKE(timeline, processes, process_room, (uint32_t)count - 1)))
         return -ENOMEM;
     for (uint32_t i = 0; i < count; i++) {
+        wp_idtable_use(&timeline->processes_table, i);
         timeline->processes[i] = (struct wp_process){.pid = rows[i]->pid, .comm = rows[i]->comm, .start_ns = rows[i]->start_ns,
             .running_ns = rows[i]->running_ns};
         if (i && wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){rows[i]->pid, 0}, i)) /* the later one has the number */
@@ -523,11 +551,10 @@ int wp_timeline_set_processes(struct wp_timeline *timeline, Wakepath__Resume__Pr
 
 uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Resume__Thread *row)
 {
-    uint32_t index = timeline->thread_count;
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, row->entry);
-    if (!TRY_GROW(timeline, threads, thread_room, index) || !room_for_entry(timeline, row->entry))
+    uint32_t index = room_for_entry(timeline, row->entry) ? make_thread(timeline) : 0;
+    if (!index)
         return 0;
-    timeline->thread_count++;
     struct wp_thread *thread = &timeline->threads[index];
     *thread = (struct wp_thread){.tid = entry->tid, .cpu = row->cpu, .birth_ns = row->birth_ns};
     thread->identity = make_identity(timeline, row->entry, row->comm, row->process, index);

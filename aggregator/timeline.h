@@ -75,12 +75,14 @@ struct wp_identity {
     uint32_t thread;
     uint64_t aggregates;        /* bit i: base of aggregate i; set by the session */
     uint64_t made_ns;           /* when it came up */
+    uint32_t before;            /* the identity that its thread had before, 0 none */
 };
 
 /* A thread group between two execs. */
 struct wp_process {
     uint32_t pid;
     uint32_t comm;              /* dictionary string id of its leader (or of the first thread seen) */
+    uint32_t identities;        /* of its threads */
     uint64_t start_ns;
     uint64_t running_ns;        /* time on a CPU so far, for "busiest" */
     uint64_t made_ns;           /* when it came up */
@@ -101,6 +103,7 @@ struct wp_thread {
     uint32_t creator;           /* thread index, 0 unknown */
     uint64_t birth_ns;          /* 0 unknown */
     struct wp_waking early;     /* seen while it still ran; time_ns 0: none */
+    uint64_t gone_ns;           /* it is dead, its last run ended then, and its slices have been forgotten; 0: no */
     bool is_dead;
 };
 
@@ -118,13 +121,17 @@ struct wp_timeline {
     struct wp_dictionary *dictionary;   /* borrowed */
     struct wp_thread *threads;          /* [0] is the idle task */
     uint32_t thread_count, thread_room;
+    uint32_t *live;                     /* indices of threads that are not buried, ascending; owned */
+    uint32_t live_count, live_room;
     struct wp_identity *identities;     /* [0] idle */
     uint32_t identity_count, identity_room;
     struct wp_process *processes;       /* [0] idle */
     uint32_t process_count, process_room;
+    struct wp_idtable threads_table, identities_table, processes_table, identity_of_entry_table, thread_of_entry_table; /* own those
+                                         * that the pointers show; what is buried is zeros */
     uint32_t *thread_of_entry;          /* dictionary thread id -> thread index + 1 */
     uint32_t *identity_of_entry;        /* dictionary thread id -> identity */
-    uint32_t entry_room;
+    uint32_t entry_room, entry_identity_room;
     struct wp_intmap process_of_pid;
     uint32_t *cpu_thread;               /* thread index + 1 that runs there; 0 unknown */
     uint64_t *cpu_time;                 /* last switch there */
@@ -138,6 +145,7 @@ struct wp_timeline {
     struct wp_messages messages;
     uint64_t late_sample_ns;            /* a sample may come this long after its run ended */
     uint64_t start_ns, now_ns;          /* first and last event */
+    uint64_t ring_bytes;                /* rings of slices and samples, as they are on the heap */
     uint64_t held_bytes;                /* slices and samples that wp_timeline_forget() left, the last time */
     uint64_t window_ns;                 /* when the recording last went on; 0: it never paused */
     uint64_t paused_ns;                 /* since when it pauses; 0: it does not */
@@ -176,8 +184,14 @@ void wp_timeline_wake(struct wp_slice *slice, const struct wp_waking *waking);
 /* --- for timeline.c --- */
 void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack);
 
+/* What it takes of memory. */
+size_t wp_timeline_bytes(const struct wp_timeline *timeline);
 /* Forgets slices and samples that end before `horizon_ns`, but the last of each thread. */
 void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns);
+
+/* Forgets all of threads that were gone before `before_ns`: nothing of the time since then names one. Those with an entry of the dictionary
+ * behind `known_entry` stay, since the store has yet to be told of it. */
+void wp_timeline_bury(struct wp_timeline *timeline, uint64_t before_ns, uint32_t known_entry);
 
 static inline struct wp_slice *wp_thread_slice(const struct wp_thread *thread, uint64_t ordinal)
 {

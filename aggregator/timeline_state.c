@@ -10,8 +10,10 @@
 
 #define SOCKET_SENDS 64u          /* of a socket, that a later read may ask for */
 #define DONE_NS 1000000000u       /* a request that was done so long before may still wake somebody */
+#define RUNS 1024u                /* of ids: room for so many more at once */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
+#define TCP_FIN_WAIT1 4
 #define TCP_CLOSE 7
 
 struct save {
@@ -19,6 +21,7 @@ struct save {
     uint64_t horizon_ns;
     Wakepath__Resume__Checkpoint *out;
     uint32_t *rows;
+    uint32_t *process_rows;   /* process index -> its row, 0: it has none */
     uint32_t *names;          /* thread index -> its identity at the horizon (a later one may stand in a sleep's slice already) */
     struct wp_event *facts;
     size_t fact_count, fact_room;
@@ -111,7 +114,7 @@ static void save_threads(struct save *save)
         const struct wp_identity *identity = &timeline->identities[save->names[i]];
         row->entry = identity->entry;
         row->comm = identity->comm;
-        row->process = identity->process;
+        row->process = save->process_rows[identity->process];
         row->creator = thread->creator ? save->rows[thread->creator] : 0;
         row->birth_ns = thread->birth_ns;
         row->cpu = thread->cpu;
@@ -125,10 +128,13 @@ static void save_processes(struct save *save)
 {
     const struct wp_timeline *timeline = save->timeline;
     save->out->processes = made(save, timeline->process_count, sizeof(*save->out->processes));
+    save->process_rows = made(save, timeline->process_count, sizeof(*save->process_rows));
     for (uint32_t i = 0; !save->has_failed && i < timeline->process_count; i++) { /* rows are indices */
         const struct wp_process *process = &timeline->processes[i];
         if (i && process->made_ns >= save->horizon_ns)
             break; /* this one and those behind it come up again */
+        if (!wp_idtable_has(&timeline->processes_table, i))
+            continue;
         Wakepath__Resume__Process *row = made(save, 1, sizeof(*row));
         if (!row)
             return;
@@ -137,13 +143,14 @@ static void save_processes(struct save *save)
         row->comm = process->comm;
         row->start_ns = process->start_ns;
         row->running_ns = process->running_ns;
+        save->process_rows[i] = (uint32_t)save->out->n_processes;
         save->out->processes[save->out->n_processes++] = row;
     }
     for (uint32_t i = 1; !save->has_failed && i < timeline->identity_count; i++) { /* a later renaming comes again */
         const struct wp_identity *identity = &timeline->identities[i];
         const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, identity->entry);
-        if (identity->made_ns < save->horizon_ns && identity->process < save->out->n_processes && entry && entry->tid == entry->pid)
-            save->out->processes[identity->process]->comm = identity->comm;
+        if (identity->made_ns < save->horizon_ns && save->process_rows[identity->process] && entry && entry->tid == entry->pid)
+            save->out->processes[save->process_rows[identity->process]]->comm = identity->comm;
     }
 }
 
@@ -231,9 +238,9 @@ static void save_transfers(struct save *save, uint32_t id, const struct wp_socke
 static void save_sockets(struct save *save)
 {
     const struct wp_messages *messages = &save->timeline->messages;
-    for (uint32_t id = 1; id < messages->socket_room; id++) {
-        const struct wp_socket *socket = &messages->sockets[id];
-        if (!socket->is_known || (socket->closing.time_ns && !socket->sends && !socket->receives))
+    for (uint32_t id = 1; id < messages->table.room; id++) {
+        const struct wp_socket *socket = wp_messages_socket(messages, id);
+        if (!socket)
             continue;
         uint64_t isn = messages->connections ? wp_connections_sequence(messages->connections, messages->host, id) : 0;
         struct wp_event event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->connecting.time_ns, socket->connecting.thread, 0,
@@ -245,9 +252,15 @@ static void save_sockets(struct save *save)
             add_fact(save, &event);
         }
         save_transfers(save, id, socket);
-        event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->closing.time_ns, socket->closing.thread, 0, TCP_CLOSE);
+        event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->closing.time_ns, socket->closing.thread, 0,
+            socket->over_ns == socket->closing.time_ns ? TCP_CLOSE : TCP_FIN_WAIT1);
         event.b = TCP_ESTABLISHED;
         add_fact(save, &event);
+        if (socket->over_ns > socket->closing.time_ns) {
+            event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->over_ns, 0, 0, TCP_CLOSE);
+            event.b = socket->closing.time_ns ? TCP_ESTABLISHED : TCP_SYN_SENT;
+            add_fact(save, &event);
+        }
     }
 }
 
@@ -265,6 +278,67 @@ static void save_window(struct save *save)
         }
         save->out->past_pauses_ns += pause->to_ns - pause->from_ns;
         save->out->window_ns = pause->to_ns;
+    }
+}
+
+/* --- what the dictionary has forgotten --- */
+
+static bool has_thread(const struct wp_dictionary *dictionary, uint32_t id)
+{
+    return wp_dictionary_thread(dictionary, id);
+}
+
+static bool has_socket(const struct wp_dictionary *dictionary, uint32_t id)
+{
+    return wp_dictionary_socket(dictionary, id);
+}
+
+struct kind {
+    uint32_t (*count)(const struct wp_dictionary *dictionary);
+    bool (*has)(const struct wp_dictionary *dictionary, uint32_t id);
+    void (*forget)(struct wp_dictionary *dictionary, uint32_t id);
+};
+
+static const struct kind thread_kind = {wp_dictionary_thread_count, has_thread, wp_dictionary_forget_thread};
+static const struct kind socket_kind = {wp_dictionary_socket_count, has_socket, wp_dictionary_forget_socket};
+
+static void put_run(struct save *save, uint32_t **runs, size_t *count, uint32_t length)
+{
+    if (*count % RUNS == 0) {
+        uint32_t *grown = reallocarray(*runs, *count + RUNS, sizeof(*grown));
+        save->has_failed |= !grown;
+        *runs = grown ? grown : *runs;
+    }
+    if (!save->has_failed)
+        (*runs)[(*count)++] = length;
+}
+
+/* Lengths of runs of ids by turns, the first of those that are there, the last of those that are not. */
+static void save_gone(struct save *save, const struct kind *kind, uint32_t **runs, size_t *run_count)
+{
+    const struct wp_dictionary *dictionary = save->timeline->dictionary;
+    uint32_t count = kind->count(dictionary), first = 1;
+    bool is_there = true;
+    for (uint32_t id = 1; id <= count && !save->has_failed; id++) {
+        if (kind->has(dictionary, id) == is_there)
+            continue;
+        put_run(save, runs, run_count, id - first);
+        first = id;
+        is_there = !is_there;
+    }
+    if (!is_there && !save->has_failed)
+        put_run(save, runs, run_count, count + 1 - first);
+}
+
+/* Those behind what the batches of the checkpoint defined come again, if only to be spoken of no more. */
+static void restore_gone(struct wp_dictionary *dictionary, const struct kind *kind, const uint32_t *runs, size_t run_count)
+{
+    uint64_t id = 1, count = kind->count(dictionary);
+    for (size_t i = 0; i < run_count; i++) {
+        uint64_t end = id + runs[i];
+        for (uint64_t gone = id; i % 2 && gone < end && gone <= count; gone++)
+            kind->forget(dictionary, (uint32_t)gone);
+        id = end;
     }
 }
 
@@ -304,12 +378,15 @@ int wp_timeline_save(const struct wp_timeline *timeline, uint64_t horizon_ns, Wa
 {
     struct save save = {.timeline = timeline, .horizon_ns = horizon_ns, .out = out};
     out->start_ns = timeline->start_ns;
-    save_threads(&save);
     save_processes(&save);
+    save_threads(&save);
     save_facts(&save);
     save_window(&save);
+    save_gone(&save, &thread_kind, &out->gone_threads, &out->n_gone_threads);
+    save_gone(&save, &socket_kind, &out->gone_sockets, &out->n_gone_sockets);
     free(save.facts);
     free(save.names);
+    free(save.process_rows);
     if (save.has_failed) {
         free(save.rows);
         return -ENOMEM;
@@ -371,6 +448,8 @@ int wp_timeline_restore(struct wp_timeline *timeline, const Wakepath__Resume__Ch
         if (creator && creator <= from->n_threads && made_threads[i])
             timeline->threads[made_threads[i]].creator = made_threads[creator - 1];
     }
+    restore_gone(timeline->dictionary, &thread_kind, from->gone_threads, from->n_gone_threads);
+    restore_gone(timeline->dictionary, &socket_kind, from->gone_sockets, from->n_gone_sockets);
     timeline->start_ns = from->start_ns;
     timeline->past_pauses_ns = from->past_pauses_ns;
     timeline->paused_ns = from->paused_ns;

@@ -22,8 +22,8 @@ static void cut(struct wp_thread *thread, uint64_t at_ns)
 
 static void pause_at(struct wp_timeline *timeline, uint64_t at_ns)
 {
-    for (uint32_t i = 1; i < timeline->thread_count; i++) {
-        struct wp_thread *thread = &timeline->threads[i];
+    for (uint32_t i = 0; i < timeline->live_count; i++) {
+        struct wp_thread *thread = &timeline->threads[timeline->live[i]];
         const struct wp_slice *run = thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
         if (run && run->in_ns && !run->end_ns && at_ns > run->in_ns)
             timeline->processes[timeline->identities[run->identity].process].running_ns += at_ns - run->in_ns;

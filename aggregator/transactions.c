@@ -21,7 +21,7 @@ void wp_transactions_fini(struct wp_transactions *transactions)
 {
     wp_intern_destroy(transactions->names);
     free(transactions->by_node);
-    free(transactions->slots);
+    wp_intmap_fini(&transactions->slots);
     free(transactions->sums);
     *transactions = (struct wp_transactions){0};
 }
@@ -149,19 +149,12 @@ static void file(struct wp_aggregate *aggregate, const struct wp_reply *reply)
 
 static bool find_slots(struct wp_aggregate *aggregate)
 {
-    struct wp_transactions *transactions = &aggregate->transactions;
-    uint32_t threads = aggregate->timeline->thread_count;
-    if (threads > transactions->slot_room) {
-        uint32_t *slots = realloc(transactions->slots, threads * sizeof(*slots));
-        if (!slots)
-            return false;
-        transactions->slots = slots;
-        transactions->slot_room = threads;
-    }
-    memset(transactions->slots, 0, threads * sizeof(*transactions->slots));
-    for (uint32_t i = 0; i < aggregate->base_count; i++)
-        transactions->slots[aggregate->base[i].thread] = i + 1;
-    return true;
+    struct wp_intmap *slots = &aggregate->transactions.slots;
+    int rc = 0;
+    wp_intmap_clear(slots);
+    for (uint32_t i = 0; !rc && i < aggregate->base_count; i++)
+        rc = wp_intmap_put(slots, (struct wp_intkey){aggregate->base[i].thread, 0}, i);
+    return !rc;
 }
 
 /* Of interest when the reply left? */
@@ -180,8 +173,9 @@ void wp_transactions_file(struct wp_aggregate *aggregate)
         return;
     for (uint32_t i = messages->reply_first; i < messages->reply_end; i++) {
         const struct wp_reply *reply = &messages->replies[i];
-        uint32_t slot = reply->thread < aggregate->timeline->thread_count ? aggregate->transactions.slots[reply->thread] : 0;
-        if (!slot || reply->time_ns <= aggregate->base[slot - 1].from_ns || reply->time_ns > aggregate->base[slot - 1].until_ns)
+        uint32_t slot;
+        if (!wp_intmap_get(&aggregate->transactions.slots, (struct wp_intkey){reply->thread, 0}, &slot) ||
+            reply->time_ns <= aggregate->base[slot].from_ns || reply->time_ns > aggregate->base[slot].until_ns)
             continue;
         /* What is older than the history may be forgotten, or not yet there after a restart: never counted by chance. */
         if (reply->time_ns - reply->arrived_ns <= aggregate->reach_ns && is_base_at(aggregate, reply->thread, reply->time_ns))

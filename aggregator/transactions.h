@@ -19,8 +19,7 @@ struct wp_transactions {
         uint32_t function;       /* frame of the innermost user function of its layer, 0 none */
     } *by_node;                  /* owned */
     uint32_t node_count, node_room;
-    uint32_t *slots;             /* by thread: place in the aggregate's base + 1, 0 none; owned */
-    uint32_t slot_room;
+    struct wp_intmap slots;      /* thread -> place in the aggregate's base */
     /* of the transaction that is being filed */
     char service[32];
     uint32_t port;

@@ -136,3 +136,8 @@ uint32_t wp_intern_count(const struct wp_intern *in)
 {
     return in->count;
 }
+
+size_t wp_intern_bytes(const struct wp_intern *in)
+{
+    return sizeof(*in) + in->block.capacity + in->room * sizeof(*in->entries) + (in->mask + (size_t)1) * sizeof(*in->slots);
+}

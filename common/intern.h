@@ -23,5 +23,7 @@ const char *wp_intern_text(const struct wp_intern *intern, uint32_t id);
 size_t wp_intern_size(const struct wp_intern *intern, uint32_t id);
 /* How many ids there are, the empty string included. */
 uint32_t wp_intern_count(const struct wp_intern *intern);
+/* What it takes of memory. */
+size_t wp_intern_bytes(const struct wp_intern *intern);
 
 #endif

@@ -31,6 +31,12 @@ int wp_intmap_put(struct wp_intmap *map, struct wp_intkey key, uint32_t value);
 /* True when the key was there. */
 bool wp_intmap_remove(struct wp_intmap *map, struct wp_intkey key);
 
+/* What it takes of memory. */
+static inline size_t wp_intmap_bytes(const struct wp_intmap *map)
+{
+    return map->slots ? ((size_t)map->mask + 1) * sizeof(*map->slots) : 0;
+}
+
 /* --- inline: an explanation looks up several keys a piece --- */
 
 static inline uint32_t wp_intmap_home(const struct wp_intmap *map, struct wp_intkey key)

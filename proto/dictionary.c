@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "proto/dictionary.h"
 
+#include "common/idtable.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,9 +21,8 @@ struct block {
 };
 
 struct table {
-    void *items;     /* item i has id i + 1 */
-    size_t item_size;
-    uint32_t count, room;
+    struct wp_idtable items; /* item i has id i + 1 */
+    uint32_t count, gone;
 };
 
 enum { STRINGS, THREADS, SOCKETS, OBJECTS, FRAMES, STACKS, TABLES };
@@ -29,7 +30,7 @@ enum { STRINGS, THREADS, SOCKETS, OBJECTS, FRAMES, STACKS, TABLES };
 struct wp_dictionary {
     struct table tables[TABLES];
     struct block *blocks;
-    size_t text_bytes, limit_bytes;
+    size_t text_bytes, block_bytes, limit_bytes;
     struct wp_device_entry *devices;
     uint32_t device_count;
 };
@@ -40,7 +41,7 @@ struct wp_dictionary *wp_dictionary_create(void)
         sizeof(struct wp_object_entry), sizeof(struct wp_frame_entry), sizeof(struct wp_stack_entry)};
     struct wp_dictionary *d = calloc(1, sizeof(*d));
     for (int i = 0; d && i < TABLES; i++)
-        d->tables[i].item_size = sizes[i];
+        wp_idtable_init(&d->tables[i].items, sizes[i]);
     if (d)
         d->limit_bytes = BYTES_LIMIT;
     return d;
@@ -56,7 +57,7 @@ void wp_dictionary_destroy(struct wp_dictionary *d)
     if (!d)
         return;
     for (int i = 0; i < TABLES; i++)
-        free(d->tables[i].items);
+        wp_idtable_fini(&d->tables[i].items);
     for (struct block *block = d->blocks, *next; block; block = next) {
         next = block->next;
         free(block);
@@ -90,7 +91,7 @@ static int count_all(const struct wp_dictionary *d, const struct wp_batch *b, st
         if (count[i] > ENTRIES_LIMIT - known)
             return wp_error_set(err, -E2BIG, "more than %u %ss in one session: it must begin anew", ENTRIES_LIMIT, names[i]);
         totals->count[i] = known + count[i];
-        bytes += (size_t)totals->count[i] * d->tables[i].item_size;
+        bytes += (size_t)(totals->count[i] - d->tables[i].gone) * d->tables[i].items.item_size;
     }
     for (uint32_t i = 0; i < b->string_count; i++)
         bytes += b->strings[i].size + 1;
@@ -166,17 +167,7 @@ static int check_events(const struct wp_batch *b, const struct totals *t, struct
 
 static int make_room(struct table *table, uint32_t more)
 {
-    uint32_t room = table->room ? table->room : 256;
-    if (table->count + more <= table->room)
-        return 0;
-    while (room < table->count + more)
-        room *= 2;
-    void *items = realloc(table->items, (size_t)room * table->item_size);
-    if (!items)
-        return -ENOMEM;
-    table->items = items;
-    table->room = room;
-    return 0;
+    return more ? wp_idtable_reserve(&table->items, table->count + more - 1) : 0;
 }
 
 static char *make_text(struct wp_dictionary *d, const struct wp_bytes *bytes)
@@ -190,6 +181,7 @@ static char *make_text(struct wp_dictionary *d, const struct wp_bytes *bytes)
             return NULL;
         *block = (struct block){.next = d->blocks, .size = room};
         d->blocks = block;
+        d->block_bytes += sizeof(*block) + room;
     }
     char *text = d->blocks->bytes + d->blocks->used;
     if (bytes->size) /* an empty one may have no bytes to point at */
@@ -202,7 +194,7 @@ static char *make_text(struct wp_dictionary *d, const struct wp_bytes *bytes)
 /* Texts are put behind the known ones; they count only when everything else had room too. */
 static int take_strings(struct wp_dictionary *d, const struct wp_batch *b)
 {
-    char **texts = d->tables[STRINGS].items;
+    char **texts = d->tables[STRINGS].items.items;
     for (uint32_t i = 0; i < b->string_count; i++) {
         char *text = make_text(d, &b->strings[i]);
         if (!text)
@@ -213,10 +205,13 @@ static int take_strings(struct wp_dictionary *d, const struct wp_batch *b)
     return 0;
 }
 
+/* `items` NULL: they stand there already. */
 static void append(struct table *table, const void *items, uint32_t count)
 {
-    if (count)
-        memcpy((char *)table->items + (size_t)table->count * table->item_size, items, (size_t)count * table->item_size);
+    if (count && items)
+        memcpy((char *)table->items.items + (size_t)table->count * table->items.item_size, items, (size_t)count * table->items.item_size);
+    for (uint32_t i = 0; i < count; i++)
+        wp_idtable_use(&table->items, table->count + i);
     table->count += count;
 }
 
@@ -233,7 +228,7 @@ static int take(struct wp_dictionary *d, const struct wp_batch *b)
         rc = take_strings(d, b);
     if (rc)
         return rc;
-    d->tables[STRINGS].count += b->string_count;
+    append(&d->tables[STRINGS], NULL, b->string_count);
     append(&d->tables[THREADS], b->threads, b->thread_count);
     append(&d->tables[SOCKETS], b->sockets, b->socket_count);
     append(&d->tables[OBJECTS], b->objects, b->object_count);
@@ -262,7 +257,40 @@ int wp_dictionary_apply(struct wp_dictionary *d, const struct wp_batch *b, struc
 static const void *item(const struct wp_dictionary *d, int which, uint32_t id)
 {
     const struct table *table = &d->tables[which];
-    return id && id <= table->count ? (const char *)table->items + (size_t)(id - 1) * table->item_size : NULL;
+    return id && id <= table->count ? (const char *)table->items.items + (size_t)(id - 1) * table->items.item_size : NULL;
+}
+
+/* Of those kinds that are forgotten. */
+static const void *living_item(const struct wp_dictionary *d, int which, uint32_t id)
+{
+    return id && wp_idtable_has(&d->tables[which].items, id - 1) ? item(d, which, id) : NULL;
+}
+
+static void forget(struct wp_dictionary *d, int which, uint32_t id)
+{
+    struct table *table = &d->tables[which];
+    if (!living_item(d, which, id))
+        return;
+    wp_idtable_drop(&table->items, id - 1);
+    table->gone++;
+}
+
+void wp_dictionary_forget_thread(struct wp_dictionary *d, uint32_t id)
+{
+    forget(d, THREADS, id);
+}
+
+void wp_dictionary_forget_socket(struct wp_dictionary *d, uint32_t id)
+{
+    forget(d, SOCKETS, id);
+}
+
+size_t wp_dictionary_held(const struct wp_dictionary *d)
+{
+    size_t bytes = d->block_bytes;
+    for (int i = 0; i < TABLES; i++)
+        bytes += wp_idtable_bytes(&d->tables[i].items);
+    return bytes;
 }
 
 const char *wp_dictionary_string(const struct wp_dictionary *d, uint32_t id)
@@ -273,12 +301,12 @@ const char *wp_dictionary_string(const struct wp_dictionary *d, uint32_t id)
 
 const struct wp_thread_entry *wp_dictionary_thread(const struct wp_dictionary *d, uint32_t id)
 {
-    return item(d, THREADS, id);
+    return living_item(d, THREADS, id);
 }
 
 const struct wp_socket_entry *wp_dictionary_socket(const struct wp_dictionary *d, uint32_t id)
 {
-    return item(d, SOCKETS, id);
+    return living_item(d, SOCKETS, id);
 }
 
 const struct wp_object_entry *wp_dictionary_object(const struct wp_dictionary *d, uint32_t id)

@@ -10,16 +10,22 @@
 struct wp_dictionary;
 
 struct wp_dictionary *wp_dictionary_create(void);
-/* How many bytes a session's dictionary may have, strings and entries together; 1 GiB unless said. */
+/* How many bytes a session's dictionary may have, strings and entries together that are not forgotten; 1 GiB unless said. */
 void wp_dictionary_limit(struct wp_dictionary *dictionary, size_t limit_bytes);
 void wp_dictionary_destroy(struct wp_dictionary *dictionary);
 /* Checks the whole batch (ids of its entries and of its events, gaps, cycles, limits) and then takes its entries; on
  * error nothing is taken and `err` says which entry or event. -EINVAL, -E2BIG, -ENOMEM. */
 int wp_dictionary_apply(struct wp_dictionary *dictionary, const struct wp_batch *batch, struct wp_error *err);
 
+/* It is gone, and nobody will ask for it again: its id stays taken, and names nothing. */
+void wp_dictionary_forget_thread(struct wp_dictionary *dictionary, uint32_t id);
+void wp_dictionary_forget_socket(struct wp_dictionary *dictionary, uint32_t id);
+/* What it holds of memory. */
+size_t wp_dictionary_held(const struct wp_dictionary *dictionary);
+
 /* Terminated copy of a string; "" for 0 and for ids that do not exist. */
 const char *wp_dictionary_string(const struct wp_dictionary *dictionary, uint32_t id);
-/* NULL for 0 and for ids that do not exist. */
+/* NULL for 0, for ids that do not exist, and for those that were forgotten. */
 const struct wp_thread_entry *wp_dictionary_thread(const struct wp_dictionary *dictionary, uint32_t id);
 const struct wp_socket_entry *wp_dictionary_socket(const struct wp_dictionary *dictionary, uint32_t id);
 const struct wp_object_entry *wp_dictionary_object(const struct wp_dictionary *dictionary, uint32_t id);

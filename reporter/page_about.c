@@ -28,6 +28,7 @@ static const char *meaning(const char *limit)
         {"depth", "Somebody waited for somebody who waited, through more processes than --depth follows"},
         {"width", "A sleep had more stretches behind it than --width looks at"},
         {"history", "What was waited for lay further back than --history keeps"},
+        {"memory", "A session held more memory than --host-memory or --memory lets it, and was ended: waits across that are cut"},
         {"shards", "Another aggregator did not say what its hosts did"},
         {"join", "A run between two sleeps that timed out was little longer than --join, and parted them"},
         {"late sample", "A sample came later after its run than --late-sample takes, and was not counted for it"},

@@ -371,3 +371,18 @@ int wp_report_failed(const struct wp_report *report)
 {
     return report->has_failed;
 }
+
+size_t wp_report_bytes(const struct wp_report *r)
+{
+    const struct wp_intmap *const maps[] = {&r->tree.frames, &r->tree.children, &r->names, &r->by_process, &r->by_unexplained, &r->by_host,
+        &r->by_event, &r->by_limit, &r->by_edge, &r->by_transaction, &r->by_slowest, &r->by_site, &r->by_line, &r->by_call};
+    size_t bytes = wp_intern_bytes(r->strings) + r->frame_room * sizeof(*r->frames) + r->node_room * sizeof(*r->nodes) +
+        r->node_cell_room * sizeof(*r->node_cell) + r->cell_room * sizeof(*r->cells) + r->cell_next_room * sizeof(*r->cell_next) +
+        r->cell_sample_room * sizeof(*r->cell_sample) + r->sample_room * sizeof(*r->samples) +
+        r->process_room * sizeof(*r->processes) + r->unexplained_room * sizeof(*r->unexplained) + r->span_room * sizeof(*r->spans) +
+        r->transaction_room * sizeof(*r->transactions) + r->slowest_room * sizeof(*r->slowest) + r->edge_room * sizeof(*r->edges) +
+        r->site_room * sizeof(*r->sites) + r->line_room * sizeof(*r->lines) + r->call_room * sizeof(*r->calls);
+    for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
+        bytes += wp_intmap_bytes(maps[i]);
+    return bytes;
+}

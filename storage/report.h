@@ -163,6 +163,8 @@ struct wp_report *wp_report_create(void);
 void wp_report_destroy(struct wp_report *report);
 /* Empties it and keeps its memory. */
 void wp_report_clear(struct wp_report *report);
+/* What it takes of memory. */
+size_t wp_report_bytes(const struct wp_report *report);
 
 /* --- adding; ids are UINT32_MAX and adds are lost (wp_report_failed says so) when out of memory --- */
 uint32_t wp_report_string(struct wp_report *report, const char *text);

@@ -15,6 +15,7 @@
 #define PAIRS 100u
 #define TCP_ESTABLISHED 1
 #define TCP_CLOSE 7
+#define TCP_FIN_WAIT1 4
 
 struct place {
     struct wp_dictionary *dictionary;
@@ -104,7 +105,7 @@ static void memory_follows_the_rate(void **state)
     struct place *place = *state;
     for (uint32_t i = 0; i < 100000; i++) /* 10 a second: 120 within the history */
         happen(place, WP_EVENT_SOCK_SEND, 1 + i * (uint64_t)100000000, 1, i * (uint64_t)100, 100, 1);
-    assert_true(place->messages.sockets[1].send_ring.mask < 512);
+    assert_true(wp_messages_socket(&place->messages, 1)->send_ring.mask < 512);
 }
 
 static void a_reader_was_with_others(void **state)
@@ -160,18 +161,59 @@ static void closed_sockets_are_forgotten(void **state)
     wp_messages_forget(&place->messages, 2050);
     for (uint32_t i = 0; i < PAIRS; i++) {
         bool is_kept = i >= 50;
-        assert_int_equal(!!place->messages.sockets[2 * i + 2].sends, is_kept);
-        assert_int_equal(!!place->messages.sockets[2 * i + 1].receives, is_kept);
+        assert_int_equal(!!wp_messages_socket(&place->messages, 2 * i + 2), is_kept);
+        assert_int_equal(!!wp_messages_socket(&place->messages, 2 * i + 1), is_kept);
+        assert_int_equal(!!wp_dictionary_socket(place->dictionary, 2 * i + 1), is_kept);
         if (is_kept)
             assert_int_equal(wp_messages_match(&place->messages, 2 * i + 1, 100, 1500, &send), WP_MATCH_FOUND);
     }
-    wp_messages_forget(&place->messages, 10000);
-    assert_null(place->messages.sockets[2 * PAIRS - 2].sends);
-    assert_non_null(place->messages.sockets[2 * PAIRS].sends);
-    happen(place, WP_EVENT_SOCK_SEND, 20000, 2, 200, 100, 2); /* late, and after all that */
-    close_at(place, 20000, 2 * PAIRS);
-    wp_messages_forget(&place->messages, 30000);
-    assert_null(place->messages.sockets[2 * PAIRS].sends);
+    wp_messages_forget(&place->messages, 1000000);
+    assert_null(wp_messages_socket(&place->messages, 2 * PAIRS - 2));
+    assert_non_null(wp_messages_socket(&place->messages, 2 * PAIRS)->sends);
+    assert_int_equal(place->messages.by_address.count, 4);
+    happen(place, WP_EVENT_SOCK_SEND, 2000000, 2, 200, 100, 2); /* of one that is gone: nothing comes of it */
+    assert_null(wp_messages_socket(&place->messages, 2));
+    close_at(place, 2000000, 2 * PAIRS);
+    close_at(place, 2000000, 2 * PAIRS - 1);
+    wp_messages_forget(&place->messages, 3000000);
+    assert_int_equal(place->messages.by_address.count, 0);
+    assert_int_equal(place->messages.ring_bytes, 0);
+    assert_int_equal(place->messages.table.kept_pages, 0);
+}
+
+/* One direction is shut, and the other goes on for long: what is remembered of it is forgotten again and again. */
+static void half_closed_sockets_stay(void **state)
+{
+    struct place *place = *state;
+    struct wp_event shut = {.kind = WP_EVENT_SOCK_STATE, .time_ns = 1000, .d = 1, .b = TCP_ESTABLISHED, .c = TCP_FIN_WAIT1};
+    wp_messages_event(&place->messages, &shut, 1);
+    for (uint32_t i = 1; i < 50; i++) {
+        happen(place, WP_EVENT_SOCK_RECV, 10000 * i, 1, 100 * i, 100, 1);
+        assert_non_null(wp_messages_socket(&place->messages, 1)->receives);
+        wp_messages_forget(&place->messages, 10000 * i + 5000);
+        assert_non_null(wp_messages_socket(&place->messages, 1));
+        assert_int_equal(place->messages.ring_bytes, 0);
+    }
+    close_at(place, 1000000, 1);
+    wp_messages_forget(&place->messages, 2000000);
+    assert_null(wp_messages_socket(&place->messages, 1));
+}
+
+/* Its close was lost: it is over when another one has its addresses. */
+static void an_address_used_again_ends_the_one_before(void **state)
+{
+    struct place *place = *state;
+    struct wp_socket_entry again = *wp_dictionary_socket(place->dictionary, 1);
+    struct wp_batch batch = {.seq = 2, .first_string = 1, .first_thread = 1, .first_socket = 2 * PAIRS + 1, .first_object = 1,
+        .first_frame = 1, .first_stack = 1, .sockets = &again, .socket_count = 1};
+    happen(place, WP_EVENT_SOCK_SEND, 1000, 1, 100, 100, 1);
+    assert_int_equal(wp_messages_peer(&place->messages, 2), 1);
+    assert_int_equal(wp_dictionary_apply(place->dictionary, &batch, NULL), 0);
+    happen(place, WP_EVENT_SOCK_SEND, 2000, 2 * PAIRS + 1, 100, 100, 1);
+    assert_non_null(wp_messages_socket(&place->messages, 1));
+    wp_messages_forget(&place->messages, 3000);
+    assert_null(wp_messages_socket(&place->messages, 1));
+    assert_int_equal(wp_messages_peer(&place->messages, 2), 2 * PAIRS + 1);
 }
 
 int main(void)
@@ -180,6 +222,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(memory_follows_the_rate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reader_was_with_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(datagrams_take_what_they_need, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(closed_sockets_are_forgotten, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(closed_sockets_are_forgotten, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(half_closed_sockets_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_address_used_again_ends_the_one_before, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "common/buffer.h"
 #include "common/error.h"
 #include "common/intern.h"
+#include "common/idtable.h"
 #include "common/intmap.h"
 
 #include <errno.h>
@@ -124,9 +125,54 @@ static void errors_stack_up(void **state)
     assert_int_equal(wp_error_set(NULL, -EIO, "nobody listens"), -EIO);
 }
 
+/* Ids come and go in order, but for one in a thousand that stays: what is held follows what is in use. */
+static void idtable_holds_what_is_in_use(void **state)
+{
+    (void)state;
+    enum { ITEMS = 300000, LATE = 5000, WORDS = 9 };
+    struct wp_idtable table;
+    size_t most = 0;
+    wp_idtable_init(&table, WORDS * sizeof(uint32_t));
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        assert_int_equal(wp_idtable_reserve(&table, i), 0);
+        assert_false(wp_idtable_has(&table, i));
+        wp_idtable_use(&table, i);
+        uint32_t *words = (uint32_t *)table.items + (size_t)i * WORDS;
+        for (uint32_t j = 0; j < WORDS; j++) {
+            assert_int_equal(words[j], 0);
+            words[j] = i + j;
+        }
+        if (i >= LATE && (i - LATE) % 1000)
+            wp_idtable_drop(&table, i - LATE);
+        most = wp_idtable_bytes(&table) > most ? wp_idtable_bytes(&table) : most;
+    }
+    for (uint32_t i = 0; i < ITEMS; i++) {
+        uint32_t first = ((uint32_t *)table.items)[(size_t)i * WORDS], last = ((uint32_t *)table.items)[(size_t)i * WORDS + WORDS - 1];
+        bool is_kept = i + LATE >= ITEMS || i % 1000 == 0;
+        assert_int_equal(wp_idtable_has(&table, i), is_kept);
+        assert_int_equal(first, is_kept ? i : 0);
+        assert_int_equal(last, is_kept ? i + WORDS - 1 : 0);
+    }
+    assert_true(most < ITEMS * WORDS * sizeof(uint32_t) / 5);
+    for (uint32_t i = 0; i < ITEMS; i++)
+        wp_idtable_drop(&table, i);
+    assert_int_equal(table.kept_pages, 0);
+    for (uint32_t items = 10; items < 100000; items *= 100) {
+        assert_int_equal(wp_idtable_reserve(&table, items), 0);
+        wp_idtable_use(&table, items);
+        *((uint32_t *)table.items + (size_t)items * WORDS) = 1;
+        wp_idtable_clear(&table);
+        assert_false(wp_idtable_has(&table, items));
+        assert_int_equal(wp_idtable_reserve(&table, items), 0);
+        assert_int_equal(*((uint32_t *)table.items + (size_t)items * WORDS), 0);
+    }
+    wp_idtable_fini(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(buffer_grows), cmocka_unit_test(intern_is_dense_and_stable),
-        cmocka_unit_test(intmap_follows_a_model), cmocka_unit_test(errors_stack_up)};
+        cmocka_unit_test(intmap_follows_a_model), cmocka_unit_test(errors_stack_up),
+        cmocka_unit_test(idtable_holds_what_is_in_use)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
