@@ -85,7 +85,7 @@ static void has_happened(const struct machine *m, uint64_t time_ns)
 static void check_messages(const struct machine *m)
 {
     const struct wp_messages *messages = &m->timeline.messages;
-    const struct wp_socket *socket = &messages->sockets[1];
+    const struct wp_socket *socket = wp_messages_socket(messages, 1);
     struct wp_send send;
     assert_true(socket->send_ring.end - socket->send_ring.first <= (uint64_t)socket->send_ring.mask + 1);
     for (uint64_t i = socket->send_ring.first; i < socket->send_ring.end; i++)
@@ -175,7 +175,7 @@ static void trickle_then_burst(void **state)
         }
     }
     assert_true(m.timeline.blockops.first > 0 && m.timeline.blockops.mask > 255);
-    assert_true(m.timeline.messages.sockets[1].send_ring.first > 0);
+    assert_true(wp_messages_socket(&m.timeline.messages, 1)->send_ring.first > 0);
     end(&m);
 }
 
