@@ -185,7 +185,7 @@ static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t sl
 }
 
 /* True when the sleep of this slice can be accounted for. */
-static bool sleep_is_ready(const struct wp_aggregate *aggregate, uint32_t thread, uint64_t ordinal, uint64_t until_ns,
+static bool sleep_is_ready(struct wp_aggregate *aggregate, uint32_t thread, uint64_t ordinal, uint64_t until_ns,
     bool is_final)
 {
     const struct wp_slice *slice = wp_thread_slice(&aggregate->timeline->threads[thread], ordinal);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define SITE_LIMIT 2000000u
-#define JOIN_LIMIT 65536u
 
 int wp_explainer_init(struct wp_explainer *x, struct wp_fleet *fleet, uint32_t home, struct wp_pathtree *tree)
 {
@@ -289,119 +288,11 @@ static void cover_run(struct wp_explainer *x, uint32_t parent, uint32_t index, c
     }
 }
 
-/* --- joined sleeps: while (!done) poll(timeout) --- */
-
-static bool timed_out(const struct wp_slice *slice)
-{
-    return slice->cause == WP_CAUSE_TIMER && slice->wake_ns && !(slice->flags & (WP_SLICE_DELIBERATE | WP_SLICE_PREEMPTED));
-}
-
-/* What ended it says nothing of what it waited for: a timeout, or a message with nothing to read. */
-static bool may_go_on(const struct wp_slice *slice)
-{
-    return timed_out(slice) || (slice->cause == WP_CAUSE_MESSAGE && slice->cause_a & WP_POSITION_ACKNOWLEDGES && slice->wake_ns &&
-        !(slice->flags & WP_SLICE_PREEMPTED) && !wp_wait_is_sending(slice));
-}
-
-/* That message found it with nothing to send, either: it goes on waiting for what it waited for. */
-static bool woken_in_vain(const struct wp_explainer *x, const struct wp_slice *slice, uint32_t index, uint64_t until_ns)
-{
-    struct wp_send sent;
-    return !wp_messages_last_send(&x->timeline->messages, slice->cause_d, until_ns, &sent) || sent.thread != index ||
-        sent.time_ns < slice->wake_ns;
-}
-
-/* What the thread ran from that sleep on, parted by nothing but preemption; `*after` is the first slice behind it that is not
- * seen yet at the horizon or no preemption. */
-static uint64_t ran_until(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *after)
-{
-    uint64_t horizon = wp_explain_horizon(x), ran = 0;
-    for (;; ordinal++) {
-        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        uint64_t end = slice->end_ns && slice->end_ns <= horizon ? slice->end_ns : horizon;
-        ran += slice->in_ns && slice->in_ns < end ? end - slice->in_ns : 0;
-        *after = ordinal + 1;
-        if (ran >= x->options.join_ns || *after == thread->slice_end || wp_thread_slice(thread, *after)->out_ns > horizon ||
-            !(wp_thread_slice(thread, *after)->flags & WP_SLICE_PREEMPTED) || wp_thread_slice(thread, *after)->out_ns != slice->end_ns)
-            return ran;
-    }
-}
-
-/* The sleep behind this one in a loop: this one timed out or was ended in vain, and little was run in between, whoever else had the
- * CPU meanwhile. */
-static bool next_of_loop(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *next)
-{
-    const struct wp_slice *before = wp_thread_slice(thread, ordinal);
-    if (!may_go_on(before) || !before->in_ns || ran_until(x, thread, ordinal, next) >= x->options.join_ns || *next == thread->slice_end)
-        return false;
-    const struct wp_slice *after = wp_thread_slice(thread, *next);
-    bool may_join = timed_out(before) ||
-        woken_in_vain(x, before, (uint32_t)(thread - x->timeline->threads), after->out_ns);
-    return may_join && after->out_ns <= wp_explain_horizon(x) && wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns &&
-        before->stack == after->stack && before->syscall == after->syscall &&
-        !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
-}
-
-static bool before_in_loop(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *before)
-{
-    uint64_t next, candidate = ordinal;
-    while (candidate-- > thread->first_slice)
-        if (!(wp_thread_slice(thread, candidate)->flags & WP_SLICE_PREEMPTED)) {
-            *before = candidate;
-            return next_of_loop(x, thread, candidate, &next) && next == ordinal;
-        }
-    return false;
-}
-
-uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
-{
-    uint64_t before;
-    for (uint32_t i = 0; i < JOIN_LIMIT && before_in_loop(x, thread, ordinal, &before); i++)
-        ordinal = before;
-    return wp_thread_slice(thread, ordinal)->out_ns;
-}
-
-uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
-{
-    uint64_t next;
-    for (uint32_t i = 0; i < JOIN_LIMIT && next_of_loop(x, thread, ordinal, &next); i++)
-        ordinal = next;
-    return ordinal;
-}
-
-bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
-{
-    const struct wp_slice *before = wp_thread_slice(thread, ordinal);
-    uint64_t next = ordinal + 1;
-    while (next < thread->slice_end && wp_thread_slice(thread, next)->flags & WP_SLICE_PREEMPTED)
-        next++;
-    if (!timed_out(before) || !before->in_ns || next >= thread->slice_end)
-        return false;
-    const struct wp_slice *after = wp_thread_slice(thread, next);
-    return after->out_ns <= wp_explain_horizon(x) && before->stack == after->stack && before->syscall == after->syscall &&
-        after->out_ns - before->in_ns >= x->options.join_ns && after->out_ns - before->in_ns < 3 * x->options.join_ns &&
-        !(after->flags & (WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
-}
-
-bool wp_explain_pending(const struct wp_explainer *x, uint32_t index, uint64_t ordinal)
-{
-    const struct wp_thread *thread = &x->timeline->threads[index];
-    if (!may_go_on(wp_thread_slice(thread, ordinal)))
-        return false;
-    uint64_t end = wp_explain_join_end(x, thread, ordinal), after, horizon = wp_explain_horizon(x);
-    const struct wp_slice *last = wp_thread_slice(thread, end);
-    if (!last->in_ns || last->in_ns > horizon)
-        return true; /* the next sleep of the loop has not ended */
-    /* it may come to that sleep yet */
-    return may_go_on(last) && ran_until(x, thread, end, &after) < x->options.join_ns &&
-        (after == thread->slice_end || wp_thread_slice(thread, after)->out_ns > horizon);
-}
-
 /* --- a thread's time --- */
 
-static void push_layer(struct wp_explainer *x, uint32_t identity)
+static void push_layer(struct wp_explainer *x, uint32_t identity, uint32_t thread)
 {
-    x->layers[x->depth++] = (struct wp_layer){x->host, x->timeline->identities[identity].process};
+    x->layers[x->depth++] = (struct wp_layer){x->host, x->timeline->identities[identity].process, thread};
 }
 
 /* The time before the first slice: the creator's, back from the birth; or unknown. True when it took [from, to). */
@@ -475,7 +366,7 @@ void wp_explain_cover_from(struct wp_explainer *x, uint32_t parent, uint32_t ind
             continue;
         }
         uint32_t node = wp_explain_process_node(x, parent, slice->identity);
-        push_layer(x, slice->identity);
+        push_layer(x, slice->identity, index);
         if (slice->in_ns && slice->in_ns < to) {
             if (slice->end_ns && slice->end_ns < to) { /* after its last run: it was dead */
                 uint64_t low = slice->end_ns > from ? slice->end_ns : from;

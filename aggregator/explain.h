@@ -16,12 +16,13 @@
 struct wp_explain_options {
     uint64_t fit_ns;         /* small overlap that is still the same control path; 100 us */
     uint64_t join_ns;        /* a run shorter than this parts two sleeps of one loop; 100 us */
+    uint64_t origin_ns;      /* causes are followed back so far; half of what is kept at most, so that a restart changes nothing; 5 s */
     uint64_t chunk_ns;       /* a long run is divided among its samples by this grid; 1 s */
     uint32_t depth;          /* layers */
     uint32_t width;          /* slices looked at for one base sleep */
 };
 
-#define WP_EXPLAIN_DEFAULTS ((struct wp_explain_options){100000, 100000, 1000000000, 64, 200000})
+#define WP_EXPLAIN_DEFAULTS ((struct wp_explain_options){100000, 100000, 5000000000, 1000000000, 64, 200000})
 #define WP_DEPTH_LIMIT 256u
 
 #define WP_LAYER_FOREIGN UINT32_MAX
@@ -30,6 +31,7 @@ struct wp_explain_options {
 struct wp_layer {            /* of a pseudo-stack: a process */
     uint32_t host, process;  /* number in the fleet, index in that timeline; host FOREIGN: of another shard (wp_shards_process);
                               * ASKERS: another shard asks, and knows itself */
+    uint32_t thread;         /* whose time it is; 0 with FOREIGN and ASKERS */
 };
 
 struct wp_piece {
@@ -59,6 +61,14 @@ struct wp_explain_names {
     uint32_t frame_room, process_room, generation;
 };
 
+/* A loop of sleeps whose end was found (explain_loop.h). */
+struct wp_loop_cache {
+    uint32_t host, thread, leaves;
+    uint64_t first, end;     /* slices; end 0: none */
+    bool is_exact;           /* holds of all sleeps in between: no other end was passed over */
+};
+#define WP_LOOP_CACHE 16u
+
 enum wp_limit { WP_LIMIT_DEPTH, WP_LIMIT_WIDTH, WP_LIMIT_HISTORY,
     WP_LIMIT_SHARDS /* another shard did not answer */, WP_LIMIT_JOIN /* a run that was little longer parted a loop of timeouts */,
     WP_LIMIT_LATE_SAMPLE /* a sample came a little later than that after its run */, WP_LIMITS };
@@ -84,6 +94,7 @@ struct wp_explainer {
     struct wp_explain_names *names;    /* by host, owned */
     uint32_t name_room, leaves;
     struct wp_layer layers[WP_DEPTH_LIMIT + 2];
+    struct wp_loop_cache loops[WP_LOOP_CACHE]; /* by thread */
     uint32_t depth, visited;
     uint64_t cell_ns;                  /* of the grid, looked up last */
     uint32_t doubts;                   /* waits being explained in which the other host lost events */
@@ -123,7 +134,7 @@ struct wp_explain_asked {
     uint32_t depth;          /* layers above */
 };
 void wp_explain_asked(struct wp_explainer *explainer, const struct wp_explain_asked *asked);
-/* True when this sleep timed out and the one after it may still turn out to be the end of the same wait. */
-bool wp_explain_pending(const struct wp_explainer *explainer, uint32_t thread, uint64_t slice);
+/* True when this sleep timed out, and what the thread waited for may still end a later sleep of the same loop. */
+bool wp_explain_pending(struct wp_explainer *explainer, uint32_t thread, uint64_t slice);
 
 #endif

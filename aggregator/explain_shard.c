@@ -64,7 +64,7 @@ static uint32_t push_layers(struct graft *graft, uint32_t layer)
             text_of(answer, answer->process_comm[at], graft->other), answer->process_pid[at], answer->process_start_ns[at]};
         uint32_t number = wp_shards_process_number(x->fleet->shards, &process);
         if (number != UINT32_MAX)
-            x->layers[x->depth++] = (struct wp_layer){WP_LAYER_FOREIGN, number};
+            x->layers[x->depth++] = (struct wp_layer){WP_LAYER_FOREIGN, number, 0};
     }
     return before;
 }

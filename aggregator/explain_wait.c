@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/explain_wait.h"
 
+#include "aggregator/explain_loop.h"
+#include "aggregator/explain_origin.h"
 #include "aggregator/names.h"
 
 #include <stdio.h>
@@ -57,10 +59,11 @@ static uint32_t path_node(struct wp_explainer *x, uint32_t parent, uint32_t iden
     return node;
 }
 
-static void on_path_of(struct wp_explainer *x, uint32_t node, uint32_t waker, uint32_t identity, uint64_t from, uint64_t to)
+static void on_path_of(struct wp_explainer *x, uint32_t node, uint32_t waker, uint32_t identity, uint64_t from, uint64_t to,
+    bool is_uncertain)
 {
     wp_explain_emit(x, &(struct wp_piece){.node = path_node(x, node, identity), .thread = waker, .category = WP_OTHER_PATH,
-        .start_ns = from, .end_ns = to});
+        .start_ns = from, .end_ns = to, .is_uncertain = is_uncertain});
     if (x->other_path && !(waker && is_base(x, identity)))
         x->other_path(x->context, &(struct wp_stretch){x->host, waker, from, to});
 }
@@ -69,7 +72,7 @@ void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, u
 {
     const struct wp_thread *thread = &x->timeline->threads[waker];
     if (from < to)
-        on_path_of(x, node, waker, identity_in(thread, wp_thread_find(thread, to - 1)), from, to);
+        on_path_of(x, node, waker, identity_in(thread, wp_thread_find(thread, to - 1)), from, to, false);
 }
 
 /* --- fit --- */
@@ -89,20 +92,15 @@ static const struct wp_slice *burst(const struct wp_thread *thread, uint64_t ord
 }
 
 /*
- * The waker's activity is a child of the sleep if it begins no more than fit_ns before the sleep's de facto start. What the
- * sleeper itself set going (by fork or waking) may begin earlier by a tenth of the sleep: it then still is one path.
+ * Whose work is what the waker did up to `at_ns`? The paper's rule comes first: what began no more than fit_ns before the sleep's
+ * de facto start is the sleeper's. Of what began earlier the causes decide.
  */
-static bool fits(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t ordinal, uint64_t at_ns)
+static enum wp_origin origin_of(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t ordinal, uint64_t at_ns)
 {
     const struct wp_slice *first = burst(&x->timeline->threads[waker], ordinal);
-    if (!first)
-        return true;
-    uint64_t slack = x->options.fit_ns + wait->bound_ns;
-    if (!wait->is_far && first->waker == wait->thread && first->cause == WP_CAUSE_TASK) {
-        uint64_t tenth = (at_ns > wait->start_ns ? at_ns - wait->start_ns : 0) / 10;
-        slack = tenth > slack ? tenth : slack;
-    }
-    return first->in_ns + slack >= wait->start_ns;
+    if (!first || first->in_ns + x->options.fit_ns + wait->bound_ns >= wait->start_ns)
+        return WP_ORIGIN_PATH;
+    return wp_explain_origin(x, x->layers, x->depth, waker, at_ns).origin;
 }
 
 /* [from, to) is the time of `waker` up to its doing at `to`, if that fits; else the wait is on another path. */
@@ -121,10 +119,13 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
     const struct wp_thread *thread = &x->timeline->threads[waker];
     uint64_t ordinal = wp_thread_find(thread, to - 1);
     uint32_t identity = identity_in(thread, ordinal);
-    if ((waker && is_base(x, identity)) || !(on_behalf || fits(x, wait, waker, ordinal, to - 1)))
-        on_path_of(x, node, waker, identity, from, to);
-    else
+    bool is_own = waker && is_base(x, identity);
+    enum wp_origin origin = is_own ? WP_ORIGIN_OTHER : on_behalf || wait->is_outstanding ? WP_ORIGIN_PATH :
+        origin_of(x, wait, waker, ordinal, to);
+    if (origin == WP_ORIGIN_PATH)
         wp_explain_cover_from(x, node, waker, ordinal, from, to);
+    else
+        on_path_of(x, node, waker, identity, from, to, origin == WP_ORIGIN_NOT_KNOWN);
 }
 
 /* --- by cause --- */
@@ -308,6 +309,11 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
     if (last != ordinal && end->in_ns && end->in_ns <= wp_explain_horizon(x) && end->wake_ns && is_other) {
         wait.ordinal = last;
         wait.slice = end;
+    }
+    if (wp_explain_loop(x, index, ordinal, &last) == WP_LOOP_ENDED) {
+        wait.ordinal = last;
+        wait.slice = wp_thread_slice(thread, last);
+        wait.is_outstanding = true;
     }
     if (last == ordinal && wp_explain_is_parted(x, thread, ordinal)) {
         x->limit_count[WP_LIMIT_JOIN]++;

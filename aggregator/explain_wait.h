@@ -13,6 +13,7 @@ struct wp_wait {
     uint64_t start_ns;      /* de facto start, in the present host's clock */
     uint64_t bound_ns;      /* of that clock */
     bool is_kernel, is_far;
+    bool is_outstanding;    /* a sleep of a loop, for what the sleeper had asked for: who brings it works on its behalf */
 };
 
 /* --- parts of a sleep, for its explanations by cause --- */
@@ -27,6 +28,15 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
     uint64_t to_ns, bool on_behalf);
 /* It was ended by a message (explain_message.c). */
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from_ns, uint64_t to_ns);
+
+/* Who sent what ended that sleep, which a message ended; the time is that of his host, which is the present one's plus offset. False: not
+ * known here. */
+struct wp_sender {
+    uint32_t host, thread;
+    uint64_t time_ns;
+    int64_t offset_ns;
+};
+bool wp_wait_sender(struct wp_explainer *x, const struct wp_slice *slice, struct wp_sender *sender);
 
 /* In a call that sends: it waits for room, which the other end makes by reading. */
 bool wp_wait_is_sending(const struct wp_slice *slice);
@@ -76,11 +86,5 @@ uint32_t wp_explain_literal(struct wp_explainer *x, uint32_t parent, enum wp_fra
 void wp_explain_remember(struct wp_explainer *x, struct wp_intkey key, uint32_t node);
 /* The piece as it stands in the present host; it is completed on the way. */
 void wp_explain_emit(struct wp_explainer *x, struct wp_piece *piece);
-/* The start of the first of the joined sleeps that this one is the last of. */
-uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
-/* This one timed out, and the same sleep follows after a run that is longer than what still joins them, but not three times as long. */
-bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
-/* The last of the joined sleeps that this one is of. */
-uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);
 
 #endif

@@ -506,6 +506,15 @@ bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint
     return true;
 }
 
+uint64_t wp_messages_asked(const struct wp_messages *messages, uint32_t id, uint64_t before_ns)
+{
+    struct wp_send send;
+    if (id >= messages->socket_room || is_served(messages, &messages->sockets[id], id))
+        return 0;
+    uint64_t connecting_ns = messages->sockets[id].connecting.time_ns; /* the other end may speak first */
+    return wp_messages_last_send(messages, id, before_ns, &send) ? send.time_ns : connecting_ns < before_ns ? connecting_ns : 0;
+}
+
 bool wp_messages_taken(const struct wp_messages *messages, uint32_t id, uint32_t end, uint64_t sent_ns,
     struct wp_receive *read)
 {

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/explain_loop.h"
+
+#include "aggregator/explain_origin.h"
+#include "aggregator/explain_wait.h"
+
+#define JOIN_LIMIT 65536u
+#define SLICE_LIMIT 65536u  /* slices behind a sleep that are looked at for the end of its loop ... */
+#define END_LIMIT 64u       /* ... and ends: a thread that so much else came to does not wait for one thing */
+
+/* --- the paper's rule: hardly anything was run in between --- */
+
+static bool timed_out(const struct wp_slice *slice)
+{
+    return slice->cause == WP_CAUSE_TIMER && slice->wake_ns && !(slice->flags & (WP_SLICE_DELIBERATE | WP_SLICE_PREEMPTED));
+}
+
+/* What ended it says nothing of what it waited for: a timeout, or a message with nothing to read. */
+static bool may_go_on(const struct wp_slice *slice)
+{
+    return timed_out(slice) || (slice->cause == WP_CAUSE_MESSAGE && slice->cause_a & WP_POSITION_ACKNOWLEDGES && slice->wake_ns &&
+        !(slice->flags & WP_SLICE_PREEMPTED) && !wp_wait_is_sending(slice));
+}
+
+/* That message found it with nothing to send, either: it goes on waiting for what it waited for. */
+static bool woken_in_vain(const struct wp_explainer *x, const struct wp_slice *slice, uint32_t index, uint64_t until_ns)
+{
+    struct wp_send sent;
+    return !wp_messages_last_send(&x->timeline->messages, slice->cause_d, until_ns, &sent) || sent.thread != index ||
+        sent.time_ns < slice->wake_ns;
+}
+
+/* A run that is as long parts two sleeps of a loop: of one that timed out a tenth of its timeout, if that is more than the bound. */
+static uint64_t parts_ns(const struct wp_explainer *x, const struct wp_slice *slice)
+{
+    uint64_t tenth = timed_out(slice) && slice->wake_ns > slice->out_ns ? (slice->wake_ns - slice->out_ns) / 10 : 0;
+    return tenth > x->options.join_ns ? tenth : x->options.join_ns;
+}
+
+/* What the thread ran from that sleep on, parted by nothing but preemption; `*after` is the first slice behind it that is not
+ * seen yet at the horizon or no preemption. */
+static uint64_t ran_until(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t enough_ns,
+    uint64_t *after)
+{
+    uint64_t horizon = wp_explain_horizon(x), ran = 0;
+    for (;; ordinal++) {
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        uint64_t end = slice->end_ns && slice->end_ns <= horizon ? slice->end_ns : horizon;
+        ran += slice->in_ns && slice->in_ns < end ? end - slice->in_ns : 0;
+        *after = ordinal + 1;
+        if (ran >= enough_ns || *after == thread->slice_end || wp_thread_slice(thread, *after)->out_ns > horizon ||
+            !(wp_thread_slice(thread, *after)->flags & WP_SLICE_PREEMPTED) || wp_thread_slice(thread, *after)->out_ns != slice->end_ns)
+            return ran;
+    }
+}
+
+/* The sleep behind this one in a loop: this one timed out or was ended in vain, and little was run in between, whoever else had the
+ * CPU meanwhile. */
+static bool next_of_loop(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *next)
+{
+    const struct wp_slice *before = wp_thread_slice(thread, ordinal);
+    if (!may_go_on(before) || !before->in_ns || ran_until(x, thread, ordinal, parts_ns(x, before), next) >= parts_ns(x, before) || *next == thread->slice_end)
+        return false;
+    const struct wp_slice *after = wp_thread_slice(thread, *next);
+    bool may_join = timed_out(before) ||
+        woken_in_vain(x, before, (uint32_t)(thread - x->timeline->threads), after->out_ns);
+    return may_join && after->out_ns <= wp_explain_horizon(x) && wp_thread_slice(thread, *next - 1)->end_ns == after->out_ns &&
+        before->stack == after->stack && before->syscall == after->syscall &&
+        !(after->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
+}
+
+static bool before_in_loop(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal, uint64_t *before)
+{
+    uint64_t next, candidate = ordinal;
+    while (candidate-- > thread->first_slice)
+        if (!(wp_thread_slice(thread, candidate)->flags & WP_SLICE_PREEMPTED)) {
+            *before = candidate;
+            return next_of_loop(x, thread, candidate, &next) && next == ordinal;
+        }
+    return false;
+}
+
+uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
+{
+    uint64_t before;
+    for (uint32_t i = 0; i < JOIN_LIMIT && before_in_loop(x, thread, ordinal, &before); i++)
+        ordinal = before;
+    return wp_thread_slice(thread, ordinal)->out_ns;
+}
+
+uint64_t wp_explain_join_end(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
+{
+    uint64_t next;
+    for (uint32_t i = 0; i < JOIN_LIMIT && next_of_loop(x, thread, ordinal, &next); i++)
+        ordinal = next;
+    return ordinal;
+}
+
+bool wp_explain_is_parted(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t ordinal)
+{
+    const struct wp_slice *before = wp_thread_slice(thread, ordinal);
+    uint64_t next = ordinal + 1;
+    while (next < thread->slice_end && wp_thread_slice(thread, next)->flags & WP_SLICE_PREEMPTED)
+        next++;
+    if (!timed_out(before) || !before->in_ns || next >= thread->slice_end)
+        return false;
+    const struct wp_slice *after = wp_thread_slice(thread, next);
+    uint64_t parts = parts_ns(x, before);
+    return after->out_ns <= wp_explain_horizon(x) && before->stack == after->stack && before->syscall == after->syscall &&
+        after->out_ns - before->in_ns >= parts && after->out_ns - before->in_ns < 3 * parts &&
+        !(after->flags & (WP_SLICE_DELIBERATE | WP_SLICE_EXEC));
+}
+
+/* --- what was outstanding --- */
+
+/* Since when the thread has had outstanding what ended that sleep; 0: it had not asked for it. */
+static uint64_t outstanding_since(struct wp_explainer *x, uint32_t index, const struct wp_slice *end)
+{
+    const struct wp_timeline *timeline = x->timeline;
+    const struct wp_blockop *op;
+    struct wp_handover handover;
+    switch (end->cause) {
+    case WP_CAUSE_MESSAGE:
+        return end->cause_a & WP_POSITION_ACKNOWLEDGES || wp_wait_is_sending(end) ? 0 :
+            wp_messages_asked(&timeline->messages, end->cause_d, end->wake_ns);
+    case WP_CAUSE_TASK:
+        if (!end->waker)
+            return 0;
+        handover = wp_explain_origin(x, &(struct wp_layer){.host = x->host, .thread = index}, 1, end->waker, end->wake_ns);
+        return handover.origin == WP_ORIGIN_PATH ? handover.at_ns : 0;
+    case WP_CAUSE_BLOCK:
+        op = wp_blockops_at(&timeline->blockops, end->cause_a);
+        return op && op->thread == index ? op->insert_ns : 0;
+    default:
+        return 0;
+    }
+}
+
+/* It is of the loop that `first` is of: it sleeps in the same call. */
+static bool is_alike(const struct wp_slice *first, const struct wp_slice *slice)
+{
+    return slice->syscall == first->syscall && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE));
+}
+
+static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t ordinal, struct wp_loop_cache *found)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    const struct wp_slice *first = wp_thread_slice(thread, ordinal);
+    uint64_t horizon = wp_explain_horizon(x);
+    uint32_t ends = 0;
+    for (uint64_t i = ordinal + 1; ends < END_LIMIT && i - ordinal < SLICE_LIMIT; i++) {
+        const struct wp_slice *slice = i < thread->slice_end ? wp_thread_slice(thread, i) : NULL;
+        if (!slice || slice->out_ns > horizon)
+            return thread->is_dead && i == thread->slice_end ? WP_LOOP_NONE : WP_LOOP_OPEN;
+        if (slice->flags & WP_SLICE_EXEC || slice->is_cut)
+            return WP_LOOP_NONE;
+        if (!is_alike(first, slice))
+            continue;
+        if (!slice->in_ns || slice->in_ns > horizon)
+            return WP_LOOP_OPEN;
+        if (!slice->wake_ns || slice->cause == WP_CAUSE_TIMER)
+            continue;
+        uint64_t since_ns = outstanding_since(x, index, slice);
+        ends++;
+        if (!since_ns || since_ns > first->out_ns + x->options.fit_ns)
+            continue;
+        *found = (struct wp_loop_cache){.host = x->host, .thread = index, .first = ordinal, .end = i, .is_exact = ends == 1};
+        return WP_LOOP_ENDED;
+    }
+    return WP_LOOP_NONE;
+}
+
+enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t ordinal, uint64_t *end)
+{
+    const struct wp_slice *slice = wp_thread_slice(&x->timeline->threads[thread], ordinal);
+    struct wp_loop_cache *cache = &x->loops[thread % WP_LOOP_CACHE];
+    if (!may_go_on(slice) || !slice->syscall)
+        return WP_LOOP_NONE;
+    /* The sleeps of a loop are asked about one after the other. */
+    bool is_known = cache->end && cache->is_exact && cache->host == x->host && cache->thread == thread &&
+        cache->first <= ordinal && ordinal < cache->end && cache->leaves == x->fleet->leaves &&
+        is_alike(wp_thread_slice(&x->timeline->threads[thread], cache->end), slice);
+    enum wp_loop loop = is_known ? WP_LOOP_ENDED : find_end(x, thread, ordinal, cache);
+    if (loop == WP_LOOP_ENDED) {
+        cache->leaves = x->fleet->leaves;
+        *end = cache->end;
+    }
+    return loop;
+}
+
+/* --- what is not known yet --- */
+
+bool wp_explain_pending(struct wp_explainer *x, uint32_t index, uint64_t ordinal)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    if (!may_go_on(wp_thread_slice(thread, ordinal)))
+        return false;
+    uint64_t end = wp_explain_join_end(x, thread, ordinal), after, horizon = wp_explain_horizon(x);
+    const struct wp_slice *last = wp_thread_slice(thread, end);
+    if (!last->in_ns || last->in_ns > horizon)
+        return true; /* the next sleep of the loop has not ended */
+    if (may_go_on(last) && ran_until(x, thread, end, parts_ns(x, last), &after) < parts_ns(x, last) &&
+        (after == thread->slice_end || wp_thread_slice(thread, after)->out_ns > horizon))
+        return true; /* it may come to that sleep yet */
+    return wp_explain_loop(x, index, ordinal, &end) == WP_LOOP_OPEN;
+}
