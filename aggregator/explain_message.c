@@ -116,19 +116,6 @@ static bool find_send(const struct wp_explainer *x, const struct wp_wait *wait, 
     return is_found && (far->host == x->host || send->time_ns <= x->fleet->hosts[far->host].horizon_ns);
 }
 
-bool wp_wait_sender(struct wp_explainer *x, const struct wp_slice *slice, struct wp_sender *sender)
-{
-    struct wp_wait wait = {.slice = slice};
-    struct far far;
-    struct wp_send send;
-    if (!find_far(x, slice->cause_d, slice->cause_a, slice->wake_ns, &far) || x->fleet->hosts[far.host].is_foreign ||
-        !find_send(x, &wait, &far, &send) || !send.thread)
-        return false;
-    uint64_t arrival = there(&far, slice->wake_ns);
-    *sender = (struct wp_sender){far.host, send.thread, send.time_ns < arrival ? send.time_ns : arrival, far.clock.offset_ns};
-    return true;
-}
-
 /* --- the sender's time --- */
 
 /* [from, to) of a thread of the far host, in the clock here. */

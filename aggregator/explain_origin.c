@@ -5,9 +5,9 @@
 
 #define STEP_LIMIT 4096u /* slices of one search */
 
-/* Where the search is: the activity of `thread` at `at_ns` of the explainer's present host. */
+/* Where the search is: the activity of `thread` at `at_ns`. */
 struct search {
-    struct wp_explainer *x;
+    const struct wp_explainer *x;
     const struct wp_layer *layers;
     uint32_t layer_count, thread;
     uint64_t at_ns, budget_ns;  /* how much further back it may go */
@@ -49,19 +49,13 @@ static enum step to_thread(struct search *search, uint32_t thread, uint64_t at_n
     return STEP_OTHER;
 }
 
+/* Not to another host: a request over the network is known by its read, and a shard could not follow where another one's hosts are. */
 static enum step to_sender(struct search *search, const struct wp_slice *slice)
 {
-    struct wp_sender sender;
-    if (!wp_wait_sender(search->x, slice, &sender))
+    struct wp_send send;
+    if (wp_messages_match(&search->x->timeline->messages, slice->cause_d, slice->cause_a, slice->wake_ns, &send) != WP_MATCH_FOUND)
         return STEP_END;
-    if (sender.host == search->x->host)
-        return to_thread(search, sender.thread, sender.time_ns);
-    if (!go_back(search, slice->wake_ns)) /* the transit is short, and the other clock starts anew */
-        return STEP_END;
-    wp_explain_enter(search->x, sender.host, sender.offset_ns);
-    search->thread = sender.thread;
-    search->at_ns = sender.time_ns;
-    return STEP_OTHER;
+    return send.thread ? to_thread(search, send.thread, send.time_ns < slice->wake_ns ? send.time_ns : slice->wake_ns) : STEP_END;
 }
 
 /* What ended this sleep: on whom to go on. */
@@ -111,16 +105,14 @@ static void note_other(const struct search *search, struct wp_handover *found)
         wp_dictionary_thread(timeline->dictionary, timeline->identities[timeline->threads[search->thread].identity].entry);
     if (found->thread || (entry && entry->flags & WP_THREAD_KERNEL))
         return;
-    found->host = search->x->host;
     found->thread = search->thread;
 }
 
-struct wp_handover wp_explain_origin(struct wp_explainer *x, const struct wp_layer *layers, uint32_t layer_count, uint32_t thread,
+struct wp_handover wp_explain_origin(const struct wp_explainer *x, const struct wp_layer *layers, uint32_t layer_count, uint32_t thread,
     uint64_t at_ns)
 {
     struct search search = {x, layers, layer_count, thread, at_ns, x->options.origin_ns};
     struct wp_handover found = {.origin = WP_ORIGIN_NOT_KNOWN};
-    struct wp_explain_place home = {x->host, x->timeline, x->shift_ns};
     for (uint32_t links = 0, steps = 0; links < WP_ORIGIN_LINKS && steps < STEP_LIMIT; steps++) {
         enum step step = step_back(&search);
         if (step == STEP_END)
@@ -129,12 +121,11 @@ struct wp_handover wp_explain_origin(struct wp_explainer *x, const struct wp_lay
             continue;
         links++;
         if (is_layer(&search, search.thread)) {
-            found = (struct wp_handover){WP_ORIGIN_PATH, x->host, search.thread, search.at_ns};
+            found = (struct wp_handover){WP_ORIGIN_PATH, search.thread, search.at_ns};
             break;
         }
         found.origin = WP_ORIGIN_OTHER;
         note_other(&search, &found);
     }
-    wp_explain_leave(x, &home);
     return found;
 }

@@ -3,8 +3,8 @@
 #define WP_AGGREGATOR_EXPLAIN_ORIGIN_H
 /*
  * Whose work is it? What set a thread's activity going is found by following causes backwards: the waking, the birth, the
- * message or the block request that began it, then what had set that one going. Clocks decide only where no cause is known.
- * Private to the explanation. Not thread safe: it moves the explainer to other hosts and back.
+ * message or the block request that began it, then what had set that one going, on the host where it is. Clocks decide only where
+ * no cause is known. Private to the explanation.
  */
 #include "aggregator/explain.h"
 
@@ -16,14 +16,14 @@ enum wp_origin {
 
 struct wp_handover {
     enum wp_origin origin;
-    uint32_t host, thread;   /* PATH: who set it going. OTHER: the first thread of the chain, kernel threads aside; thread 0: none */
-    uint64_t at_ns;          /* PATH: when it did, in its own host's clock */
+    uint32_t thread;         /* PATH: who set it going. OTHER: the first thread of the chain, kernel threads aside; 0: none */
+    uint64_t at_ns;          /* PATH: when it did */
 };
 
 /* What set going the activity of `thread`, of the present host, at `at_ns`: is it one of the layers? At most `WP_ORIGIN_LINKS`
  * changes of thread are followed. */
 #define WP_ORIGIN_LINKS 64u
-struct wp_handover wp_explain_origin(struct wp_explainer *x, const struct wp_layer *layers, uint32_t layer_count, uint32_t thread,
+struct wp_handover wp_explain_origin(const struct wp_explainer *x, const struct wp_layer *layers, uint32_t layer_count, uint32_t thread,
     uint64_t at_ns);
 
 #endif

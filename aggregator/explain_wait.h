@@ -29,15 +29,6 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
 /* It was ended by a message (explain_message.c). */
 void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from_ns, uint64_t to_ns);
 
-/* Who sent what ended that sleep, which a message ended; the time is that of his host, which is the present one's plus offset. False: not
- * known here. */
-struct wp_sender {
-    uint32_t host, thread;
-    uint64_t time_ns;
-    int64_t offset_ns;
-};
-bool wp_wait_sender(struct wp_explainer *x, const struct wp_slice *slice, struct wp_sender *sender);
-
 /* In a call that sends: it waits for room, which the other end makes by reading. */
 bool wp_wait_is_sending(const struct wp_slice *slice);
 
