@@ -191,7 +191,7 @@ static bool sleep_is_ready(struct wp_aggregate *aggregate, uint32_t thread, uint
     const struct wp_slice *slice = wp_thread_slice(&aggregate->timeline->threads[thread], ordinal);
     if (!slice->in_ns || slice->in_ns > until_ns)
         return false;
-    return is_final || until_ns - slice->in_ns > aggregate->history_ns / 2 ||
+    return is_final || until_ns - slice->in_ns > aggregate->reach_ns / 2 ||
         !wp_explain_pending(&aggregate->explainer, thread, ordinal);
 }
 
