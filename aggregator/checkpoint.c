@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define VERSION 2u
+#define VERSION 3u
 #define FILE_LIMIT ((size_t)1 << 30)
 #define LEFT_S (30 * 86400)     /* as wakepath-store prune keeps the state of sessions */
 

@@ -144,8 +144,7 @@ static void on_far_path(struct wp_explainer *x, const struct far *far, uint32_t 
     wp_explain_leave(x, &place);
 }
 
-/* Waits for whatever comes first of several: select, poll, epoll, io_uring. */
-static bool is_choosing(const struct wp_slice *slice)
+bool wp_wait_is_choosing(const struct wp_slice *slice)
 {
     switch (slice->syscall - 1) { /* poll, select, epoll_wait, pselect6, ppoll, epoll_pwait, io_uring_enter, epoll_pwait2 */
     case 7: case 23: case 232: case 270: case 271: case 281: case 426: case 441:
@@ -167,7 +166,7 @@ static void on_reader(struct wp_explainer *x, const struct wp_wait *wait, const 
     for (uint32_t seen = 0; ordinal != reader->slice_end && seen < x->options.width; seen++) {
         const struct wp_slice *slice = wp_thread_slice(reader, ordinal);
         uint64_t out = here(far, slice->out_ns), woken = slice->wake_ns ? here(far, slice->wake_ns) : out;
-        if (slice->cause == WP_CAUSE_MESSAGE && slice->cause_d != far->socket && is_choosing(slice) && woken > from && woken < to) {
+        if (slice->cause == WP_CAUSE_MESSAGE && slice->cause_d != far->socket && wp_wait_is_choosing(slice) && woken > from && woken < to) {
             on_far_thread(x, wait, far, node, read->thread, woken, to, read->others_ns != 0);
             to = out > from ? out : from;
             wp_wait_emit(x, wait, node, WP_MESSAGE_IN_FLIGHT, to, woken, NULL);

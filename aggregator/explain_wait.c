@@ -46,24 +46,32 @@ void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_f
         wp_wait_emit(x, wait, wp_explain_label(x, wait->node, style, label), category, from, to, NULL);
 }
 
-static uint32_t path_node(struct wp_explainer *x, uint32_t parent, uint32_t identity)
+/* "path:[comm]", whose work it is that is waited for; "for:[comm]" below it: who set that going. */
+static uint32_t path_node(struct wp_explainer *x, uint32_t parent, const char *kind, uint32_t identity)
 {
-    struct wp_intkey key = {parent, wp_explain_here(x, (uint64_t)1 << 41 | identity)};
+    uint64_t bit = *kind == 'p' ? (uint64_t)1 << 41 : (uint64_t)1 << 44;
+    struct wp_intkey key = {parent, wp_explain_here(x, bit | identity)};
     uint32_t node;
     if (wp_intmap_get(&x->sites, key, &node))
         return node;
-    char name[WP_EXPLAIN_NAME + 5] = "path:";
-    wp_explain_name_process(x, identity, name + 5, sizeof(name) - 5);
+    char name[WP_EXPLAIN_NAME + 5];
+    size_t length = (size_t)snprintf(name, sizeof(name), "%s", kind);
+    wp_explain_name_process(x, identity, name + length, sizeof(name) - length);
     node = wp_explain_label(x, parent, WP_STYLE_WAIT, name);
     wp_explain_remember(x, key, node);
     return node;
 }
 
 static void on_path_of(struct wp_explainer *x, uint32_t node, uint32_t waker, uint32_t identity, uint64_t from, uint64_t to,
-    bool is_uncertain)
+    const struct wp_handover *by)
 {
-    wp_explain_emit(x, &(struct wp_piece){.node = path_node(x, node, identity), .thread = waker, .category = WP_OTHER_PATH,
-        .start_ns = from, .end_ns = to, .is_uncertain = is_uncertain});
+    uint32_t on = path_node(x, node, "path:", identity);
+    if (by && by->thread && by->thread != waker) {
+        const struct wp_thread *whose = &x->timeline->threads[by->thread];
+        on = path_node(x, on, "for:", identity_in(whose, wp_thread_find(whose, to - 1)));
+    }
+    wp_explain_emit(x, &(struct wp_piece){.node = on, .thread = waker, .category = WP_OTHER_PATH, .start_ns = from, .end_ns = to,
+        .is_uncertain = by && by->origin == WP_ORIGIN_NOT_KNOWN});
     if (x->other_path && !(waker && is_base(x, identity)))
         x->other_path(x->context, &(struct wp_stretch){x->host, waker, from, to});
 }
@@ -72,7 +80,7 @@ void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, u
 {
     const struct wp_thread *thread = &x->timeline->threads[waker];
     if (from < to)
-        on_path_of(x, node, waker, identity_in(thread, wp_thread_find(thread, to - 1)), from, to, false);
+        on_path_of(x, node, waker, identity_in(thread, wp_thread_find(thread, to - 1)), from, to, NULL);
 }
 
 /* --- fit --- */
@@ -95,12 +103,13 @@ static const struct wp_slice *burst(const struct wp_thread *thread, uint64_t ord
  * Whose work is what the waker did up to `at_ns`? The paper's rule comes first: what began no more than fit_ns before the sleep's
  * de facto start is the sleeper's. Of what began earlier the causes decide.
  */
-static enum wp_origin origin_of(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t ordinal, uint64_t at_ns)
+static struct wp_handover origin_of(const struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t ordinal,
+    uint64_t at_ns)
 {
     const struct wp_slice *first = burst(&x->timeline->threads[waker], ordinal);
     if (!first || first->in_ns + x->options.fit_ns + wait->bound_ns >= wait->start_ns)
-        return WP_ORIGIN_PATH;
-    return wp_explain_origin(x, x->layers, x->depth, waker, at_ns).origin;
+        return (struct wp_handover){.origin = WP_ORIGIN_PATH};
+    return wp_explain_origin(x, x->layers, x->depth, waker, at_ns);
 }
 
 /* [from, to) is the time of `waker` up to its doing at `to`, if that fits; else the wait is on another path. */
@@ -119,13 +128,15 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
     const struct wp_thread *thread = &x->timeline->threads[waker];
     uint64_t ordinal = wp_thread_find(thread, to - 1);
     uint32_t identity = identity_in(thread, ordinal);
-    bool is_own = waker && is_base(x, identity);
-    enum wp_origin origin = is_own ? WP_ORIGIN_OTHER : on_behalf || wait->is_outstanding ? WP_ORIGIN_PATH :
-        origin_of(x, wait, waker, ordinal, to);
-    if (origin == WP_ORIGIN_PATH)
+    struct wp_handover by = {.origin = WP_ORIGIN_PATH};
+    if (waker && is_base(x, identity))
+        by.origin = WP_ORIGIN_OTHER;
+    else if (!on_behalf && !wait->is_outstanding)
+        by = origin_of(x, wait, waker, ordinal, to);
+    if (by.origin == WP_ORIGIN_PATH)
         wp_explain_cover_from(x, node, waker, ordinal, from, to);
     else
-        on_path_of(x, node, waker, identity, from, to, origin == WP_ORIGIN_NOT_KNOWN);
+        on_path_of(x, node, waker, identity, from, to, &by);
 }
 
 /* --- by cause --- */
@@ -144,14 +155,22 @@ static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t
         wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
 }
 
+#define SYSCALL_FUTEX 202
+
+/* The call's timeout is what it wanted: nothing that it had asked for could have come earlier. A lock that has a name is asked for, and
+ * so is what a read waits for. */
+static bool is_deliberate(const struct wp_slice *slice)
+{
+    bool may_sleep = wp_wait_is_choosing(slice) || (slice->syscall == SYSCALL_FUTEX + 1 && !slice->wait);
+    return slice->flags & WP_SLICE_DELIBERATE || (may_sleep && !slice->is_asking);
+}
+
 static void by_timer(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     if (wait->is_kernel)
         wp_wait_label(x, wait, WP_STYLE_WAIT, "kernel:timer", WP_KERNEL_BLOCK, from, to);
-    else if (wait->slice->flags & WP_SLICE_DELIBERATE)
-        wp_wait_emit(x, wait, wait->node, WP_DELIBERATE_SLEEP, from, to, NULL);
     else
-        wp_wait_emit(x, wait, wait->node, WP_TIMEOUT, from, to, NULL);
+        wp_wait_emit(x, wait, wait->node, is_deliberate(wait->slice) ? WP_DELIBERATE_SLEEP : WP_TIMEOUT, from, to, NULL);
 }
 
 /* "io:DEVICE KIND FILE" on the sleep's node. */

@@ -32,6 +32,9 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
 /* In a call that sends: it waits for room, which the other end makes by reading. */
 bool wp_wait_is_sending(const struct wp_slice *slice);
 
+/* In a call that waits for whatever comes first of several: select, poll, epoll, io_uring. */
+bool wp_wait_is_choosing(const struct wp_slice *slice);
+
 /* It was ended by a message from a host of another shard (explain_shard.c); `label` is the other end's. */
 struct wp_shard_wait;
 void wp_wait_on_shard(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_shard_wait *asked, const char *label);

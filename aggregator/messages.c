@@ -21,6 +21,7 @@ int wp_messages_init(struct wp_messages *messages, struct wp_dictionary *diction
     *messages = (struct wp_messages){.dictionary = dictionary};
     wp_idtable_init(&messages->table, sizeof(struct wp_socket));
     wp_idtable_init(&messages->last, sizeof(struct wp_last_message));
+    wp_asked_init(&messages->asked);
     return 0;
 }
 
@@ -53,6 +54,7 @@ void wp_messages_fini(struct wp_messages *messages)
     free(messages->datagram_ring);
     free(messages->datagram_before);
     free(messages->replies);
+    wp_asked_fini(&messages->asked);
     wp_intmap_fini(&messages->by_address);
     wp_intmap_fini(&messages->datagrams);
     *messages = (struct wp_messages){0};
@@ -338,6 +340,15 @@ static void on_state(struct wp_messages *messages, struct wp_socket *socket, con
         end_socket(messages, event->d, event->time_ns);
 }
 
+/* A client's thread has asked, or was answered. */
+static void note_asked(struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+{
+    if (event->kind == WP_EVENT_SOCK_SEND && !(event->flags & WP_SOCK_FIN) && !is_served(messages, socket, event->d))
+        wp_asked_send(&messages->asked, thread, event->d, event->time_ns);
+    else if (event->kind == WP_EVENT_SOCK_RECV || (event->kind == WP_EVENT_SOCK_STATE && event->c > TCP_ESTABLISHED && event->b != TCP_SYN_SENT))
+        wp_asked_answer(&messages->asked, thread, event->d);
+}
+
 void wp_messages_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
 {
     bool is_datagram = event->flags & WP_SOCK_DATAGRAM;
@@ -350,6 +361,8 @@ void wp_messages_event(struct wp_messages *messages, const struct wp_event *even
         return;
     if (messages->connections)
         wp_connections_event(messages->connections, messages->host, event);
+    if (thread)
+        note_asked(messages, socket, event, thread);
     if (event->kind == WP_EVENT_SOCK_SEND) {
         if (event->flags & WP_SOCK_SYN)
             socket->connecting = (struct wp_send){event->time_ns, (uint32_t)event->a, 1, thread};
@@ -390,12 +403,13 @@ void wp_messages_forget(struct wp_messages *messages, uint64_t horizon_ns)
 void wp_messages_forget_thread(struct wp_messages *messages, uint32_t thread)
 {
     wp_idtable_drop(&messages->last, thread);
+    wp_asked_forget(&messages->asked, thread);
 }
 
 size_t wp_messages_bytes(const struct wp_messages *messages)
 {
     size_t per_datagram = sizeof(*messages->datagram_ring) + sizeof(*messages->datagram_before);
-    return wp_idtable_bytes(&messages->table) + wp_idtable_bytes(&messages->last) + messages->ring_bytes +
+    return wp_idtable_bytes(&messages->table) + wp_idtable_bytes(&messages->last) + wp_idtable_bytes(&messages->asked.threads) + messages->ring_bytes +
         messages->datagram_room * per_datagram + messages->reply_room * sizeof(*messages->replies) +
         wp_intmap_bytes(&messages->by_address) + wp_intmap_bytes(&messages->datagrams);
 }
@@ -508,10 +522,11 @@ bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint
 
 uint64_t wp_messages_asked(const struct wp_messages *messages, uint32_t id, uint64_t before_ns)
 {
+    const struct wp_socket *socket = wp_messages_socket(messages, id);
     struct wp_send send;
-    if (id >= messages->socket_room || is_served(messages, &messages->sockets[id], id))
+    if (!socket || is_served(messages, socket, id))
         return 0;
-    uint64_t connecting_ns = messages->sockets[id].connecting.time_ns; /* the other end may speak first */
+    uint64_t connecting_ns = socket->connecting.time_ns; /* the other end may speak first */
     return wp_messages_last_send(messages, id, before_ns, &send) ? send.time_ns : connecting_ns < before_ns ? connecting_ns : 0;
 }
 

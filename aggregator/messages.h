@@ -6,6 +6,7 @@
  * (TCP: 32-bit sequence numbers, compared modulo 2^32 as RFC 9293 section 3.4 says) or by datagram key. Both ends of a
  * loopback connection are paired by their addresses and network namespace. Ambiguity matches nothing.
  */
+#include "aggregator/asked.h"
 #include "common/idtable.h"
 #include "common/intmap.h"
 #include "proto/dictionary.h"
@@ -87,6 +88,7 @@ struct wp_messages {
     uint64_t *datagram_before;   /* number of the one before it with the same key, 0 none; owned */
     uint64_t datagram_count;
     uint32_t datagram_room;      /* of both; a power of two */
+    struct wp_asked asked;       /* by thread index */
     uint64_t matched, unmatched;
     struct wp_reply *replies;    /* in the order of time, owned; kept as long as the closed sockets */
     uint32_t reply_first, reply_end, reply_room;

@@ -208,6 +208,7 @@ static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread,
     }
     if (event->flags & WP_SWITCH_DELIBERATE)
         slice->flags |= WP_SLICE_DELIBERATE;
+    slice->is_asking = wp_asked_is_waiting(&timeline->messages.asked, (uint32_t)(thread - timeline->threads), event->time_ns);
     if (event->flags & WP_SWITCH_TIMED && !slice->wake_ns)
         slice->cause_a = event->a;
     thread->early.time_ns = 0;
@@ -574,6 +575,7 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
         slice->cause_a = row->slice->timeout_ns;
         slice->flags = (uint8_t)row->slice->flags;
         slice->is_inferred = row->slice->is_inferred;
+        slice->is_asking = row->slice->is_asking;
     }
     return index;
 }

@@ -29,7 +29,7 @@ enum wp_slice_flag {
     WP_SLICE_IN_IRQ = 128,      /* the waking came in interrupt context */
 };
 
-#define WP_SLICE_SYSCALL 0x7fffu /* what fits of a call: the kernel has hundreds */
+#define WP_SLICE_SYSCALL 0x3fffu /* what fits of a call: the kernel has hundreds */
 
 /* A sleep and the run after it: [out, in) and [in, end). 0 stands for "not yet". */
 struct wp_slice {
@@ -40,7 +40,8 @@ struct wp_slice {
     uint32_t stack;             /* where it went to sleep */
     uint32_t waker;             /* thread index current at the waking, 0 idle or none */
     uint32_t identity;          /* index: who it was in this run */
-    uint16_t syscall : 15;      /* number + 1, 0 none */
+    uint16_t syscall : 14;      /* number + 1, 0 none */
+    bool is_asking : 1;         /* as it began the thread had asked over TCP and not been answered (asked.h) */
     bool has_late_sample : 1;   /* one came later than allowed after its run: it is nobody's */
     uint8_t state : 3;          /* enum wp_task_state at out */
     uint8_t cause : 3;          /* enum wp_cause */

@@ -64,6 +64,7 @@ static void save_slice(struct save *save, const struct wp_slice *slice, Wakepath
     s->state = slice->state;
     s->cause = s->wake_ns ? slice->cause : 0;
     s->flags = slice->flags;
+    s->is_asking = slice->is_asking;
     row->slice = s;
 }
 
