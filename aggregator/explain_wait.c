@@ -46,7 +46,7 @@ void wp_wait_label(struct wp_explainer *x, const struct wp_wait *wait, enum wp_f
         wp_wait_emit(x, wait, wp_explain_label(x, wait->node, style, label), category, from, to, NULL);
 }
 
-/* "path:[comm]", whose work it is that is waited for; "for:[comm]" below it: who set that going. */
+/* "path:[comm]", whose work is waited for; on "for:[comm]", who set that work going. */
 static uint32_t path_node(struct wp_explainer *x, uint32_t parent, const char *kind, uint32_t identity)
 {
     uint64_t bit = *kind == 'p' ? (uint64_t)1 << 41 : (uint64_t)1 << 44;
@@ -65,12 +65,11 @@ static uint32_t path_node(struct wp_explainer *x, uint32_t parent, const char *k
 static void on_path_of(struct wp_explainer *x, uint32_t node, uint32_t waker, uint32_t identity, uint64_t from, uint64_t to,
     const struct wp_handover *by)
 {
-    uint32_t on = path_node(x, node, "path:", identity);
     if (by && by->thread && by->thread != waker) {
         const struct wp_thread *whose = &x->timeline->threads[by->thread];
-        on = path_node(x, on, "for:", identity_in(whose, wp_thread_find(whose, to - 1)));
+        node = path_node(x, node, "for:", identity_in(whose, wp_thread_find(whose, to - 1)));
     }
-    wp_explain_emit(x, &(struct wp_piece){.node = on, .thread = waker, .category = WP_OTHER_PATH, .start_ns = from, .end_ns = to,
+    wp_explain_emit(x, &(struct wp_piece){.node = path_node(x, node, "path:", identity), .thread = waker, .category = WP_OTHER_PATH, .start_ns = from, .end_ns = to,
         .is_uncertain = by && by->origin == WP_ORIGIN_NOT_KNOWN});
     if (x->other_path && !(waker && is_base(x, identity)))
         x->other_path(x->context, &(struct wp_stretch){x->host, waker, from, to});
