@@ -50,8 +50,9 @@ static uint32_t path_node(struct wp_explainer *x, uint32_t parent, uint32_t iden
     uint32_t node;
     if (wp_intmap_get(&x->sites, key, &node))
         return node;
-    char name[WP_EXPLAIN_NAME + 5] = "path:";
-    wp_explain_name_process(x, identity, name + 5, sizeof(name) - 5);
+    char name[WP_EXPLAIN_NAME + 5] = "path:recording";
+    if (!wp_is_recorder(x->timeline, identity))
+        wp_explain_name_process(x, identity, name + 5, sizeof(name) - 5);
     node = wp_explain_label(x, parent, WP_STYLE_WAIT, name);
     wp_explain_remember(x, key, node);
     return node;
@@ -61,7 +62,7 @@ static void on_path_of(struct wp_explainer *x, uint32_t node, uint32_t waker, ui
 {
     wp_explain_emit(x, &(struct wp_piece){.node = path_node(x, node, identity), .thread = waker, .category = WP_OTHER_PATH,
         .start_ns = from, .end_ns = to});
-    if (x->other_path && !(waker && is_base(x, identity)))
+    if (x->other_path && !wp_is_recorder(x->timeline, identity) && !(waker && is_base(x, identity)))
         x->other_path(x->context, &(struct wp_stretch){x->host, waker, from, to});
 }
 
