@@ -426,6 +426,7 @@ static int take_message(struct wp_host_session *session, const message_type *m)
         session->timeline.counts.events[i] = i < m->n_events ? m->events[i] : 0;
         session->drops[i] = i < m->n_drops ? m->drops[i] : 0;
     }
+    session->timeline.counts.recorder_ns = m->recorder_ns;
     take_spans(&session->drop_spans, m->drop_spans, m->n_drop_spans);
     take_spans(&session->paused_spans, m->paused_spans, m->n_paused_spans);
     take_spans(&session->thinned_spans, m->thinned_spans, m->n_thinned_spans);

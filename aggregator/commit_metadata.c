@@ -165,6 +165,10 @@ static void put_session(struct facts *facts)
     const struct wp_timeline_counts *counts = &session->timeline.counts;
     put_identity(facts);
     put_host(facts, "healed", "%" PRIu64, counts->healed_in + counts->healed_out);
+    if (counts->recorder_ns) {
+        put_host(facts, "recorder.cpu_ns", "%" PRIu64, counts->recorder_ns);
+        put_host(facts, "recorder.of_ns", "%" PRIu64, session->timeline.now_ns - session->timeline.start_ns);
+    }
     if (session->fleet->hosts[session->home].given_up_count)
         put_host(facts, "given_up", "%u", session->fleet->hosts[session->home].given_up_count);
     put_clock(facts);

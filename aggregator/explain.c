@@ -300,6 +300,10 @@ static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     uint32_t creator = thread->creator;
+    if (wp_is_recorder(x->timeline, thread->identity) && x->depth) {
+        wp_explain_on_path(x, parent, index, from, to);
+        return;
+    }
     /* Whoever creates was born before: facts that say otherwise must not lead in a circle. */
     bool is_born_before = creator && x->timeline->threads[creator].birth_ns < thread->birth_ns;
     if (thread->birth_ns >= to && is_born_before && x->depth < x->options.depth) {
@@ -326,10 +330,11 @@ void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from, ui
         wp_detached_followed(&x->timeline->threads[thread], from, to, x->base_bit);
 }
 
-/* Time in which a thread was of interest (it may have become another by exec or rename) is a base path's own. */
+/* Time in which a thread was of interest (it may have become another by exec or rename) is a base path's own; the
+ * recorder's is the cost of recording. */
 static bool is_of_interest(const struct wp_explainer *x, const struct wp_slice *slice)
 {
-    return x->timeline->identities[slice->identity].aggregates & x->base_bit;
+    return x->timeline->identities[slice->identity].aggregates & x->base_bit || wp_is_recorder(x->timeline, slice->identity);
 }
 
 void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t from, uint64_t to)

@@ -56,7 +56,10 @@ static uint32_t path_node(struct wp_explainer *x, uint32_t parent, const char *k
         return node;
     char name[WP_EXPLAIN_NAME + 5];
     size_t length = (size_t)snprintf(name, sizeof(name), "%s", kind);
-    wp_explain_name_process(x, identity, name + length, sizeof(name) - length);
+    if (wp_is_recorder(x->timeline, identity))
+        snprintf(name + length, sizeof(name) - length, "recording");
+    else
+        wp_explain_name_process(x, identity, name + length, sizeof(name) - length);
     node = wp_explain_label(x, parent, WP_STYLE_WAIT, name);
     wp_explain_remember(x, key, node);
     return node;
@@ -69,9 +72,9 @@ static void on_path_of(struct wp_explainer *x, uint32_t node, uint32_t waker, ui
         const struct wp_thread *whose = &x->timeline->threads[by->thread];
         node = path_node(x, node, "for:", identity_in(whose, wp_thread_find(whose, to - 1)));
     }
-    wp_explain_emit(x, &(struct wp_piece){.node = path_node(x, node, "path:", identity), .thread = waker, .category = WP_OTHER_PATH, .start_ns = from, .end_ns = to,
-        .is_uncertain = by && by->origin == WP_ORIGIN_NOT_KNOWN});
-    if (x->other_path && !(waker && is_base(x, identity)))
+    wp_explain_emit(x, &(struct wp_piece){.node = path_node(x, node, "path:", identity), .thread = waker, .category = WP_OTHER_PATH,
+        .start_ns = from, .end_ns = to, .is_uncertain = by && by->origin == WP_ORIGIN_NOT_KNOWN});
+    if (x->other_path && !wp_is_recorder(x->timeline, identity) && !(waker && is_base(x, identity)))
         x->other_path(x->context, &(struct wp_stretch){x->host, waker, from, to});
 }
 

@@ -102,7 +102,7 @@ void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t iden
 {
     struct wp_host_session *session = context;
     struct match_context match = {session, wp_dictionary_thread(session->dictionary, timeline->identities[identity].entry)};
-    if (!match.entry)
+    if (!match.entry || match.entry->flags & WP_THREAD_SELF) /* the recorder is not the recorded */
         return;
     struct wp_selector_subject subject = subject_of(&match, &timeline->identities[identity]);
     char said[129];

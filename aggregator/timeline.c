@@ -104,7 +104,7 @@ static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_
         return 0;
     timeline->process_count++;
     timeline->processes[process] = (struct wp_process){.pid = entry->pid, .comm = entry->comm, .start_ns = entry->start_ns,
-        .made_ns = timeline->now_ns};
+        .made_ns = timeline->now_ns, .is_recorder = entry->flags & WP_THREAD_SELF};
     wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){entry->pid, 0}, process);
     return process;
 }
@@ -189,7 +189,7 @@ static void sleep_begins(struct wp_timeline *timeline, struct wp_thread *thread,
 {
     struct wp_slice *run = wp_thread_last(thread);
     run->end_ns = event->time_ns;
-    timeline->processes[timeline->identities[run->identity].process].running_ns += run->end_ns - run->in_ns;
+    wp_timeline_add_running(timeline, run->identity, run->end_ns - run->in_ns);
     thread->is_dead = event->c == WP_STATE_DEAD;
     if (thread->is_dead)
         return;
@@ -559,6 +559,7 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
     struct wp_thread *thread = &timeline->threads[index];
     *thread = (struct wp_thread){.tid = entry->tid, .cpu = row->cpu, .birth_ns = row->birth_ns};
     thread->identity = make_identity(timeline, row->entry, row->comm, row->process, index);
+    timeline->processes[row->process].is_recorder |= (entry->flags & WP_THREAD_SELF) != 0;
     timeline->thread_of_entry[row->entry] = index + 1;
     timeline->identity_of_entry[row->entry] = thread->identity;
     if (row->sample_ns)

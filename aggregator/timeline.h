@@ -87,6 +87,7 @@ struct wp_process {
     uint64_t start_ns;
     uint64_t running_ns;        /* time on a CPU so far, for "busiest" */
     uint64_t made_ns;           /* when it came up */
+    bool is_recorder;           /* Wakepath's own */
 };
 
 struct wp_thread {
@@ -115,6 +116,7 @@ struct wp_timeline_counts {
     uint64_t late_samples, lost_samples;
     uint64_t wakings_of_running, wakings_of_dead;
     uint64_t unseen_wakings, inferred_wakings; /* of sleeps that ended: of these the cause is inferred */
+    uint64_t recorder_ns;       /* time on CPUs of Wakepath's own processes, of runs that are over */
     uint64_t out_of_order;      /* events behind the session's time, taken at its time */
 };
 
@@ -214,6 +216,20 @@ struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_
 uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns);
 /* First sample ordinal with time >= at. */
 uint64_t wp_thread_find_sample(const struct wp_thread *thread, uint64_t at_ns);
+/* So much more time of it on a CPU. */
+static inline void wp_timeline_add_running(struct wp_timeline *timeline, uint32_t identity, uint64_t ns)
+{
+    struct wp_process *process = &timeline->processes[timeline->identities[identity].process];
+    process->running_ns += ns;
+    timeline->counts.recorder_ns += process->is_recorder ? ns : 0;
+}
+
+/* Whether it is one of Wakepath's own processes: what that does is the cost of recording, and nobody's explanation. */
+static inline bool wp_is_recorder(const struct wp_timeline *timeline, uint32_t identity)
+{
+    return timeline->processes[timeline->identities[identity].process].is_recorder;
+}
+
 const char *wp_timeline_comm(const struct wp_timeline *timeline, uint32_t identity);
 
 #endif

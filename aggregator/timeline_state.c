@@ -374,11 +374,30 @@ static void save_facts(struct save *save)
     save->out->facts = (ProtobufCBinaryData){bytes.size, bytes.data};
 }
 
+/* Runs that end behind the horizon come again. */
+static uint64_t recorder_ns(const struct wp_timeline *timeline, uint64_t horizon_ns)
+{
+    uint64_t later_ns = 0;
+    for (uint32_t i = 1; i < timeline->thread_count; i++) {
+        const struct wp_thread *thread = &timeline->threads[i];
+        if (!wp_is_recorder(timeline, thread->identity))
+            continue;
+        for (uint64_t ordinal = thread->slice_end; ordinal-- > thread->first_slice;) {
+            const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+            if (slice->end_ns && slice->end_ns < horizon_ns)
+                break;
+            later_ns += slice->end_ns && wp_is_recorder(timeline, slice->identity) ? slice->end_ns - slice->in_ns : 0;
+        }
+    }
+    return timeline->counts.recorder_ns - later_ns;
+}
+
 int wp_timeline_save(const struct wp_timeline *timeline, uint64_t horizon_ns, Wakepath__Resume__Checkpoint *out,
     uint32_t **rows)
 {
     struct save save = {.timeline = timeline, .horizon_ns = horizon_ns, .out = out};
     out->start_ns = timeline->start_ns;
+    out->recorder_ns = recorder_ns(timeline, horizon_ns);
     save_processes(&save);
     save_threads(&save);
     save_facts(&save);

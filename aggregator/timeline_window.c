@@ -26,7 +26,7 @@ static void pause_at(struct wp_timeline *timeline, uint64_t at_ns)
         struct wp_thread *thread = &timeline->threads[timeline->live[i]];
         const struct wp_slice *run = thread->slice_end > thread->first_slice ? wp_thread_slice(thread, thread->slice_end - 1) : NULL;
         if (run && run->in_ns && !run->end_ns && at_ns > run->in_ns)
-            timeline->processes[timeline->identities[run->identity].process].running_ns += at_ns - run->in_ns;
+            wp_timeline_add_running(timeline, run->identity, at_ns - run->in_ns);
         cut(thread, at_ns);
         thread->early.time_ns = 0;
     }

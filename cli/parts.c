@@ -132,6 +132,8 @@ int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *chil
     wp_args_add(&args, "--frequency");
     wp_args_addf(&args, "%u", parts->options->frequency_hz);
     add_cache(&args);
+    wp_args_add(&args, "--recorder-pid");
+    wp_args_addf(&args, "%d", (int)getpid());
     if (parts->command_pid) {
         wp_args_add(&args, "--command-pid");
         wp_args_addf(&args, "%d", (int)parts->command_pid);

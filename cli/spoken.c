@@ -130,7 +130,7 @@ static void put_unsampled(struct wp_buffer *out, struct json_object *root)
 
 static void put_all(struct wp_buffer *out, struct json_object *root, const char *page)
 {
-    struct json_object *events;
+    struct json_object *events, *recording;
     uint64_t total = number_of(root, "total_ns"), dropped = 0, seen = 0;
     put_unsampled(out, root);
     wp_buffer_puts(out, "wakepath: ");
@@ -151,6 +151,11 @@ static void put_all(struct wp_buffer *out, struct json_object *root, const char 
     if (dropped)
         wp_buffer_printf(out, "  dropped %llu of %llu events: what they touched is marked uncertain\n",
             (unsigned long long)dropped, (unsigned long long)(seen + dropped));
+    if (json_object_object_get_ex(root, "recording", &recording)) {
+        wp_buffer_puts(out, "  cost of recording: ");
+        put_duration(out, number_of(recording, "cpu_ns"));
+        wp_buffer_printf(out, " CPU, %.2f %% of the machine\n", double_of(recording, "machine_percent"));
+    }
     wp_buffer_puts(out, "  page: ");
     put_clean(out, page);
     wp_buffer_putc(out, '\n');

@@ -55,7 +55,8 @@ int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_optio
     int rc = !b->delta || !b->exes || (options->has_addresses && !b->spaces) ? wp_error_set(err, -ENOMEM, "out of memory") : 0;
     if (!rc)
         rc = wp_thread_table_create(&b->threads, &(struct wp_thread_table_options){.delta = b->delta,
-            .command_pid = options->command_pid, .self_pid = options->self_pid, .reads_proc = options->reads_proc,
+            .command_pid = options->command_pid, .self_pid = options->self_pid,
+            .recorder_pid = options->recorder_pid, .reads_proc = options->reads_proc,
             .patterns = options->patterns, .pattern_count = options->pattern_count}, err);
     if (!rc && (!(b->waits = wp_wait_table_create(b->delta)) ||
         !(b->stacks = wp_stack_table_create(b->delta, b->spaces, b->waits, &options->names, options->logger))))

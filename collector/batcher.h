@@ -15,7 +15,7 @@ struct wp_batcher;
 
 struct wp_batcher_options {
     uint8_t session[16];
-    uint32_t command_pid, self_pid;
+    uint32_t command_pid, self_pid, recorder_pid;
     bool has_addresses;             /* stacks come as addresses of this host's processes */
     bool reads_proc;                /* unknown threads are looked up in /proc */
     const char *const *patterns;    /* borrowed until create returns */

@@ -76,6 +76,7 @@ static int open_batcher(struct collector *c, struct wp_error *err)
     const struct wp_collector_options *o = c->options;
     bool is_live = o->source == WP_FROM_BPF;
     struct wp_batcher_options options = {.command_pid = o->command_pid, .self_pid = is_live ? (uint32_t)getpid() : 0,
+        .recorder_pid = o->recorder_pid,
         .has_addresses = is_live, .reads_proc = is_live, .patterns = o->patterns, .pattern_count = o->pattern_count,
         .logger = c->logger, .batch = on_batch, .context = c};
     memcpy(options.session, c->hello.session, sizeof(options.session));

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F', KEY_DURATION = 'd', KEY_RELEASE = 'r',
-    KEY_FILTER = 256, KEY_COMMAND, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
+    KEY_FILTER = 256, KEY_COMMAND, KEY_RECORDER, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
     KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_NO_SECCOMP, KEY_PROBE,
     KEY_LEFT_OUT, KEY_METRICS, KEY_OVERHEAD, KEY_CACHE, KEY_WINDOW, KEY_LEARN,
     KEY_DEBUGINFOD };
@@ -50,6 +50,7 @@ static const struct argp_option option_table[] = {
     {"window", KEY_WINDOW, "WINDOW", 0, "record only so long of each period of wall time, such as \"1s every 60s\", or always (default); "
         "what an aggregator says comes first", 0},
     {"filter-pid", KEY_FILTER, "PID", 0, "stacks and samples only of this process and those it starts", 0},
+    {"recorder-pid", KEY_RECORDER, "PID", 0, "this process and its children record: what they do is the cost of recording", 0},
     {"command-pid", KEY_COMMAND, "PID", 0, "what this process runs from its exec on is the recorded command", 0},
     {"netns", KEY_NETNS, "PATH", 0, "the host is this network namespace, such as /run/netns/web", 0},
     {"match-cmdline", KEY_MATCH, "REGEX", 0, "judge command lines by this pattern (they do not leave the host); may be repeated", 0},
@@ -241,6 +242,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_FREQUENCY: o->bpf.frequency_hz = wp_config_number(state, "--frequency", argument, 0, 50000); break;
     case KEY_WINDOW: *parse->live->window = wp_config_window(state, argument); break;
     case KEY_FILTER: o->bpf.filter_pid = wp_config_number(state, "--filter-pid", argument, 1, 1u << 22); break;
+    case KEY_RECORDER: o->recorder_pid = wp_config_number(state, "--recorder-pid", argument, 1, 1u << 22); break;
     case KEY_COMMAND: o->command_pid = wp_config_number(state, "--command-pid", argument, 1, 1u << 22); break;
     case KEY_NETNS: take_netns(o, state, argument); break;
     case KEY_MATCH:
@@ -300,7 +302,7 @@ static void set_defaults(struct wp_collector_options *options, const struct wp_c
 void wp_collector_options_parse(struct wp_collector_options *options, const struct wp_collector_live *live,
     struct wp_config **config, int argc, char **argv)
 {
-    static const char *const flags_only[] = {"ready-fd", "command-pid", "probe", NULL};
+    static const char *const flags_only[] = {"ready-fd", "command-pid", "recorder-pid", "probe", NULL};
     static const char *const live_keys[] = {"log-level", "match-cmdline", "overhead-limit", "window", NULL};
     static const struct wp_config_spec spec = {"collector", "/etc/wakepath/collector.conf", flags_only, live_keys};
     static const struct argp argp = {option_table, parse_option, NULL,

@@ -39,6 +39,7 @@ struct wp_thread_table {
     struct wp_cgroups *cgroups;
     struct wp_containers *containers;
     struct patterns patterns; /* of command lines */
+    bool is_command_there;    /* it has begun: its process is not the recorder's any more */
     struct wp_intmap by_tid;  /* -> slot */
     struct slot *slots;
     uint32_t slot_count, slot_room;
@@ -252,11 +253,25 @@ static uint32_t read_exe(struct wp_thread_table *t, uint32_t pid)
     return wp_delta_string(t->options.delta, target);
 }
 
+/* The child that will run the command is the recorder's until its exec. */
+static bool is_own(const struct wp_thread_table *t, uint32_t pid)
+{
+    char text[1024];
+    uint32_t self = t->options.self_pid, recorder = t->options.recorder_pid;
+    if (pid == t->options.command_pid && t->is_command_there)
+        return false;
+    if (!pid || pid == self || !recorder || pid == recorder || !t->options.reads_proc)
+        return pid && (pid == self || pid == recorder);
+    const char *name_end = read_proc(pid, "stat", text, sizeof(text)) ? strrchr(text, ')') : NULL; /* the name may hold anything */
+    unsigned parent = 0;
+    return name_end && sscanf(name_end, ") %*c %u", &parent) == 1 && parent == recorder;
+}
+
 /* What belongs to a process: from another thread of it that is known, else from /proc. */
 static void fill_process(struct wp_thread_table *t, struct wp_thread_entry *entry)
 {
     const struct slot *leader = entry->pid != entry->tid ? find(t, entry->pid) : NULL;
-    if (entry->pid == t->options.self_pid && entry->pid)
+    if (leader ? leader->entry.flags & WP_THREAD_SELF : is_own(t, entry->pid))
         entry->flags |= WP_THREAD_SELF;
     if (leader) {
         entry->exe = leader->entry.exe;
@@ -351,7 +366,7 @@ uint32_t wp_thread_table_born(struct wp_thread_table *t, const struct wp_fact *f
         entry.exe = parent->entry.exe;
         entry.release = parent->entry.release;
         memcpy(entry.cmdline_matches, parent->entry.cmdline_matches, sizeof(entry.cmdline_matches));
-        entry.flags |= parent->entry.flags & (is_thread ? WP_THREAD_COMMAND | WP_THREAD_SELF : 0);
+        entry.flags |= parent->entry.flags & (is_thread ? WP_THREAD_COMMAND | WP_THREAD_SELF : WP_THREAD_SELF);
         entry.cgroup = parent->entry.cgroup;
         entry.workload = parent->entry.workload;
     }
@@ -374,8 +389,10 @@ uint32_t wp_thread_table_exec(struct wp_thread_table *t, const struct wp_fact *f
         entry.start_ns = fact->start_ns;
     set_cgroup(t, &entry, fact->cgroup_id, true);
     entry.flags = fact->thread_flags | (entry.flags & WP_THREAD_SELF);
-    if (t->options.command_pid && fact->pid == t->options.command_pid)
-        entry.flags |= WP_THREAD_COMMAND;
+    if (t->options.command_pid && fact->pid == t->options.command_pid) {
+        entry.flags = (entry.flags | WP_THREAD_COMMAND) & ~WP_THREAD_SELF;
+        t->is_command_there = true;
+    }
     judge_cmdline(t, &entry, fact->cmdline ? fact->cmdline : "");
     if (t->options.reads_proc)
         read_release(t, fact->pid, &entry.release);

@@ -16,6 +16,7 @@ struct wp_thread_table_options {
     struct wp_delta *delta;         /* borrowed */
     uint32_t command_pid;           /* its program, from its exec on, is the recorded command; 0: none */
     uint32_t self_pid;              /* Wakepath's own; 0: none */
+    uint32_t recorder_pid;          /* who records: it and its children are Wakepath's own, but for the command's program; 0: none */
     bool reads_proc;                /* the host that is looked at is this one */
     const char *const *patterns;    /* of command lines, extended regular expressions; at most 4 match a thread */
     size_t pattern_count;

@@ -3,6 +3,7 @@
 
 #include "reporter/escape.h"
 #include "reporter/json_writer.h"
+#include "reporter/recording_cost.h"
 #include "reporter/slow_requests.h"
 #include "reporter/unsampled.h"
 
@@ -226,6 +227,14 @@ static struct json_object *lines_of(struct wp_json_writer *writer, const struct 
     return array;
 }
 
+static struct json_object *recording_of(struct wp_json_writer *writer, const struct wp_recording_cost *cost)
+{
+    struct json_object *object = json_object_new_object();
+    wp_writer_number(writer, object, "cpu_ns", cost->cpu_ns);
+    wp_writer_double(writer, object, "machine_percent", wp_recording_cost_percent(cost));
+    return object;
+}
+
 static void put_all(struct wp_json_writer *writer, struct json_object *root, const struct wp_facts *facts)
 {
     wp_writer_number(writer, root, "schema", 1);
@@ -243,6 +252,9 @@ static void put_all(struct wp_json_writer *writer, struct json_object *root, con
     wp_writer_double(writer, root, "coverage", facts->coverage);
     wp_writer_number(writer, root, "estimated_total_ns", facts->estimated_ns);
     wp_writer_number(writer, root, "uncertain_ns", facts->uncertain_ns);
+    struct wp_recording_cost cost = wp_recording_cost(&facts->release_metadata);
+    if (cost.cpu_ns)
+        wp_writer_put(writer, root, "recording", recording_of(writer, &cost));
     if (facts->late.total_ns) {
         wp_writer_number(writer, root, "late_ns", facts->late.total_ns);
         wp_writer_number(writer, root, "late_last_s", facts->late.last_s);

@@ -2,6 +2,7 @@
 #include "reporter/findings.h"
 #include "reporter/humanize.h"
 #include "reporter/page.h"
+#include "reporter/recording_cost.h"
 #include "reporter/unsampled.h"
 
 #include <errno.h>
@@ -66,6 +67,11 @@ static void add_chart(struct wp_display *display, enum wp_item_kind kind, const 
 static void add_quality(struct wp_display *display, const struct wp_facts *facts)
 {
     struct wp_pool *pool = &display->pool;
+    struct wp_recording_cost cost = wp_recording_cost(&facts->release_metadata);
+    if (cost.cpu_ns)
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            wp_pool_printf(pool, "Cost of recording, beside the total: %s of CPU time, %.2f %% of the machine%s.",
+                wp_human_duration(pool, cost.cpu_ns), wp_recording_cost_percent(&cost), facts->host_count == 1 ? "" : "s"));
     if (facts->events_dropped)
         wp_display_add(display, WP_ITEM_NOTICE,
             wp_pool_printf(pool, "%s %s lost while recording; %s of the time is marked uncertain.",

@@ -95,6 +95,8 @@ static int parse_thread(struct parser *p, char **words, int count)
             entry.flags |= WP_THREAD_COMMAND;
         else if (!strcmp(words[i], "kernel"))
             entry.flags |= WP_THREAD_KERNEL;
+        else if (!strcmp(words[i], "recorder"))
+            entry.flags |= WP_THREAD_SELF;
         else
             return fail(p, "unknown word", words[i]);
     }

@@ -37,10 +37,12 @@ static void sentences(void **state)
     (void)state;
     says("{\"release\":\"v1\",\"aggregate\":\"main\",\"wall_ns\":1500000000,\"total_ns\":25000000,"
          "\"accounted_percent\":98.25,\"explanations\":[{\"sentence\":\"a\"},{\"sentence\":\"b\"},{\"sentence\":\"c\"},"
-         "{\"sentence\":\"d\"},{\"sentence\":\"e\"},{\"sentence\":\"f\"}],\"events\":{\"total\":90,\"dropped\":10}}",
+         "{\"sentence\":\"d\"},{\"sentence\":\"e\"},{\"sentence\":\"f\"}],\"events\":{\"total\":90,\"dropped\":10},"
+         "\"recording\":{\"cpu_ns\":12000000,\"machine_percent\":0.4}}",
         "wakepath: main of release v1: 1.50 s wall, 25.0 ms total, 98.2 % accounted for\n"
         "  - a\n  - b\n  - c\n  - d\n  - e\n"
         "  dropped 10 of 100 events: what they touched is marked uncertain\n"
+        "  cost of recording: 12.0 ms CPU, 0.40 % of the machine\n"
         "  page: /x/index.html\n");
 }
 

@@ -56,7 +56,7 @@ static int create(void **state)
 {
     static const char *const patterns[] = {"worker [0-9]+"};
     struct bench *b = calloc(1, sizeof(*b));
-    struct wp_batcher_options options = {.patterns = patterns, .pattern_count = 1, .command_pid = 50, .batch = take,
+    struct wp_batcher_options options = {.patterns = patterns, .pattern_count = 1, .command_pid = 50, .self_pid = 21, .recorder_pid = 20, .batch = take,
         .context = &b->taken};
     b->taken.dictionary = wp_dictionary_create();
     *state = b;
@@ -185,6 +185,31 @@ static void stacks_sockets_and_drops(void **state)
     assert_int_equal(wp_batcher_stats(b->batcher)->dropped, 12);
 }
 
+/* Who records, what he starts, and the process that will be the command until it is. */
+static void the_recorders_own(void **state)
+{
+    struct bench *b = *state;
+    give(b, &(struct wp_fact){.event = {.time_ns = 1 * MS, .kind = WP_EVENT_FORK}, .tid = 10, .pid = 10, .comm = "sh", .other_tid = 11,
+        .other_pid = 11, .other_comm = "sh"});
+    give(b, &(struct wp_fact){.event = {.time_ns = 2 * MS, .kind = WP_EVENT_FORK}, .tid = 20, .pid = 20, .comm = "wakepath",
+        .other_tid = 50, .other_pid = 50, .other_comm = "wakepath"});
+    give(b, &(struct wp_fact){.event = {.time_ns = 3 * MS, .kind = WP_EVENT_FORK, .flags = WP_FORK_THREAD}, .tid = 21, .pid = 21,
+        .other_tid = 22, .other_pid = 21, .other_comm = "names"});
+    give(b, &(struct wp_fact){.event = {.time_ns = 4 * MS, .kind = WP_EVENT_EXEC}, .tid = 50, .pid = 50, .comm = "make"});
+    give(b, &(struct wp_fact){.event = {.time_ns = 5 * MS, .kind = WP_EVENT_FORK}, .tid = 50, .pid = 50, .other_tid = 51,
+        .other_pid = 51, .other_comm = "make"});
+    give(b, &(struct wp_fact){.event = {.time_ns = 6 * MS, .kind = WP_EVENT_STATE}, .tid = 20, .pid = 20, .comm = "wakepath",
+        .start_ns = 1});
+    wp_batcher_finish(b->batcher, NULL);
+    const struct wp_event *e = b->taken.events;
+    assert_true(thread_of(b, e[5].thread)->flags & WP_THREAD_SELF); /* met again */
+    assert_false((thread_of(b, e[0].thread)->flags | thread_of(b, e[0].other)->flags) & WP_THREAD_SELF);
+    assert_true(thread_of(b, e[1].thread)->flags & thread_of(b, e[1].other)->flags & WP_THREAD_SELF);
+    assert_true(thread_of(b, e[2].thread)->flags & thread_of(b, e[2].other)->flags & WP_THREAD_SELF);
+    assert_int_equal(thread_of(b, e[3].other)->flags, WP_THREAD_COMMAND);
+    assert_false(thread_of(b, e[4].other)->flags & WP_THREAD_SELF);
+}
+
 static void threads_and_their_names(void **state)
 {
     struct bench *b = *state;
@@ -257,7 +282,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
     const struct CMUnitTest tests[] = {TEST(events_come_in_order), TEST(what_is_late_is_moved_and_counted),
-        TEST(a_quiet_host_says_so), TEST(stacks_sockets_and_drops), TEST(threads_and_their_names),
+        TEST(a_quiet_host_says_so), TEST(stacks_sockets_and_drops), TEST(threads_and_their_names), TEST(the_recorders_own),
         TEST(an_error_of_the_outlet_ends_it), TEST(many_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

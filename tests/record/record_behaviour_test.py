@@ -115,6 +115,25 @@ class Passing(RecordTest):
         self.assertGreater(summary["total_ns"], 0)
         self.assertGreater(summary["events"]["total"], 100)
 
+    def comm_of(self, pid):
+        with open(f"/proc/{pid}/comm", encoding="utf-8") as file:
+            return file.read().strip()
+
+    def test_the_recorder_is_not_recorded(self):
+        """Not even where it is picked, nor in anybody's explanation; what it took is said beside."""
+        picked = [f"--aggregate={name}=comm={name}" for name in ("wakepath", "wakepath-aggreg", "wakepath-collec")]
+        process = self.start(["sh", "-c", f"echo ready >{self.path('ready')}; sleep 1; true"], *picked)
+        wait_for("the command to run", lambda: os.path.exists(self.path("ready")))
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as file:
+            own = {process.pid} | {int(pid) for pid in file.read().split()}
+        own = {pid for pid in own if self.comm_of(pid) != "sh"}
+        self.assertEqual(process.wait(LIMIT_S), 0, self.stderr())
+        self.assertGreater(self.summary()["recording"]["cpu_ns"], 0)
+        self.assertIn("cost of recording: ", self.stderr())
+        for path in glob.glob(self.out + "/*/*/summary.json"):
+            with open(path, encoding="utf-8") as file:
+                self.assertFalse([row for row in json.load(file)["processes"] if row["pid"] in own], path)
+
     def test_a_command_that_sleeps_when_the_recording_ends(self):
         """It has slept nearly all of the time, and nothing woke it."""
         self.record(["sleep", "5"], "--duration", "2")
