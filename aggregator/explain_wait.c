@@ -133,7 +133,7 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
     struct wp_handover by = {.origin = WP_ORIGIN_PATH};
     if (waker && is_base(x, identity))
         by.origin = WP_ORIGIN_OTHER;
-    else if (!on_behalf && !wait->is_outstanding)
+    else if (!on_behalf && !wait->is_outstanding && !wp_is_recorder(x->timeline, identity))
         by = origin_of(x, wait, waker, ordinal, to);
     if (by.origin == WP_ORIGIN_PATH)
         wp_explain_cover_from(x, node, waker, ordinal, from, to);
