@@ -14,7 +14,7 @@
 #define EXEMPLARS 8u /* sessions that keep one for an aggregate; only one is stored in the end, and each takes megabytes */
 #define ASKED_LIMIT 65536u
 
-static const char *const limit_names[WP_LIMITS] = {"depth", "width", "history", "shards", "join", "late sample"};
+static const char *const limit_names[WP_LIMITS] = {"depth", "width", "budget", "history", "shards", "join", "late sample"};
 
 static void take_crossed(void *context, const struct wp_crossed *crossed)
 {
@@ -206,14 +206,25 @@ static bool is_unended(const struct wp_aggregate *aggregate, const struct wp_sli
         !timeline->paused_ns;
 }
 
-/* Accounts for the thread from `from` on as far as it goes; returns how far. */
+/* Where the account of the thread goes on. Ordinals stay what they are until its host forgets, at the end of an epoch. */
+static uint64_t first_slice(struct wp_aggregate *aggregate, const struct wp_thread *thread, uint64_t from)
+{
+    bool goes_on = aggregate->walk.goes_on;
+    aggregate->walk.goes_on = false;
+    uint64_t ordinal = goes_on ? aggregate->walk.ordinal : wp_thread_find(thread, from);
+    return !goes_on && ordinal == thread->slice_end ? thread->first_slice : ordinal;
+}
+
+/* Accounts for the thread from `from` on as far as it goes, or as the part allows that is explained now (walk.goes_on); returns how far. */
 static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, uint64_t from, uint64_t until_ns, bool is_final)
 {
     const struct wp_thread *thread = &aggregate->timeline->threads[index];
-    uint64_t ordinal = wp_thread_find(thread, from);
-    if (ordinal == thread->slice_end)
-        ordinal = thread->first_slice;
-    for (; ordinal < thread->slice_end; ordinal++) {
+    for (uint64_t ordinal = first_slice(aggregate, thread, from); ordinal < thread->slice_end; ordinal++) {
+        if (aggregate->walk.is_on && wp_fleet_pauses(aggregate->fleet)) {
+            aggregate->walk.goes_on = true;
+            aggregate->walk.ordinal = ordinal;
+            return from;
+        }
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         bool is_base = aggregate->timeline->identities[slice->identity].aggregates & aggregate->bit;
         if (!sleep_is_ready(aggregate, index, ordinal, until_ns, is_final)) {
@@ -286,16 +297,40 @@ static void take_again(struct wp_aggregate *aggregate)
     aggregate->resumed_ns = 0;
 }
 
-void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+/* What a restart explains once more is not the epoch's. */
+static void begin_walk(struct wp_aggregate *aggregate)
 {
+    uint64_t before = aggregate->fleet->visits;
     if (aggregate->resumed_ns)
         take_again(aggregate);
+    aggregate->fleet->visits_before += aggregate->fleet->visits - before;
+    aggregate->walk = (struct wp_walk){.is_on = true, .end = aggregate->base_count}; /* who comes up from now on is the next epoch's */
+}
+
+/* True: all of them. */
+static bool resolve_base(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    struct wp_walk *walk = &aggregate->walk;
+    for (; walk->at < walk->end; walk->at++) {
+        uint32_t i = walk->at;
+        if (!walk->goes_on)
+            aggregate->base[i].from_ns = aggregate->base[i].until_ns;
+        aggregate->base[i].until_ns = resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+        if (walk->goes_on)
+            return false;
+    }
+    return true;
+}
+
+bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    if (!aggregate->walk.is_on)
+        begin_walk(aggregate);
     if (is_final && until_ns > aggregate->timeline->now_ns)
         until_ns = aggregate->timeline->now_ns;
-    for (uint32_t i = 0; i < aggregate->base_count; i++) {
-        uint64_t from = aggregate->base[i].from_ns = aggregate->base[i].until_ns;
-        aggregate->base[i].until_ns = resolve_thread(aggregate, aggregate->base[i].thread, from, until_ns, is_final);
-    }
+    if (!resolve_base(aggregate, until_ns, is_final))
+        return false;
+    aggregate->walk.is_on = false;
     aggregate->paused_ns += wp_timeline_paused(aggregate->timeline, aggregate->paused_until_ns, until_ns);
     aggregate->paused_until_ns = until_ns;
     wp_transactions_file(aggregate);
@@ -310,6 +345,7 @@ void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
         forget_followed(aggregate, until_ns - aggregate->reach_ns);
     if (until_ns > 4 * aggregate->reach_ns)
         forget_base(aggregate, until_ns - 4 * aggregate->reach_ns);
+    return true;
 }
 
 static struct wp_stretches copy_stretches(const struct wp_stretches *from)

@@ -54,6 +54,12 @@ struct wp_aggregate {
     struct wp_stretches waiting;     /* other paths still to follow */
     struct wp_stretches asked;       /* of this host, that hosts of other shards waited on; followed when their time has come */
     bool is_rehearsal;               /* nothing is counted */
+    struct wp_walk {                 /* an epoch that is explained in parts: what of it is done */
+        bool is_on;
+        uint32_t at, end;            /* of the base threads */
+        bool goes_on;                /* the thread at `at` has been accounted for up to until_ns, before the slice ... */
+        uint64_t ordinal;            /* ... with this number */
+    } walk;
     struct wp_stretches *followed;   /* those of the recent past, on all hosts: never counted twice; the fleet's */
     uint64_t history_ns;
     uint64_t reach_ns;               /* how far back there may be something to explain with: the history, or more */
@@ -85,8 +91,9 @@ void wp_aggregate_set_resumed(struct wp_aggregate *aggregate, uint64_t resolved_
 void wp_aggregate_skip_counts(struct wp_aggregate *aggregate, const uint64_t *drops);
 /* All that was resolved so far, up to there, is in the store already. */
 void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns);
-/* Accounts for all that is complete up to `until_ns`; at the end of a session for all there is. */
-void wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final);
+/* Accounts for all that is complete up to `until_ns`; at the end of a session for all there is. False: a part of it (wp_fleet_pauses), to be
+ * called again for the same. */
+bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final);
 /* Goes through what wp_aggregate_resolve would account for, so that other shards are asked what it needs of them; counts nothing.
  * At UINT64_MAX: only the paths that others asked for. */
 void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final);

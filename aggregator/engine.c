@@ -28,6 +28,7 @@ struct wp_engine {
     struct wp_seats seats;
     struct wp_held held;
     uint32_t ended;
+    bool is_due;                /* a commit, when what is being explained is done */
     bool has_acks;              /* since the last ones there was a commit, or a Hello again */
     struct wp_batch batch;      /* decoded in place, kept for its storage */
     uint64_t last_commit_ns, messages, commits;
@@ -96,6 +97,9 @@ int wp_engine_create(struct wp_engine **out, const struct wp_engine_options *opt
     engine->options.session.stored = is_stored;
     engine->options.session.stored_context = engine;
     engine->fleet->expected = options->expected_hosts;
+    if (options->expected_hosts > 1) /* how far they have come when an epoch is explained must not depend on what that takes */
+        engine->options.part = 0;
+    engine->fleet->pause_at = engine->options.part;
     engine->host_parts.limit = options->host_parts;
     engine->held.limit = options->memory;
     engine->held.host_limit = options->host_memory;
@@ -357,6 +361,33 @@ static void resolve_blocked(struct wp_engine *engine)
     }
 }
 
+/* Of the epoch that has begun, up to where the fleet pauses; then those that waited for it. */
+static void explain_more(struct wp_engine *engine)
+{
+    uint32_t walking = engine->fleet->walking;
+    if (!walking)
+        return;
+    wp_host_session_resolve((struct wp_host_session *)(uintptr_t)engine->fleet->hosts[walking - 1].session);
+    if (!engine->fleet->walking)
+        resolve_blocked(engine);
+}
+
+bool wp_engine_explain(struct wp_engine *engine)
+{
+    if (engine->options.part)
+        engine->fleet->pause_at = engine->fleet->visits + engine->options.part;
+    explain_more(engine);
+    return engine->fleet->walking;
+}
+
+void wp_engine_finish(struct wp_engine *engine)
+{
+    uint64_t pause_at = engine->fleet->pause_at;
+    engine->fleet->pause_at = 0;
+    explain_more(engine);
+    engine->fleet->pause_at = pause_at;
+}
+
 /* Whose turn it is: the one least far of those that are replayed. One that is silent for long is not waited for. */
 static struct wp_seat *next_seat(struct wp_engine *engine, uint64_t *age_ns)
 {
@@ -518,10 +549,16 @@ static int commit_all(struct wp_engine *engine, const struct wp_commit_options *
 
 int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_now_s, bool force, struct wp_error *err)
 {
-    if (!force && now_ns - engine->last_commit_ns < engine->options.commit_interval_ns)
+    bool is_due = engine->is_due && !engine->fleet->walking;
+    if (!force && !is_due && now_ns - engine->last_commit_ns < engine->options.commit_interval_ns)
         return 0;
     engine->last_commit_ns = now_ns;
     engine->has_acks = true;
+    if (force)
+        wp_engine_finish(engine);
+    engine->is_due = engine->fleet->walking; /* what was taken in can be said; half an epoch is not for the store */
+    if (engine->is_due)
+        return 0;
     struct wp_commit_options options = {engine->options.shard, engine->options.timebox_s, real_now_s, engine->options.late_after_s, &engine->late,
         &engine->host_parts, engine->options.labels, engine->options.label_count, engine->options.labels_s};
     int rc = commit_all(engine, &options, err);

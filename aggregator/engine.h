@@ -14,6 +14,8 @@ struct wp_engine_options {
     uint64_t timebox_s, commit_interval_ns;
     uint64_t late_after_s;        /* what comes so long behind the end of its timebox is counted as late */
     const char *resume;           /* folder of checkpoints; NULL: a session that outlives the aggregator begins anew */
+    uint32_t part;                /* slices that are looked at before what peers say is heard again (wp_engine_explain); 0: an epoch is explained
+                                   * at once, as it always is where sessions are replayed in step */
     uint32_t expected_hosts;      /* nothing is resolved before so many sessions have begun; for replays, which are taken in step */
     uint64_t memory, host_memory; /* bytes that all sessions, those of a host may hold (held.h); 0: no bound */
     uint32_t host_parts;          /* so many hosts have reports of their own */
@@ -50,7 +52,13 @@ void wp_engine_probes(struct wp_engine *engine, uint64_t now_ns, void (*probe)(v
 /* A probe of the clock of that peer's host came back: the aggregator's clock at sending and receiving, the host's at receiving
  * and answering. */
 void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t times_ns[4]);
-/* Commits what has been resolved, when the interval has passed (or `force`). -errno: nothing of it is durable. */
+/* With a `part`, called again and again between messages: explains so much more. True: there is more to explain, and what peers say may be heard
+ * meanwhile; nothing is committed before it is done. */
+bool wp_engine_explain(struct wp_engine *engine);
+/* Explains what has begun to its end. */
+void wp_engine_finish(struct wp_engine *engine);
+/* Commits what has been resolved, when the interval has passed (or `force`: then what has begun is finished first). -errno: nothing of it is
+ * durable. */
 int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_now_s, bool force, struct wp_error *err);
 /* Calls `ack` for each session with batches that have become durable (need not come again) or were taken in (are no more on
  * the way, for the peer's credit). */

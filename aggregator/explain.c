@@ -351,12 +351,16 @@ void wp_explain_cover_from(struct wp_explainer *x, uint32_t parent, uint32_t ind
             cover_before(x, parent, index, from, to);
             return;
         }
-        if (++x->visited > x->options.width) {
-            x->limit_count[WP_LIMIT_WIDTH]++;
-            x->limit_ns[WP_LIMIT_WIDTH] += to - from;
+        /* A path's own slices are as many as its events: only what they wait for is cut by the budget. */
+        bool is_spent = ++x->fleet->visits - x->fleet->visits_before > x->options.budget && x->depth;
+        if (++x->visited > x->options.width || is_spent) {
+            enum wp_limit limit = is_spent ? WP_LIMIT_BUDGET : WP_LIMIT_WIDTH;
+            x->limit_count[limit]++;
+            x->limit_ns[limit] += to - from;
             wp_explain_taken(x, index, from, to);
             wp_explain_emit(x, &(struct wp_piece){.node = parent, .thread = index, .category = WP_UNACCOUNTED,
-                .start_ns = from, .end_ns = to, .reason = "the explanation grew too wide"});
+                .start_ns = from, .end_ns = to,
+                .reason = is_spent ? "the host's epoch took too much explaining" : "the explanation grew too wide"});
             return;
         }
         struct wp_slice *slice = wp_thread_slice(thread, ordinal);

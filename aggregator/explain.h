@@ -20,9 +20,10 @@ struct wp_explain_options {
     uint64_t chunk_ns;       /* a long run is divided among its samples by this grid; 1 s */
     uint32_t depth;          /* layers */
     uint32_t width;          /* slices looked at for one base sleep */
+    uint64_t budget;         /* ... for all of one host's epoch */
 };
 
-#define WP_EXPLAIN_DEFAULTS ((struct wp_explain_options){100000, 100000, 5000000000, 1000000000, 64, 200000})
+#define WP_EXPLAIN_DEFAULTS ((struct wp_explain_options){100000, 100000, 5000000000, 1000000000, 64, 200000, 10000000})
 #define WP_DEPTH_LIMIT 256u
 
 #define WP_LAYER_FOREIGN UINT32_MAX
@@ -69,7 +70,7 @@ struct wp_loop_cache {
 };
 #define WP_LOOP_CACHE 16u
 
-enum wp_limit { WP_LIMIT_DEPTH, WP_LIMIT_WIDTH, WP_LIMIT_HISTORY,
+enum wp_limit { WP_LIMIT_DEPTH, WP_LIMIT_WIDTH, WP_LIMIT_BUDGET, WP_LIMIT_HISTORY,
     WP_LIMIT_SHARDS /* another shard did not answer */, WP_LIMIT_JOIN /* a run that was little longer parted a loop of timeouts */,
     WP_LIMIT_LATE_SAMPLE /* a sample came a little later than that after its run */, WP_LIMITS };
 

@@ -65,6 +65,10 @@ struct wp_fleet {
                                    * so far behind and gets no nearer (unless hosts are expected: then all will come) */
     uint64_t give_up_ns;
     uint64_t lateness_ns;         /* of the sessions */
+    uint64_t visits;              /* slices that explanations looked at so far, all hosts' together: what time they take, in counts */
+    uint64_t visits_before;       /* the epoch that is being explained: that many more are its host's */
+    uint64_t pause_at;            /* an epoch that is explained in parts stops there, and goes on later; 0: never */
+    uint32_t walking;             /* host + 1 whose epoch has stopped so: others are taken in and not explained meanwhile; 0: none */
     struct wp_clocks *clocks;     /* owned */
     struct wp_connections *connections; /* owned */
     struct wp_shards *shards;     /* borrowed; NULL: there are no others */
@@ -95,6 +99,11 @@ bool wp_fleet_has_drops(const struct wp_fleet *fleet, uint32_t host, uint64_t st
 /* True when all facts that the time of `host` up to until_ns can rest on are there, or their hosts have been given up; sets
  * the horizons of them all. */
 bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_ns, uint64_t lateness_ns);
+/* Has the part that was allowed been explained? */
+static inline bool wp_fleet_pauses(const struct wp_fleet *fleet)
+{
+    return fleet->pause_at && fleet->visits >= fleet->pause_at;
+}
 /* What of the host's own time others may still ask for: from here on. */
 uint64_t wp_fleet_needed_since(const struct wp_fleet *fleet, uint32_t host, uint64_t resolved_ns);
 /* True when hosts of other shards may still ask this one to follow a path. */

@@ -131,6 +131,8 @@ static bool still_waits(const struct wp_fleet *fleet, uint32_t host, uint64_t un
 bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_ns, uint64_t lateness_ns)
 {
     struct wp_fleet_host *row = &fleet->hosts[host];
+    if (fleet->walking) /* the horizons are those of an epoch that has begun */
+        return false;
     row->horizon_ns = until_ns + lateness_ns - 1;
     fleet->lateness_ns = lateness_ns;
     if (fleet->joined < fleet->expected)

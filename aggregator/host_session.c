@@ -84,6 +84,8 @@ struct wp_aggregate *wp_host_session_aggregate(struct wp_host_session *session, 
         explain->depth = session->options->depth;
     if (session->options->width)
         explain->width = session->options->width;
+    if (session->options->budget)
+        explain->budget = session->options->budget;
     if (wp_aggregate_choose_bucket(aggregate, session)) {
         wp_aggregate_fini(aggregate);
         free(aggregate);
@@ -165,6 +167,8 @@ void wp_host_session_destroy(struct wp_host_session *session)
         wp_aggregate_fini(session->aggregates[i]);
         free(session->aggregates[i]);
     }
+    if (session->walk_ns)
+        session->fleet->walking = 0;
     if (session->has_joined)
         wp_fleet_leave(session->fleet, session->home);
     if (session->has_own_fleet)
@@ -227,10 +231,34 @@ static uint64_t horizon(struct wp_host_session *session, uint64_t needed_ns)
     return session->horizon_ns = later(session->horizon_ns, horizon_ns);
 }
 
-static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bool is_final)
+/*
+ * A part of the epoch at a time, when its fleet wants that: then no other epoch begins, what is taken in meanwhile is behind the horizon, and
+ * nothing is committed. What comes out is what would have at once.
+ */
+static bool walk(struct wp_host_session *session, uint64_t until_ns, bool is_final)
 {
-    for (uint32_t i = 0; i < session->aggregate_count; i++)
-        wp_aggregate_resolve(session->aggregates[i], until_ns, is_final);
+    struct wp_fleet *fleet = session->fleet;
+    if (!session->walk_ns) {
+        session->walk_ns = until_ns;
+        session->walk_at = 0;
+        session->walk_end = session->aggregate_count;
+        fleet->visits_before = fleet->visits;
+    }
+    for (; session->walk_at < session->walk_end; session->walk_at++)
+        if (!wp_aggregate_resolve(session->aggregates[session->walk_at], until_ns, is_final)) {
+            fleet->walking = session->home + 1;
+            return false;
+        }
+    session->walk_ns = 0;
+    fleet->walking = 0;
+    return true;
+}
+
+/* False: there is more of it to explain. */
+static bool resolve_until(struct wp_host_session *session, uint64_t until_ns, bool is_final)
+{
+    if (!walk(session, until_ns, is_final))
+        return false;
     session->resolved_ns = session->fleet->hosts[session->home].resolved_ns = until_ns;
     if (session->is_catching_up)
         skip_time(session, until_ns);
@@ -241,6 +269,7 @@ static void resolve_until(struct wp_host_session *session, uint64_t until_ns, bo
         wp_timeline_bury(&session->timeline, horizon_ns - gone_ns, (uint32_t)session->genealogy_done);
     wp_drop_spans_forget(&session->drop_spans, horizon_ns);
     forget_left_out(session, horizon_ns);
+    return true;
 }
 
 static uint64_t timebox_at(const struct wp_host_session *session, uint64_t at_ns, uint64_t timebox_s)
@@ -278,11 +307,19 @@ static bool has_answers(struct wp_host_session *session, uint64_t until_ns, bool
     struct wp_shards *shards = session->fleet->shards;
     if (!shards || until_ns <= session->committed_ns || !wp_shards_concern(shards, session->home))
         return true;
+    session->fleet->visits_before = session->fleet->visits;
     if (session->rehearsed_ns != until_ns)
         for (uint32_t i = 0; i < session->aggregate_count; i++)
             wp_aggregate_rehearse(session->aggregates[i], until_ns, is_final);
     session->rehearsed_ns = until_ns;
     return !wp_shards_open(shards, session->home);
+}
+
+/* All that the epoch needs is there, or it has begun. */
+static bool may_walk(struct wp_host_session *session, uint64_t until_ns)
+{
+    return session->walk_ns || (wp_fleet_may_resolve(session->fleet, session->home, until_ns, session->options->lateness_ns) &&
+        has_answers(session, until_ns, false));
 }
 
 int wp_host_session_follow(struct wp_host_session *session, const char *name, const char *release,
@@ -317,14 +354,18 @@ static void resolve_before(struct wp_host_session *session, uint64_t known_ns)
         session->resolved_ns = start_ns / options->epoch_ns * options->epoch_ns;
     while (known_ns >= session->resolved_ns + options->epoch_ns + options->lateness_ns) {
         uint64_t next_ns = session->resolved_ns + options->epoch_ns;
-        if (next_ns > session->timeline.now_ns && known_ns - next_ns > GAP_EPOCHS * options->epoch_ns)
+        if (session->walk_ns)
+            next_ns = session->walk_ns;
+        else if (next_ns > session->timeline.now_ns && known_ns - next_ns > GAP_EPOCHS * options->epoch_ns)
             next_ns = (known_ns - options->lateness_ns) / options->epoch_ns * options->epoch_ns;
-        session->is_blocked = !wp_fleet_may_resolve(session->fleet, session->home, next_ns, options->lateness_ns) ||
-            !has_answers(session, next_ns, false);
+        session->is_blocked = !may_walk(session, next_ns);
         if (session->is_blocked)
             return;
-        keep_timeboxes_apart(session);
-        resolve_until(session, next_ns, false);
+        if (!session->walk_ns)
+            keep_timeboxes_apart(session);
+        session->is_blocked = !resolve_until(session, next_ns, false);
+        if (session->is_blocked)
+            return;
     }
 }
 
@@ -450,16 +491,15 @@ static void resolve_rest(struct wp_host_session *session)
 {
     uint64_t end_ns = session->timeline.now_ns;
     bool has_events = session->timeline.start_ns;
-    session->is_blocked = has_events && !wp_fleet_may_resolve(session->fleet, session->home, end_ns, session->options->lateness_ns);
+    session->is_blocked = has_events && !session->walk_ns &&
+        !wp_fleet_may_resolve(session->fleet, session->home, end_ns, session->options->lateness_ns);
     if (session->is_blocked)
         return;
     if (has_events && session->options->auto_aggregates && !session->is_auto_chosen)
         wp_membership_choose(session);
-    session->is_blocked = has_events && !has_answers(session, end_ns, true);
+    session->is_blocked = has_events && ((!session->walk_ns && !has_answers(session, end_ns, true)) || !resolve_until(session, end_ns, true));
     if (session->is_blocked)
         return;
-    if (has_events)
-        resolve_until(session, end_ns, true);
     session->is_final = session->fleet->hosts[session->home].is_resolved = true;
 }
 
@@ -468,7 +508,7 @@ static bool has_followed(struct wp_host_session *session)
 {
     if (!session->fleet->shards || !session->timeline.start_ns)
         return true;
-    if (wp_fleet_is_asked(session->fleet, session->home) || !has_answers(session, UINT64_MAX, true))
+    if (session->fleet->walking || wp_fleet_is_asked(session->fleet, session->home) || !has_answers(session, UINT64_MAX, true))
         return false;
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         wp_aggregate_follow_asked(session->aggregates[i], UINT64_MAX);

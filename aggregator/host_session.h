@@ -45,6 +45,7 @@ struct wp_host_session_options {
     uint64_t fit_ns, join_ns;   /* of the explanation, as depth and width; 0: WP_EXPLAIN_DEFAULTS */
     uint64_t late_sample_ns;    /* 0: WP_LATE_SAMPLE_NS */
     uint32_t depth, width;
+    uint64_t budget;
 };
 
 /* Copies what says which processes are of interest; the pointers are shared then. */
@@ -129,6 +130,8 @@ struct wp_host_session {
     bool has_deltas;            /* closed ones, that the commit that goes on writes */
     bool is_closing;            /* all it had has come */
     bool is_final;              /* ... and all of it is resolved; other shards may still ask for paths of it */
+    uint64_t walk_ns;           /* the epoch up to there is being explained in parts, its aggregates are up to ...; 0: none */
+    uint32_t walk_at, walk_end; /* ... this one, and so many there were */
     uint64_t rehearsed_ns;      /* the epoch up to there has been gone through for what other shards must say; 0: none */
     bool is_blocked;            /* waits for what other hosts did: asked again by wp_host_session_resolve */
 };

@@ -23,12 +23,16 @@ struct ingest {
     const struct wp_logger *logger;
     struct wp_log_limit refusals, full;
     uint64_t stepped_ns;
+    uint32_t heard;                      /* since a part was explained */
+    bool is_explaining;
 };
 
 #define WAIT_MS 50
 #define SHARDS_WAIT_MS 5       /* others wait for our answers, and have sockets of their own */
 #define STEP_NS 20000000u
 #define SHARDS_STEP_NS 5000000u
+#define PART 20000u            /* slices that are looked at before the socket is: some milliseconds */
+#define HEARD 16u              /* messages between two such parts, while there are some */
 #define TURNS 256u             /* of batches that waited, before the socket is looked at again */
 
 static uint64_t now(clockid_t clock)
@@ -150,11 +154,21 @@ static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_option
     if (!options->reload || !*options->reload)
         return;
     *options->reload = 0;
+    wp_engine_finish(ingest->engine);
     wp_host_session_options_take_rules(wp_engine_session_options(ingest->engine), options->rules);
     for (uint32_t i = 0; i < wp_engine_seats(ingest->engine); i++)
         wp_membership_anew(wp_engine_session(ingest->engine, i));
     wp_server_reload(ingest->server);
     wp_server_set_window(ingest->server, options->window);
+}
+
+/* What peers say comes first, but for all that an explanation gets on. True: there is more to explain. */
+static bool explain(struct ingest *ingest, bool has_heard)
+{
+    if (has_heard && ingest->is_explaining && ++ingest->heard < HEARD)
+        return true;
+    ingest->heard = 0;
+    return ingest->is_explaining = wp_engine_explain(ingest->engine);
 }
 
 static void step(struct ingest *ingest, uint64_t now_ns)
@@ -185,8 +199,10 @@ static int run(struct ingest *ingest, const struct wp_ingest_options *options, s
         bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
         int rc = got == 1 ? take(ingest, &message, err) : 0;
         has_more = !rc && take_waiting(ingest);
+        if (!rc && explain(ingest, got == 1))
+            has_more = true;
         if (!rc)
-            rc = commit(ingest, is_bye || *options->stop, *options->stop, err);
+            rc = commit(ingest, (is_bye && !ingest->is_explaining) || *options->stop, *options->stop, err);
         if (rc)
             return rc;
         wp_aggregator_vitals_tick(ingest->vitals, now(CLOCK_MONOTONIC), now(CLOCK_REALTIME));
@@ -202,10 +218,12 @@ int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest
     const struct wp_logger *logger, struct wp_error *err)
 {
     struct ingest ingest = {.logger = logger};
+    struct wp_engine_options in_parts = *engine;
+    in_parts.part = PART;
     struct wp_server_options server = {.endpoint = options->endpoint, .key_path = options->key_path,
         .allow_path = options->allow_path, .is_insecure = options->is_insecure, .has_shards = options->peer_count, .logger = logger};
     struct wp_error why = {0};
-    int rc = wp_engine_create(&ingest.engine, engine, logger, err);
+    int rc = wp_engine_create(&ingest.engine, &in_parts, logger, err);
     if (!rc)
         rc = wp_server_open_with(&ingest.server, &server, err);
     if (!rc && !(ingest.names = wp_name_desk_create(&(struct wp_name_desk_options){.send = send_names, .keep = keep_names,

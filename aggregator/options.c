@@ -20,7 +20,7 @@
 #define HOST_MEMORY ((uint64_t)4096 << 20)
 
 enum { KEY_BIND = 'b', KEY_STORE = 's', KEY_RELEASE = 'r', KEY_AGGREGATE = 'a', KEY_SHARD = 256, KEY_AUTO, KEY_EXIT, KEY_READY,
-    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_HOSTS, KEY_MEMORY, KEY_HOST_MEMORY,
+    KEY_LOG, KEY_EPOCH, KEY_LATENESS, KEY_HISTORY, KEY_LOOKBACK, KEY_LOOKBACK_MEMORY, KEY_FIT, KEY_JOIN, KEY_LATE_SAMPLE, KEY_DEPTH, KEY_WIDTH, KEY_BUDGET, KEY_HOSTS, KEY_MEMORY, KEY_HOST_MEMORY,
     KEY_EXPECT, KEY_GIVE_UP, KEY_RELEASE_RULE, KEY_KEY, KEY_ALLOW, KEY_INSECURE, KEY_RESUME, KEY_NO_RESUME, KEY_METRICS, KEY_PEER, KEY_WINDOW, KEY_LABEL, KEY_LATE_AFTER };
 
 #define LABELS 64u
@@ -56,6 +56,7 @@ static const struct argp_option option_table[] = {
     {"late-after", KEY_LATE_AFTER, "S", 0, "what comes so long after its hour was over is counted as late, or never (default 3600)", 0},
     {"depth", KEY_DEPTH, "N", 0, "layers of waiting for somebody who waits (default 64)", 0},
     {"width", KEY_WIDTH, "N", 0, "stretches looked at for one sleep (default 200000)", 0},
+    {"budget", KEY_BUDGET, "N", 0, "stretches looked at for one host's epoch (default 10000000)", 0},
     {"host-reports", KEY_HOSTS, "N", 0, "so many hosts have reports of their own and can be told apart; what further ones do is added up (default 256)", 0},
     {"memory", KEY_MEMORY, "MIB", 0, "so much may all sessions hold of memory; the largest session of the host that holds most is ended when they hold "
         "more (default: three quarters of the machine's; 0: no bound)", 0},
@@ -186,6 +187,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_HOST_MEMORY: engine->host_memory = (uint64_t)wp_config_number(state, "--host-memory", argument, 0, 1 << 26) << 20; break;
     case KEY_HOSTS: engine->host_parts = wp_config_number(state, "--host-reports", argument, 0, WP_HOST_PARTS_LIMIT); break;
     case KEY_DEPTH: engine->session.depth = wp_config_number(state, "--depth", argument, 2, WP_DEPTH_LIMIT); break;
+    case KEY_BUDGET: engine->session.budget = wp_config_number(state, "--budget", argument, 10000, 2000000000); break;
     case KEY_WIDTH: engine->session.width = wp_config_number(state, "--width", argument, 100, 100000000); break;
     case KEY_RELEASE_RULE: add_release_rule(options, state, argument); break;
     case KEY_RESUME: options->resume = argument; options->is_resumed = true; break;

@@ -224,6 +224,7 @@ static void explain(struct wp_explainer *x, const struct parked *parked, uint32_
     x->base_bit = number < 0 ? 0 : (uint64_t)1 << number;
     x->may_ask = may_ask;
     x->hops = q->hops;
+    x->fleet->visits_before = x->fleet->visits;
     wp_explain_asked(x, &(struct wp_explain_asked){.asker = asker, .host = far, .socket = q->socket,
         .datagram = q->datagram, .from_ns = q->from_ns,
         .to_ns = q->to_ns, .arrival_ns = q->arrival_ns, .start_ns = q->start_ns, .position = q->position,

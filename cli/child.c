@@ -59,8 +59,10 @@ static void child_main(const struct wp_child_options *options, struct pipes *pip
     close_fd(&pipes->gate[1]); /* else this read would never see that our parent is gone */
     if (options->is_held && read_whole(pipes->gate[0], &go, 1) != 1)
         _exit(127);
-    if (options->kind == WP_CHILD_COMMAND)
+    if (options->kind == WP_CHILD_COMMAND) {
         umask(options->file_mask);
+        prctl(PR_SET_PDEATHSIG, SIGHUP); /* as when its terminal goes: it may mind, or not (nohup) */
+    }
     if (options->keep_fd >= 0)
         fcntl(options->keep_fd, F_SETFD, 0);
     if (!failure) {

@@ -256,7 +256,7 @@ static void change(uint64_t *seed, ProtobufCMessage *m)
     size_t size = field->type == PROTOBUF_C_TYPE_UINT32 ? 4 : field->type == PROTOBUF_C_TYPE_BOOL ? 0 : 8, count = 0;
     if (field->label == PROTOBUF_C_LABEL_REPEATED) {
         memcpy(&count, (char *)m + field->quantifier_offset, sizeof(count));
-        memcpy(&at, at, sizeof(at));
+        at = *(char **)(void *)at;
         if (!count)
             return;
         size_t item = made_random(seed) % count;

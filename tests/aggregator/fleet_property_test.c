@@ -21,7 +21,7 @@
 #define LONG_NS 10000000000u   /* a history longer than any trace */
 #define SHORT_NS 50000000u
 
-enum order { AS_IT_HAPPENED, WITHIN_LATENESS, ONE_AFTER_THE_OTHER };
+enum order { AS_IT_HAPPENED, WITHIN_LATENESS, ONE_AFTER_THE_OTHER, IN_PARTS /* as it happened; epochs are explained some slices at a time */ };
 
 struct fleet_run {
     struct wp_aggregate_rule rule;
@@ -32,7 +32,7 @@ struct fleet_run {
     uint32_t done[HOSTS];      /* events delivered */
     uint64_t seq[HOSTS], due_ns[HOSTS];
     uint32_t cut[HOSTS];       /* the next batch goes up to there */
-    uint64_t seed;
+    uint64_t seed, pauses;     /* pauses: batches that came while an epoch was half explained */
 };
 
 static void probe(struct fleet_run *run, const struct made_fleet *made, uint32_t host)
@@ -116,8 +116,16 @@ static void take_next(struct fleet_run *run, const struct made_fleet *made, uint
     for (uint32_t i = 0; i < HOSTS; i++)
         if (run->sessions[i]->is_blocked)
             wp_host_session_resolve(run->sessions[i]);
-    if (!(made_random(&run->seed) % 4))
+    run->pauses += run->fleet->walking != 0;
+    if (!(made_random(&run->seed) % 4) && !run->fleet->walking)
         commit(run, host);
+}
+
+/* A few slices, none to many epochs'. */
+static void allow_a_part(struct fleet_run *run, enum order order)
+{
+    if (order == IN_PARTS)
+        run->fleet->pause_at = run->fleet->visits + 1 + made_random(&run->seed) % (made_random(&run->seed) % 4 ? 30 : 3000);
 }
 
 static void deliver_all(struct fleet_run *run, const struct made_fleet *made, enum order order)
@@ -130,13 +138,15 @@ static void deliver_all(struct fleet_run *run, const struct made_fleet *made, en
             next = run->due_ns[i] < run->due_ns[next] ? i : next;
         if (run->due_ns[next] == UINT64_MAX)
             break;
+        allow_a_part(run, order);
         take_next(run, made, next);
         plan(run, made, next, order);
     }
     uint32_t first = (uint32_t)(made_random(&run->seed) % HOSTS);
     for (uint32_t i = 0; i < HOSTS; i++)
         wp_host_session_close(run->sessions[(first + i) % HOSTS]);
-    for (uint32_t round = 0; round < HOSTS; round++)
+    run->fleet->pause_at = 0;
+    for (uint32_t round = 0; round <= HOSTS; round++) /* one may have begun an epoch */
         for (uint32_t i = 0; i < HOSTS; i++)
             wp_host_session_resolve(run->sessions[i]);
     for (uint32_t i = 0; i < HOSTS; i++) {
@@ -256,7 +266,7 @@ static uint64_t number(const char *name, uint64_t otherwise)
 
 /* Reports are the same to the byte as long as waits are within the history, the command is on one host (else who follows an other
  * path that two waited for is who comes to it first), and nothing is learned of the clocks meanwhile. */
-static uint64_t hold(const struct made_fleet_options *options, bool is_exact, uint64_t *transactions)
+static uint64_t hold(const struct made_fleet_options *options, bool is_exact, uint64_t *transactions, uint64_t *pauses)
 {
     uint64_t history_ns = is_exact ? LONG_NS : SHORT_NS;
     struct made_fleet made;
@@ -271,7 +281,7 @@ static uint64_t hold(const struct made_fleet_options *options, bool is_exact, ui
         *transactions += check_transactions(first.sums[i]);
         nothing_is_missing(first.sums[i]);
     }
-    for (enum order order = AS_IT_HAPPENED; order <= ONE_AFTER_THE_OTHER; order++) {
+    for (enum order order = AS_IT_HAPPENED; order <= IN_PARTS; order++) {
         struct fleet_run again;
         run_in(&again, &made, order, history_ns, options->seed + 1000 + order);
         for (uint32_t i = 0; i < HOSTS; i++) {
@@ -281,6 +291,7 @@ static uint64_t hold(const struct made_fleet_options *options, bool is_exact, ui
                 fail_msg("seed %llu: another report of host %u when batches come in order %d", (unsigned long long)options->seed, i,
                     (int)order);
         }
+        *pauses += again.pauses;
         end(&again);
     }
     end(&first);
@@ -291,14 +302,14 @@ static uint64_t hold(const struct made_fleet_options *options, bool is_exact, ui
 static void hold_all(bool base_everywhere, bool tells_leavings)
 {
     uint64_t first = number("WP_SEED", 1), count = getenv("WP_SEED") ? 1 : number("WP_TRACES", 100), messages = 0,
-        transactions = 0;
+        transactions = 0, pauses = 0;
     for (uint64_t seed = first; seed < first + count; seed++) {
         struct made_fleet_options options = {.seed = seed, .events = 300 + (uint32_t)(seed * 7919 % 2500),
             .base_everywhere = base_everywhere, .tells_leavings = tells_leavings};
-        messages += hold(&options, !base_everywhere && !tells_leavings, &transactions);
+        messages += hold(&options, !base_everywhere && !tells_leavings, &transactions, &pauses);
     }
     print_message("%llu waits that ended with a message of another host\n", (unsigned long long)messages);
-    assert_true(messages > count && transactions > 0);
+    assert_true(messages > count && transactions > 0 && pauses > count);
 }
 
 static void whatever_the_order(void **state)

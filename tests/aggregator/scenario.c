@@ -414,7 +414,7 @@ static int parse_host(struct parser *p, char **w, int n)
     return rc;
 }
 
-/* option fit|join|late-sample|history|lookback US, option depth|width|lookback-bytes N */
+/* option fit|join|late-sample|history|lookback US, option depth|width|budget|lookback-bytes N */
 static int parse_option(struct parser *p, char **w, int n)
 {
     if (n != 3)
@@ -436,6 +436,8 @@ static int parse_option(struct parser *p, char **w, int n)
         p->scenario->depth = (uint32_t)number;
     else if (!strcmp(w[1], "width"))
         p->scenario->width = (uint32_t)number;
+    else if (!strcmp(w[1], "budget"))
+        p->scenario->budget = (uint32_t)number;
     else
         return fail(p, "no option", w[1]);
     return 0;

@@ -22,7 +22,7 @@ struct scenario {
     unsigned host_count;
     uint64_t fit_ns, join_ns, late_sample_ns, history_ns; /* of the engine; 0: its defaults */
     uint64_t lookback_ns, lookback_bytes;
-    uint32_t depth, width;
+    uint32_t depth, width, budget;
     char *expected; /* what stands below the line "--", owned */
 };
 

@@ -161,7 +161,8 @@ static int set_up(struct stage *stage, const struct scenario *scenario, struct w
     stage->options = (struct wp_host_session_options){.rules = &stage->rule, .rule_count = 1, .epoch_ns = 1000000000,
         .lateness_ns = 2000000000, .history_ns = scenario->history_ns ? scenario->history_ns : 10000000000,
         .lookback_ns = scenario->lookback_ns, .lookback_bytes = scenario->lookback_bytes ? scenario->lookback_bytes : 1ull << 30,
-        .fit_ns = scenario->fit_ns, .join_ns = scenario->join_ns, .late_sample_ns = scenario->late_sample_ns, .depth = scenario->depth, .width = scenario->width};
+        .fit_ns = scenario->fit_ns, .join_ns = scenario->join_ns, .late_sample_ns = scenario->late_sample_ns, .depth = scenario->depth, .width = scenario->width,
+        .budget = scenario->budget};
     int rc = wp_fleet_create(&stage->fleet);
     if (rc)
         return wp_error_set(err, rc, "out of memory");

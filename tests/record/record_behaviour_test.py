@@ -397,13 +397,13 @@ class Accidents(RecordTest):
         self.assertIn("aggregator", self.stderr())
 
     def test_we_die(self):
-        """kill -9 of wakepath: the command goes on, the parts end."""
-        process = self.start(["sh", "-c", f"echo ready >{self.path('ready')}; sleep 1; echo whole"])
+        """kill -9 of wakepath: the parts end, and the command gets a SIGHUP."""
+        process = self.start(["sh", "-c", f"trap 'echo hung up' HUP; echo ready >{self.path('ready')}; sleep 1; echo whole"])
         wait_for("the command to run", lambda: os.path.exists(self.path("ready")))
         process.kill()
         process.wait()
         wait_for("the parts to end", lambda: not self.parts())
-        wait_for("the command to end", lambda: self.stdout() == "whole\n")
+        wait_for("the command to end", lambda: self.stdout() == "hung up\nwhole\n")
         self.assertEqual(len(glob.glob(self.tmp + "/wakepath-*")), 1)  # nobody is left who could have removed it
         self.record(["true"])  # removes it (tearDown looks), and what was left in the folder of the report
 
