@@ -57,6 +57,7 @@ static void grow(struct wp_blockops *blockops)
     struct wp_blockop *ops = room <= RING ? realloc(blockops->ops, room * sizeof(*ops)) : NULL;
     if (!ops)
         return;
+    memset(ops + room / 2, 0, room / 2 * sizeof(*ops)); /* what no operation is in reads as none */
     for (uint64_t n = blockops->first; n < blockops->count; n++)
         if ((n & (room - 1)) != (n & blockops->mask))
             ops[n & (room - 1)] = ops[n & blockops->mask];
