@@ -340,7 +340,7 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
         return wp_error_set(err, -ENOTCONN, "a batch before Hello");
     seat->heard = ++engine->messages;
     if (seat->is_shed)
-        return wp_error_set(err, -E2BIG, "the session held more memory than its host's share: it must begin anew");
+        return wp_error_set(err, -E2BIG, "the session held more memory than its host's share: " WP_REFUSED_TOO_LARGE);
     if (!seat->session)
         return 0;
     if (!lines_up(engine, seat))
@@ -485,6 +485,13 @@ void wp_engine_probed(struct wp_engine *engine, uint32_t peer, const uint64_t ti
     wp_clocks_message(engine->fleet->clocks, clock, times_ns[2], engine->fleet->reference, times_ns[3]);
 }
 
+void wp_engine_goes_on(struct wp_engine *engine, uint32_t peer)
+{
+    struct wp_seat *seat = wp_seats_find(&engine->seats, peer);
+    if (seat && seat->session)
+        seat->session->timeline.goes_on = true;
+}
+
 int wp_engine_bye(struct wp_engine *engine, uint32_t peer, uint64_t last_seq, struct wp_error *err)
 {
     struct wp_seat *seat = wp_seats_find(&engine->seats, peer);
@@ -568,7 +575,7 @@ int wp_engine_commit(struct wp_engine *engine, uint64_t now_ns, uint64_t real_no
         struct wp_seat *seat = &engine->seats.all[i];
         keep(engine, seat->session, now_ns);
         if (seat->session && seat->session->is_ended) {
-            if (!seat->is_committed)
+            if (!seat->is_committed && !seat->session->timeline.goes_on)
                 engine->ended++;
             seat->is_committed = true;
         }
