@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RING 262144u /* operations remembered, once there were so many */
 #define RING_START 32u
