@@ -464,7 +464,7 @@ int wp_spool_session_sync(struct wp_spool_session *s, struct wp_error *err)
 
 static bool is_of_session(const char *name)
 {
-    static const char *const small[] = {"hello", "bye", "acks", "acks.new", "dictionary"};
+    static const char *const small[] = {"hello", "bye", "acked", "dictionary", "refused"};
     for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
         size_t size = strlen(small[i]);
         if (!strncmp(name, small[i], size) && (!name[size] || !strncmp(name + size, ".tmp.", 5)))
