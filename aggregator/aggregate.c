@@ -196,14 +196,14 @@ static bool sleep_is_ready(struct wp_aggregate *aggregate, uint32_t thread, uint
 }
 
 /* The recording ends while the recorded command sleeps: that is where its time went. Of others the sleeps that did not end are
- * left out, since a host is full of threads that wait for nothing in particular. */
+ * left out, since a host is full of threads that wait for nothing in particular; where it goes on in another session they are told there. */
 static bool is_unended(const struct wp_aggregate *aggregate, const struct wp_slice *slice, uint64_t until_ns)
 {
     const struct wp_timeline *timeline = aggregate->timeline;
     const struct wp_thread_entry *entry =
         wp_dictionary_thread(timeline->dictionary, timeline->identities[slice->identity].entry);
     return (!slice->in_ns || slice->in_ns > until_ns) && slice->out_ns < until_ns && entry && entry->flags & WP_THREAD_COMMAND &&
-        !timeline->paused_ns;
+        !timeline->paused_ns && !timeline->goes_on;
 }
 
 /* Where the account of the thread goes on. Ordinals stay what they are until its host forgets, at the end of an epoch. */

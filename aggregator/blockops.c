@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RING 262144u /* operations remembered, once there were so many */
 #define RING_START 32u
@@ -57,6 +58,7 @@ static void grow(struct wp_blockops *blockops)
     struct wp_blockop *ops = room <= RING ? realloc(blockops->ops, room * sizeof(*ops)) : NULL;
     if (!ops)
         return;
+    memset(ops + room / 2, 0, room / 2 * sizeof(*ops)); /* what no operation is in reads as none */
     for (uint64_t n = blockops->first; n < blockops->count; n++)
         if ((n & (room - 1)) != (n & blockops->mask))
             ops[n & (room - 1)] = ops[n & blockops->mask];

@@ -41,6 +41,8 @@ int wp_engine_hello(struct wp_engine *engine, uint32_t peer, const struct wp_hel
     struct wp_error *err);
 /* Raw protobuf bytes of a batch. A bad batch is refused with a reason; the session's other data stays. */
 int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *bytes, size_t size, struct wp_error *err);
+/* Its session goes on in another one, which is told before its Bye: that one's end is the end of both. */
+void wp_engine_goes_on(struct wp_engine *engine, uint32_t peer);
 /* Takes in one of the batches that waited for their turn (lineup.h): 1; 0: none has its turn. -errno: a bad one, *peer's. */
 int wp_engine_next(struct wp_engine *engine, uint32_t *peer, struct wp_error *err);
 /* The peer has sent all it had, up to that batch. Everything of it is resolved and committed. -ESTALE: not all of it has come. */

@@ -130,6 +130,7 @@ int wp_host_session_create(struct wp_host_session **out, const struct wp_hello *
         goto fail;
     if (options->late_sample_ns)
         session->timeline.late_sample_ns = options->late_sample_ns;
+    session->timeline.continues = wp_session_is_named(hello->continues);
     session->timeline.blockops.keep_ns = options->history_ns + WP_BLOCKOPS_LATER_NS;
     rc = wp_fleet_join(session->fleet, &session->timeline, session->hostname, session->real_offset_ns, &session->home);
     session->has_joined = !rc;

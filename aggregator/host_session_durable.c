@@ -21,7 +21,7 @@ void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch
     uint64_t last_ns = batch->event_count ? batch->events[batch->event_count - 1].time_ns : 0;
     session->bound_ns = mark->bound_ns = last_ns > session->bound_ns ? last_ns : session->bound_ns;
     for (uint32_t i = 0; i < batch->event_count; i++)
-        mark->events[batch->events[i].kind < WP_EVENT_KINDS ? batch->events[i].kind : 0]++;
+        mark->events[batch->events[i].kind < WP_EVENT_KINDS ? batch->events[i].kind : 0] += !wp_event_is_retold(&batch->events[i]);
     for (uint32_t i = 0; i < batch->drop_count; i++)
         if (batch->drops[i].reason != WP_DROP_STACKS)
             mark->drops[batch->drops[i].kind < WP_EVENT_KINDS ? batch->drops[i].kind : 0] += (uint32_t)batch->drops[i].count;

@@ -87,6 +87,8 @@ static int take(struct ingest *ingest, const struct wp_server_message *message, 
         wp_shard_net_take(ingest->shards, message);
         break;
     case WP_SERVER_BYE:
+        if (wp_session_is_named(message->bye.successor))
+            wp_engine_goes_on(ingest->engine, message->peer);
         rc = wp_engine_bye(ingest->engine, message->peer, message->bye.last_seq, &why);
         break;
     }

@@ -406,6 +406,14 @@ static void on_rename(struct wp_timeline *timeline, const struct wp_event *event
     split_run(timeline, index, event->time_ns, WP_SLICE_RENAME);
 }
 
+/* A sleep that is there as the recording goes on in this session began in the one before. */
+static uint64_t asleep_since(const struct wp_timeline *timeline, const struct wp_event *event)
+{
+    uint64_t start_ns = wp_timeline_window_start(timeline);
+    bool is_older = timeline->continues && !timeline->window_ns && event->c != WP_STATE_RUNNING && event->a && event->a < start_ns;
+    return is_older ? event->a : start_ns;
+}
+
 static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t index = thread_of(timeline, event->thread);
@@ -414,7 +422,7 @@ static void on_state(struct wp_timeline *timeline, const struct wp_event *event)
         return; /* what the tracepoints said is newer than the snapshot */
     thread->is_dead = false;
     uint64_t start_ns = wp_timeline_window_start(timeline);
-    struct wp_slice *slice = wp_timeline_push_slice(timeline, thread, start_ns);
+    struct wp_slice *slice = wp_timeline_push_slice(timeline, thread, asleep_since(timeline, event));
     if (!slice)
         return;
     slice->flags = WP_SLICE_FIRST;
@@ -470,7 +478,7 @@ void wp_timeline_event(struct wp_timeline *timeline, const struct wp_event *orig
 {
     struct wp_event copy;
     const struct wp_event *event = original;
-    if (event->kind < WP_EVENT_KINDS)
+    if (event->kind < WP_EVENT_KINDS && !wp_event_is_retold(event))
         timeline->counts.events[event->kind]++;
     if (!timeline->start_ns)
         timeline->start_ns = event->time_ns;

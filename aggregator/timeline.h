@@ -149,6 +149,7 @@ struct wp_timeline {
     uint64_t late_sample_ns;            /* a sample may come this long after its run ended */
     uint64_t start_ns, now_ns;          /* first and last event */
     uint64_t ring_bytes;                /* rings of slices and samples, as they are on the heap */
+    bool continues, goes_on;            /* the recording began before it, in another session; ends in another one */
     uint64_t held_bytes;                /* slices and samples that wp_timeline_forget() left, the last time */
     uint64_t window_ns;                 /* when the recording last went on; 0: it never paused */
     uint64_t paused_ns;                 /* since when it pauses; 0: it does not */

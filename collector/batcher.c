@@ -3,9 +3,12 @@
 
 #include "collector/devices.h"
 #include "collector/event_queue.h"
+#include "collector/heir.h"
+#include "collector/socket_table.h"
 #include "collector/wait_table.h"
 #include "common/intern.h"
 #include "common/intmap.h"
+#include "proto/dictionary.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -19,8 +22,6 @@
 #define NAMES_EVENTS (1u << 20)    /* ... and so many */
 #define NAMES_MS 5u                /* that the source may stand still for names that are nearly there */
 #define NAMES_LAST_MS 20000u       /* for all that is left at the end */
-#define TCP_CLOSE 7
-#define CLOSED_SOCKETS 256u /* closed ones that are still known: a reset closes first, then wakes who waited */
 #define RENAME_REACH 4096u  /* events between the renaming and the end of an exec */
 
 struct wp_batcher {
@@ -31,15 +32,18 @@ struct wp_batcher {
     struct wp_stack_table *stacks;
     struct wp_wait_table *waits;
     struct wp_event_queue queue;
-    struct wp_intmap sockets;      /* the source's key -> id */
-    uint64_t closed[CLOSED_SOCKETS]; /* keys of the last ones that closed, a ring */
-    uint32_t closed_count;
+    struct wp_socket_table *sockets;
     struct wp_intmap devices;      /* told */
     struct wp_intern *exes;
     struct wp_intmap exe_of;       /* pid -> the first file mapped since its exec; UINT32_MAX: none yet */
     struct wp_batcher_stats stats;
     uint64_t seq, watermark_ns, cut_ns;
     uint64_t paused_ns, resumed_ns; /* the last ones */
+    size_t session_bytes;          /* of the session's dictionary, as who receives it counts */
+    size_t inherited_bytes;        /* of them, what it began with */
+    bool must_renew;
+    bool is_successor;             /* the session goes on behind another one */
+    struct wp_delta *before;       /* while the session is renewed: of the old one; else NULL */
 };
 
 int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_options *options, struct wp_error *err)
@@ -58,7 +62,7 @@ int wp_batcher_create(struct wp_batcher **batcher, const struct wp_batcher_optio
             .command_pid = options->command_pid, .self_pid = options->self_pid,
             .recorder_pid = options->recorder_pid, .reads_proc = options->reads_proc,
             .patterns = options->patterns, .pattern_count = options->pattern_count}, err);
-    if (!rc && (!(b->waits = wp_wait_table_create(b->delta)) ||
+    if (!rc && (!(b->waits = wp_wait_table_create(b->delta)) || !(b->sockets = wp_socket_table_create(b->delta)) ||
         !(b->stacks = wp_stack_table_create(b->delta, b->spaces, b->waits, &options->names, options->logger))))
         rc = wp_error_set(err, -ENOMEM, "out of memory");
     if (rc) {
@@ -82,10 +86,11 @@ void wp_batcher_destroy(struct wp_batcher *b)
     wp_wait_table_destroy(b->waits);
     wp_thread_table_destroy(b->threads);
     wp_address_spaces_destroy(b->spaces);
+    wp_socket_table_destroy(b->sockets);
     wp_delta_destroy(b->delta);
+    wp_delta_destroy(b->before);
     wp_intern_destroy(b->exes);
     wp_event_queue_fini(&b->queue);
-    wp_intmap_fini(&b->sockets);
     wp_intmap_fini(&b->devices);
     wp_intmap_fini(&b->exe_of);
     free(b);
@@ -111,11 +116,13 @@ static int send_batch(struct wp_batcher *b, size_t events, uint64_t watermark_ns
     int rc = b->options.batch(b->options.context, &batch, err);
     if (rc)
         return rc;
+    b->session_bytes += wp_dictionary_bytes_of(&batch);
     wp_delta_sent(b->delta);
-    wp_event_queue_take(&b->queue, events);
     b->seq++;
     b->stats.batches++;
-    b->stats.events += events;
+    for (size_t i = 0; i < events; i++)
+        b->stats.events += !wp_event_is_retold(&b->queue.events[i]);
+    wp_event_queue_take(&b->queue, events);
     return 0;
 }
 
@@ -132,7 +139,145 @@ static int cut(struct wp_batcher *b, uint64_t watermark_ns, bool is_last, struct
         certain -= WP_BATCH_EVENTS;
     }
     b->cut_ns = watermark_ns;
-    return send_batch(b, certain, watermark_ns, is_last, err);
+    int rc = send_batch(b, certain, watermark_ns, is_last, err);
+    if (!b->inherited_bytes)
+        b->inherited_bytes = b->session_bytes;
+    return rc;
+}
+
+/* --- another session --- */
+
+static const char *old_string(const void *context, uint32_t id)
+{
+    return wp_delta_text(((const struct wp_batcher *)context)->before, id);
+}
+
+/* Those that live have been told to the heir before it asks. */
+static const struct wp_thread_entry *old_thread(const void *context, uint32_t id)
+{
+    return wp_thread_table_dead_entry(((const struct wp_batcher *)context)->threads, id);
+}
+
+static const struct wp_object_entry *old_object(const void *context, uint32_t id)
+{
+    return wp_delta_object_entry(((const struct wp_batcher *)context)->before, id);
+}
+
+static const struct wp_frame_entry *old_frame(const void *context, uint32_t id)
+{
+    return wp_delta_frame_entry(((const struct wp_batcher *)context)->before, id);
+}
+
+static const struct wp_stack_entry *old_stack(const void *context, uint32_t id)
+{
+    return wp_delta_stack_entry(((const struct wp_batcher *)context)->before, id);
+}
+
+static int send_entries(void *context)
+{
+    struct wp_batcher *b = context;
+    return send_batch(b, 0, b->cut_ns, false, NULL);
+}
+
+/* At the instant where the session begins: its other end, on another host, is known by this. */
+static int tell_connection(void *context, const struct wp_event *event)
+{
+    struct wp_batcher *b = context;
+    struct wp_event *place = wp_event_queue_next(&b->queue);
+    if (!place)
+        return -ENOMEM;
+    *place = *event;
+    place->time_ns = b->cut_ns;
+    wp_event_queue_added(&b->queue);
+    return wp_delta_is_full(b->delta) ? send_entries(b) : 0;
+}
+
+/* What was mapped first in processes that are about to run another program. */
+static int renew_exes(struct wp_batcher *b)
+{
+    struct wp_intern *exes = wp_intern_create();
+    struct wp_intmap *map = &b->exe_of;
+    if (!exes)
+        return -ENOMEM;
+    for (uint32_t i = 0; map->slots && i <= map->mask; i++)
+        if (map->slots[i].used && map->slots[i].value != UINT32_MAX)
+            map->slots[i].value = wp_intern_str(exes, wp_intern_text(b->exes, map->slots[i].value));
+    wp_intern_destroy(b->exes);
+    b->exes = exes;
+    return 0;
+}
+
+/* Everything that holds an id gets that of the new session, and what waits to be sent as well. */
+static int inherit(struct wp_batcher *b, struct wp_heir *heir)
+{
+    wp_socket_table_renew(b->sockets, b->delta);
+    int rc = wp_thread_table_renew(b->threads, b->delta, heir);
+    if (!rc)
+        rc = wp_wait_table_renew(b->waits, b->delta, b->queue.events, b->queue.count);
+    if (rc)
+        return rc;
+    wp_stack_table_renew(b->stacks, b->delta, heir);
+    for (size_t i = 0; i < b->queue.count; i++) {
+        struct wp_event *event = &b->queue.events[i];
+        if (wp_event_has_socket(event) && event->d)
+            event->d = wp_socket_table_again(b->sockets, event->d);
+        wp_heir_event(heir, event, false);
+    }
+    wp_thread_table_forget_dead(b->threads);
+    rc = wp_heir_failed(heir);
+    return rc ? rc : wp_socket_table_tell(b->sockets, tell_connection, b);
+}
+
+/* What was certain has gone in the last batch of the session before. */
+static int renew(struct wp_batcher *b, struct wp_error *err)
+{
+    static const struct wp_heir_from from = {NULL, old_string, old_thread, NULL, old_object, old_frame, old_stack};
+    struct wp_heir_from here = from;
+    struct wp_delta *delta = wp_delta_create();
+    here.context = b;
+    struct wp_heir *heir = delta ? wp_heir_create(&here, delta, send_entries, b) : NULL;
+    if (!heir) {
+        wp_delta_destroy(delta);
+        return wp_error_set(err, -ENOMEM, "out of memory for another session");
+    }
+    b->before = b->delta;
+    b->delta = delta;
+    b->seq = 0;
+    b->session_bytes = b->inherited_bytes = 0;
+    b->must_renew = false;
+    b->is_successor = true;
+    b->paused_ns = b->resumed_ns = 0;
+    wp_intmap_clear(&b->devices);
+    int rc = renew_exes(b);
+    if (!rc)
+        rc = inherit(b, heir);
+    wp_heir_destroy(heir);
+    wp_delta_destroy(b->before);
+    b->before = NULL;
+    return rc ? wp_error_set(err, rc, "the recording cannot go on in another session") : 0;
+}
+
+/* Between two windows nothing says so to the new session: it begins with the next one. What lives may be more than is allowed. */
+static bool is_renewal_due(const struct wp_batcher *b)
+{
+    bool is_paused = b->paused_ns > b->resumed_ns;
+    bool is_large = b->session_bytes >= b->options.session_bytes && b->session_bytes >= 2 * b->inherited_bytes;
+    return b->options.renew && !is_paused && b->inherited_bytes && (b->must_renew || is_large);
+}
+
+/* 1: it goes on in another session; 0: not now. */
+static int try_renewal(struct wp_batcher *b, uint64_t watermark_ns, struct wp_error *err)
+{
+    uint8_t session[16];
+    int rc = b->options.may_renew(b->options.context) ? cut(b, watermark_ns, true, err) : -EAGAIN;
+    if (rc)
+        return rc == -EAGAIN ? 0 : rc;
+    rc = b->options.renew(b->options.context, session, err);
+    if (rc)
+        return rc;
+    memcpy(b->options.session, session, sizeof(session));
+    rc = renew(b, err);
+    return rc ? rc : 1;
 }
 
 static int on_watermark(void *context, uint64_t time_ns, struct wp_error *err)
@@ -144,6 +289,11 @@ static int on_watermark(void *context, uint64_t time_ns, struct wp_error *err)
     if (!b->cut_ns)
         b->cut_ns = time_ns;
     uint64_t since = time_ns - b->cut_ns;
+    if (is_renewal_due(b) && wp_stack_table_names(b->stacks, NAMES_MS)) {
+        int rc = try_renewal(b, time_ns, err);
+        if (rc)
+            return rc < 0 ? rc : 0;
+    }
     if (b->queue.count < WP_BATCH_EVENTS && since < (b->queue.count ? CUT_NS : QUIET_NS))
         return 0;
     if (!wp_stack_table_names(b->stacks, NAMES_MS) && since < NAMES_NS && b->queue.count < NAMES_EVENTS)
@@ -194,19 +344,6 @@ static void tell_device(struct wp_batcher *b, uint32_t device)
     wp_delta_device(b->delta, device, name);
 }
 
-static uint32_t socket_id(struct wp_batcher *b, const struct wp_fact *fact)
-{
-    struct wp_intkey key = {fact->socket.key, 0};
-    uint32_t id = 0;
-    if (!fact->socket.key)
-        return 0;
-    if (!fact->event.kind || (!wp_intmap_get(&b->sockets, key, &id) && fact->socket.entry.family)) {
-        id = wp_delta_socket(b->delta, &fact->socket.entry);
-        wp_intmap_put(&b->sockets, key, id);
-    }
-    return id;
-}
-
 /* The kernel renames a thread on its way into exec: that name is of the new program, not of the old one. */
 static void undo_rename(struct wp_batcher *b, uint32_t thread, uint32_t comm)
 {
@@ -233,6 +370,16 @@ static void on_exec(struct wp_batcher *b, const struct wp_fact *fact, struct wp_
         undo_rename(b, event->thread, comm_before);
 }
 
+/* It sleeps since it left the CPU, when that was seen. */
+static void state(struct wp_batcher *b, const struct wp_fact *fact, struct wp_event *event)
+{
+    event->thread = wp_thread_table_existing(b->threads, fact);
+    if (event->c != WP_STATE_RUNNING && !event->a)
+        event->a = wp_thread_table_left_ns(b->threads, fact->tid);
+    if (b->is_successor && !b->paused_ns) /* later ones are of windows */
+        event->flags |= WP_EVENT_RETOLD;
+}
+
 static void fill_threads(struct wp_batcher *b, const struct wp_fact *fact, struct wp_event *event)
 {
     if (event->kind == WP_EVENT_EXEC) {
@@ -240,7 +387,7 @@ static void fill_threads(struct wp_batcher *b, const struct wp_fact *fact, struc
         return;
     }
     if (event->kind == WP_EVENT_STATE)
-        event->thread = wp_thread_table_existing(b->threads, fact);
+        state(b, fact, event);
     else
         event->thread = wp_thread_table_id(b->threads, fact->tid, fact->pid, fact->comm);
     if (event->kind == WP_EVENT_FORK) {
@@ -259,14 +406,6 @@ static bool is_end_of_thread(const struct wp_batcher *b, const struct wp_event *
     return (event->kind == WP_EVENT_SWITCH && event->c == WP_STATE_DEAD) || (event->kind == WP_EVENT_EXIT && is_between);
 }
 
-static void forget_closed(struct wp_batcher *b, uint64_t key)
-{
-    uint64_t *place = &b->closed[b->closed_count++ % CLOSED_SOCKETS];
-    if (*place)
-        wp_intmap_remove(&b->sockets, (struct wp_intkey){*place, 0});
-    *place = key;
-}
-
 /* What a thread or a socket leaves behind when it is gone. */
 static void after(struct wp_batcher *b, const struct wp_fact *fact)
 {
@@ -280,8 +419,10 @@ static void after(struct wp_batcher *b, const struct wp_fact *fact)
             wp_stack_table_forget(b->stacks, fact->pid);
         }
     }
-    if (event->kind == WP_EVENT_SOCK_STATE && event->c == TCP_CLOSE)
-        forget_closed(b, fact->socket.key);
+    if (event->kind == WP_EVENT_SOCK_STATE)
+        wp_socket_table_state(b->sockets, fact);
+    if (event->kind == WP_EVENT_SWITCH && fact->tid)
+        wp_thread_table_left(b->threads, fact->tid, event->time_ns);
 }
 
 static int define_wait(struct wp_batcher *b, const struct wp_fact *fact, struct wp_error *err)
@@ -298,7 +439,7 @@ static int on_fact(void *context, const struct wp_fact *fact, struct wp_error *e
     struct wp_batcher *b = context;
     if (!fact->event.kind && fact->wait.key)
         return define_wait(b, fact, err);
-    uint32_t socket = socket_id(b, fact);
+    uint32_t socket = wp_socket_table_id(b->sockets, fact);
     if (!fact->event.kind)
         return 0;
     struct wp_event *event = wp_event_queue_next(&b->queue);
@@ -363,6 +504,29 @@ const struct wp_stack_counts *wp_batcher_stacks(const struct wp_batcher *b)
 uint64_t wp_batcher_reading_ns(const struct wp_batcher *b)
 {
     return wp_stack_table_reading_ns(b->stacks);
+}
+
+bool wp_batcher_wants_stacks(const struct wp_batcher *b)
+{
+    return wp_stack_table_is_full(b->stacks);
+}
+
+void wp_batcher_turn_stacks(struct wp_batcher *b)
+{
+    wp_stack_table_turn(b->stacks);
+}
+
+void wp_batcher_renew_soon(struct wp_batcher *b)
+{
+    b->must_renew = true;
+}
+
+void wp_batcher_lost(struct wp_batcher *b, const struct wp_drop *drop)
+{
+    struct wp_drop told = *drop;
+    if (!told.to_ns)
+        told.from_ns = told.to_ns = b->watermark_ns;
+    on_drops(b, &told, NULL);
 }
 
 void wp_batcher_left_out(struct wp_batcher *b, const struct wp_drop *drop)

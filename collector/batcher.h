@@ -24,6 +24,11 @@ struct wp_batcher_options {
     const struct wp_logger *logger; /* borrowed, NULL for none */
     /* 0 or -errno, which ends the source's poll. */
     int (*batch)(void *context, const struct wp_batch *batch, struct wp_error *err);
+    /* The session's dictionary has grown to session_bytes, as who receives it counts: what follows belongs to another session, whose id
+     * is put into `session`. NULL: it grows on. may_renew: not now (false). */
+    bool (*may_renew)(void *context);
+    int (*renew)(void *context, uint8_t session[16], struct wp_error *err);
+    size_t session_bytes;
     void *context;
 };
 
@@ -48,6 +53,13 @@ const struct wp_batcher_stats *wp_batcher_stats(const struct wp_batcher *batcher
 const struct wp_stack_counts *wp_batcher_stacks(const struct wp_batcher *batcher);
 /* CPU time of reading names, so far. */
 uint64_t wp_batcher_reading_ns(const struct wp_batcher *batcher);
+/* True when the source must tell stacks anew; and: it does. */
+bool wp_batcher_wants_stacks(const struct wp_batcher *batcher);
+void wp_batcher_turn_stacks(struct wp_batcher *batcher);
+/* The session ends with the next batch, however small it is. */
+void wp_batcher_renew_soon(struct wp_batcher *batcher);
+/* What had been put into batches was lost. */
+void wp_batcher_lost(struct wp_batcher *batcher, const struct wp_drop *drop);
 /* Something was left out on purpose (drop->reason). */
 void wp_batcher_left_out(struct wp_batcher *batcher, const struct wp_drop *drop);
 

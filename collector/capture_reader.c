@@ -23,6 +23,8 @@ struct wp_capture_reader {
     struct wp_hello hello;
     struct wp_bye bye;
     bool has_bye;
+    struct wp_hello next;      /* of the session behind it */
+    bool has_next;
 };
 
 void wp_capture_reader_close(struct wp_capture_reader *r)
@@ -35,6 +37,7 @@ void wp_capture_reader_close(struct wp_capture_reader *r)
     wp_buffer_fini(&r->bytes);
     wp_batch_fini(&r->batch);
     wp_hello_fini(&r->hello);
+    wp_hello_fini(&r->next);
     free(r);
 }
 
@@ -144,7 +147,33 @@ static int take_batch(struct wp_capture_reader *r, const struct wp_frame *frame,
     return 1;
 }
 
-/* The last frame: it knows how many there were, and nothing stands behind it. */
+bool wp_capture_reader_turn(struct wp_capture_reader *r)
+{
+    if (!r->has_bye || !r->has_next)
+        return false;
+    wp_hello_fini(&r->hello);
+    r->hello = r->next;
+    r->next = (struct wp_hello){0};
+    r->has_bye = r->has_next = false;
+    r->last_seq = 0;
+    return true;
+}
+
+/* Behind Bye stands nothing, or the session that it names. */
+static int take_behind(struct wp_capture_reader *r, const struct wp_frame *frame, struct wp_error *err)
+{
+    if (frame->type != WP_FRAME_HELLO)
+        return wp_error_set(err, -EBADMSG, "a frame behind the last one");
+    int rc = wp_hello_decode(&r->next, frame->payload, frame->size, err);
+    if (!rc && memcmp(r->next.session, r->bye.successor, sizeof(r->bye.successor)))
+        rc = wp_error_set(err, -EBADMSG, "another session behind the last one");
+    if (rc)
+        return rc;
+    r->has_next = true;
+    return take(r, frame);
+}
+
+/* The last frame of a session: it knows how many there were. */
 static int take_bye(struct wp_capture_reader *r, const struct wp_frame *frame, struct wp_error *err)
 {
     struct wp_frame behind;
@@ -156,10 +185,12 @@ static int take_bye(struct wp_capture_reader *r, const struct wp_frame *frame, s
     if (rc)
         return where(r, rc, err);
     take(r, frame);
-    rc = look(r, &behind, err);
-    if (rc)
-        return where(r, rc < 0 ? rc : wp_error_set(err, -EBADMSG, "a frame behind the last one"), err);
     r->bye = bye;
+    rc = look(r, &behind, err);
+    if (rc > 0)
+        rc = take_behind(r, &behind, err);
+    if (rc)
+        return where(r, rc, err);
     r->has_bye = true;
     return 0;
 }

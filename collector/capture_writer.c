@@ -163,12 +163,25 @@ int wp_capture_writer_batch(struct wp_capture_writer *w, const uint8_t *frame, s
     return write_all(w, frame, size, err);
 }
 
-int wp_capture_writer_finish(struct wp_capture_writer *w, const struct wp_bye *bye, struct wp_error *err)
+static int write_bye(struct wp_capture_writer *w, const struct wp_bye *bye, struct wp_error *err)
 {
     wp_buffer_clear(&w->raw);
     int rc = wp_bye_encode(bye, &w->raw, err);
+    return rc ? rc : write_message(w, WP_FRAME_BYE, err);
+}
+
+int wp_capture_writer_next(struct wp_capture_writer *w, const struct wp_bye *bye, const struct wp_hello *hello, struct wp_error *err)
+{
+    int rc = write_bye(w, bye, err);
+    wp_buffer_clear(&w->raw);
     if (!rc)
-        rc = write_message(w, WP_FRAME_BYE, err);
+        rc = wp_hello_encode(hello, &w->raw, err);
+    return rc ? rc : write_message(w, WP_FRAME_HELLO, err);
+}
+
+int wp_capture_writer_finish(struct wp_capture_writer *w, const struct wp_bye *bye, struct wp_error *err)
+{
+    int rc = write_bye(w, bye, err);
     if (!rc && is_file(w) && fsync(w->fd))
         rc = write_failed(w, -errno, err);
     if (!rc && is_file(w) && rename(w->partial, w->path))

@@ -39,6 +39,7 @@ struct collector {
     struct wp_window window;            /* as it was last */
     bool is_paused;                     /* between two windows, or stretches that the overhead limit leaves */
     unsigned reloads;                   /* of the options, that were taken up */
+    uint64_t told_events, told_dropped; /* of the sessions before this one */
     uint64_t watched_ns;                /* when the source was last told what ends its waiting */
 };
 
@@ -71,6 +72,48 @@ static int open_source(struct collector *c, struct wp_error *err)
     return wp_source_bpf_create(&c->source, &bpf, c->logger, err);
 }
 
+static bool may_renew(void *context)
+{
+    const struct collector *c = context;
+    return wp_outlet_may_renew(c->outlet);
+}
+
+/* The session goes on in another one, of a later instant. */
+static int renew(void *context, uint8_t session[16], struct wp_error *err)
+{
+    struct collector *c = context;
+    const struct wp_batcher_stats *stats = wp_batcher_stats(c->batcher);
+    uint64_t events = stats->events - c->told_events, dropped = stats->dropped - c->told_dropped;
+    wp_identity_renew(&c->hello);
+    wp_test_clock_hello(&c->options->test_clock, &c->hello);
+    int rc = wp_outlet_renew(c->outlet, &c->hello, events, dropped, err);
+    if (rc)
+        return rc;
+    c->told_events = stats->events;
+    c->told_dropped = stats->dropped;
+    memcpy(session, c->hello.session, sizeof(c->hello.session));
+    if (!c->source->ops->retell)
+        return 0;
+    rc = c->source->ops->retell(c->source, true, err);
+    return rc;
+}
+
+/* What source and batcher must tell each other so that both can forget. */
+static int keep_bounds(struct collector *c, struct wp_error *err)
+{
+    struct wp_drop drop;
+    while (wp_outlet_next_drop(c->outlet, &drop))
+        wp_batcher_lost(c->batcher, &drop);
+    if (wp_outlet_wants_renewal(c->outlet))
+        wp_batcher_renew_soon(c->batcher);
+    if (!c->source->ops->retell || !wp_batcher_wants_stacks(c->batcher))
+        return 0;
+    int rc = c->source->ops->retell(c->source, false, err);
+    if (!rc)
+        wp_batcher_turn_stacks(c->batcher);
+    return rc;
+}
+
 static int open_batcher(struct collector *c, struct wp_error *err)
 {
     const struct wp_collector_options *o = c->options;
@@ -78,7 +121,8 @@ static int open_batcher(struct collector *c, struct wp_error *err)
     struct wp_batcher_options options = {.command_pid = o->command_pid, .self_pid = is_live ? (uint32_t)getpid() : 0,
         .recorder_pid = o->recorder_pid,
         .has_addresses = is_live, .reads_proc = is_live, .patterns = o->patterns, .pattern_count = o->pattern_count,
-        .logger = c->logger, .batch = on_batch, .context = c};
+        .logger = c->logger, .batch = on_batch, .may_renew = may_renew, .renew = renew, .session_bytes = o->outlet.session_bytes,
+        .context = c};
     memcpy(options.session, c->hello.session, sizeof(options.session));
     options.names.fetch = c->fetch;
     if (is_live && !o->command_pid && !(options.names.fleet = c->fleet = wp_fleet_names_create())) /* a recording is of one host */
@@ -268,6 +312,8 @@ static int run_source(struct collector *c, struct wp_error *err)
         int rc = is_stopped ? 0 : keep_window(c, &sink, &wait_ms, err);
         int more = rc ? rc : c->source->ops->poll(c->source, wait_ms, &sink, err);
         rc = more < 0 ? more : wp_outlet_pump(c->outlet, 0, err);
+        if (!rc)
+            rc = keep_bounds(c, err);
         if (rc || !more)
             return rc;
     }
@@ -316,7 +362,7 @@ static int run_live(struct collector *c, struct wp_error *err)
         rc = wp_batcher_finish(c->batcher, err);
     const struct wp_batcher_stats *stats = wp_batcher_stats(c->batcher);
     if (!rc)
-        rc = wp_outlet_finish(c->outlet, stats->events, stats->dropped, err);
+        rc = wp_outlet_finish(c->outlet, stats->events - c->told_events, stats->dropped - c->told_dropped, err);
     if (!rc && stats->dropped)
         wp_log(c->logger, WP_LOG_WARN, "events were dropped, a larger --ring-size keeps more dropped=%llu of=%llu",
             (unsigned long long)stats->dropped, (unsigned long long)(stats->dropped + stats->events));

@@ -20,7 +20,7 @@ enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F
     KEY_FILTER = 256, KEY_COMMAND, KEY_RECORDER, KEY_NETNS, KEY_MATCH, KEY_HOSTNAME, KEY_LABEL, KEY_READY, KEY_LOG, KEY_RING, KEY_SPEED,
     KEY_STATS, KEY_TEST_CLOCK, KEY_SPOOL, KEY_SPOOL_LIMIT, KEY_KEY, KEY_SERVER_KEY, KEY_INSECURE, KEY_NO_SECCOMP, KEY_PROBE,
     KEY_LEFT_OUT, KEY_METRICS, KEY_OVERHEAD, KEY_CACHE, KEY_WINDOW, KEY_LEARN,
-    KEY_DEBUGINFOD };
+    KEY_DEBUGINFOD, KEY_SESSION_LIMIT };
 
 #define DEFAULT_SPOOL "/var/spool/wakepath"
 #define OVERHEAD_LEAST 0.01
@@ -28,6 +28,9 @@ enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F
 #define SPOOL_LIMIT ((uint64_t)256 << 20)
 #define SPOOL_LEAST ((uint64_t)1 << 20)
 #define SPOOL_MOST ((uint64_t)1 << 40)
+#define SESSION_LIMIT ((uint64_t)256 << 20) /* an aggregator takes 1 GiB (proto/dictionary.c) */
+#define SESSION_LEAST ((uint64_t)64 << 10)
+#define SESSION_MOST ((uint64_t)768 << 20)
 
 static const struct argp_option option_table[] = {
     {"source", KEY_SOURCE, "SOURCE", 0, "bpf (default: the live kernel), perf-script:FILE (or -), capture:FILE", 0},
@@ -39,6 +42,8 @@ static const struct argp_option option_table[] = {
     {"spool", KEY_SPOOL, "DIR", 0, "keep there what no aggregator has acknowledged, or none for memory (default: " DEFAULT_SPOOL
         " for the live kernel and a tcp endpoint)", 0},
     {"spool-limit", KEY_SPOOL_LIMIT, "BYTES", 0, "of the spool, with K, M or G; the oldest goes when it is full (default 256M)", 0},
+    {"session-limit", KEY_SESSION_LIMIT, "BYTES", 0, "of what a session has named (threads, sockets, stacks, strings), with K, M or G: then it goes "
+        "on in another one; from 64K to 768M (default 256M)", 0},
     {"unwind-cache", KEY_CACHE, "DIR", 0, "keep there the unwind rows of objects, by build id, so that they are not read again after a restart; "
         "or none (default none; the service's file names one)", 0},
     {"debuginfod", KEY_DEBUGINFOD, "URLS", 0, "ask these servers for debug files by build id, as elfutils' debuginfod(8) answers, with blanks "
@@ -178,15 +183,15 @@ static void take_server_key(struct wp_endpoints *endpoints, struct argp_state *s
     endpoints->server_key_paths[endpoints->server_key_count++] = text;
 }
 
-static void take_spool_limit(struct wp_outlet_options *outlet, struct argp_state *state, const char *text)
+static uint64_t take_bytes(struct argp_state *state, const char *text, uint64_t least, uint64_t most, const char *refusal)
 {
     char *end;
     unsigned long long value = strtoull(text, &end, 10);
     const char *unit = *end ? strchr("KMG", *end) : NULL;
     unsigned shift = unit ? (unsigned)(unit - "KMG" + 1) * 10 : 0;
-    if (end == text || *text == '-' || (*end && (!unit || end[1])) || value > SPOOL_MOST >> shift || value << shift < SPOOL_LEAST)
-        wp_config_refuse(state, "--spool-limit takes bytes from 1M to 1024G, not '%s'", text);
-    outlet->spool_limit = (uint64_t)value << shift;
+    if (end == text || *text == '-' || (*end && (!unit || end[1])) || value > most >> shift || value << shift < least)
+        wp_config_refuse(state, "%s, not '%s'", refusal, text);
+    return (uint64_t)value << shift;
 }
 
 /* A daemon that sends over a network keeps what it could not send; one that was not asked to can do without. */
@@ -237,7 +242,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_SERVER_KEY: take_server_key(&o->outlet.endpoints, state, argument); break;
     case KEY_INSECURE: o->outlet.endpoints.is_insecure = true; break;
     case KEY_SPOOL: o->outlet.spool = argument; break;
-    case KEY_SPOOL_LIMIT: take_spool_limit(&o->outlet, state, argument); break;
+    case KEY_SPOOL_LIMIT:
+        o->outlet.spool_limit = take_bytes(state, argument, SPOOL_LEAST, SPOOL_MOST, "--spool-limit takes bytes from 1M to 1024G");
+        break;
+    case KEY_SESSION_LIMIT:
+        o->outlet.session_bytes = take_bytes(state, argument, SESSION_LEAST, SESSION_MOST, "--session-limit takes bytes from 64K to 768M");
+        break;
     case KEY_OUTPUT: o->outlet.output = argument; break;
     case KEY_FREQUENCY: o->bpf.frequency_hz = wp_config_number(state, "--frequency", argument, 0, 50000); break;
     case KEY_WINDOW: *parse->live->window = wp_config_window(state, argument); break;
@@ -284,6 +294,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_ARG: wp_config_refuse(state, "unexpected argument '%s'", argument); break;
     case ARGP_KEY_END:
         check(o, state);
+        o->outlet.is_replay = o->source == WP_FROM_CAPTURE;
         choose_spool(o);
         break;
     default: return ARGP_ERR_UNKNOWN;
@@ -294,7 +305,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static void set_defaults(struct wp_collector_options *options, const struct wp_collector_live *live)
 {
     *options = (struct wp_collector_options){.bpf = {.frequency_hz = 99}, .is_fast = true, .ready_fd = -1,
-        .overhead_percent = WP_OVERHEAD_DEFAULT, .window = live->window, .outlet = {.spool_limit = SPOOL_LIMIT}};
+        .overhead_percent = WP_OVERHEAD_DEFAULT, .window = live->window, .outlet = {.spool_limit = SPOOL_LIMIT, .session_bytes = SESSION_LIMIT}};
     *live->log_level = WP_LOG_INFO;
     *live->window = (struct wp_window){0};
 }

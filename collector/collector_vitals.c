@@ -168,6 +168,11 @@ static void put_delivery(struct wp_buffer *out, const struct wp_outlet_counts *c
         wp_metric_put(
             out, "wakepath_collector_lag_seconds", WP_GAUGE, "Age of the oldest of them.", (double)lag_ns / 1e9);
     }
+    wp_metric_put(out, "wakepath_collector_sessions_renewed_total", WP_COUNTER,
+        "Sessions that went on in another one, because what they had named had grown to --session-limit or an aggregator took no more.",
+        (double)counts->renewals);
+    wp_metric_put(out, "wakepath_collector_refused_events_total", WP_COUNTER,
+        "Events of sessions that no aggregator takes: lost, and told as dropped.", (double)counts->refused_events);
     if (!counts->has_spool)
         return;
     wp_metric_put(out, "wakepath_collector_spool_bytes", WP_GAUGE, "The spool.", (double)counts->spool_bytes);

@@ -11,11 +11,12 @@
 #define FULL_ENTRIES (WP_BATCH_ENTRIES / 2)
 #define FULL_BYTES ((size_t)4 << 20)
 
-/* Entries of one kind that were not sent: ids first .. first + count - 1. */
+/* Entries of one kind that were not sent: ids first .. first + count - 1. Of kinds that are kept those that were sent stand before them. */
 struct pending {
     void *items;
     size_t item_size;
     uint32_t first, count, room;
+    bool is_kept;
 };
 
 enum { THREADS, SOCKETS, OBJECTS, FRAMES, STACKS, DEVICES, DROPS, KINDS };
@@ -40,7 +41,7 @@ struct wp_delta *wp_delta_create(void)
     if (!d)
         return NULL;
     for (int i = 0; i < KINDS; i++)
-        d->pending[i] = (struct pending){.item_size = sizes[i], .first = 1};
+        d->pending[i] = (struct pending){.item_size = sizes[i], .first = 1, .is_kept = i == OBJECTS || i == FRAMES || i == STACKS};
     d->strings = wp_intern_create();
     if (!d->strings) {
         free(d);
@@ -64,11 +65,28 @@ void wp_delta_destroy(struct wp_delta *d)
     free(d);
 }
 
+/* How many stand before those that were not sent. */
+static uint32_t kept(const struct pending *p)
+{
+    return p->is_kept ? p->first - 1 : 0;
+}
+
+static void *unsent(const struct pending *p)
+{
+    return p->items ? (char *)p->items + (size_t)kept(p) * p->item_size : NULL;
+}
+
+static const void *item_of(const struct wp_delta *d, int kind, uint32_t id)
+{
+    const struct pending *p = &d->pending[kind];
+    return id && id - 1 < kept(p) + p->count ? (const char *)p->items + (size_t)(id - 1) * p->item_size : NULL;
+}
+
 /* The new entry's id, 0 when out of memory. */
 static uint32_t add(struct wp_delta *d, int kind, const void *item)
 {
     struct pending *p = &d->pending[kind];
-    if (p->count == p->room) {
+    if (kept(p) + p->count == p->room) {
         uint32_t room = p->room ? p->room * 2 : 64;
         void *items = realloc(p->items, (size_t)room * p->item_size);
         if (!items) {
@@ -78,7 +96,7 @@ static uint32_t add(struct wp_delta *d, int kind, const void *item)
         p->items = items;
         p->room = room;
     }
-    memcpy((char *)p->items + (size_t)p->count * p->item_size, item, p->item_size);
+    memcpy((char *)unsent(p) + (size_t)p->count * p->item_size, item, p->item_size);
     if (p->count + 1 >= FULL_ENTRIES)
         d->is_full = true;
     return p->first + p->count++;
@@ -150,7 +168,7 @@ uint32_t wp_delta_frame_apart(struct wp_delta *d, const struct wp_frame_entry *e
 const struct wp_frame_entry *wp_delta_frame_pending(const struct wp_delta *d, uint32_t id)
 {
     const struct pending *p = &d->pending[FRAMES];
-    return id >= p->first && id - p->first < p->count ? (const struct wp_frame_entry *)p->items + (id - p->first) : NULL;
+    return id >= p->first ? item_of(d, FRAMES, id) : NULL;
 }
 
 bool wp_delta_frame_fill(struct wp_delta *d, uint32_t id, const struct wp_frame_entry *entry)
@@ -216,27 +234,47 @@ static int fill_strings(struct wp_delta *d, struct wp_batch *batch)
     return 0;
 }
 
+const struct wp_object_entry *wp_delta_object_entry(const struct wp_delta *d, uint32_t id)
+{
+    return item_of(d, OBJECTS, id);
+}
+
+const struct wp_frame_entry *wp_delta_frame_entry(const struct wp_delta *d, uint32_t id)
+{
+    return item_of(d, FRAMES, id);
+}
+
+const struct wp_stack_entry *wp_delta_stack_entry(const struct wp_delta *d, uint32_t id)
+{
+    return item_of(d, STACKS, id);
+}
+
+const char *wp_delta_text(const struct wp_delta *d, uint32_t string)
+{
+    return wp_intern_text(d->strings, string);
+}
+
 int wp_delta_fill(struct wp_delta *d, struct wp_batch *batch)
 {
     const struct pending *p = d->pending;
-    batch->threads = p[THREADS].items;
+    batch->threads = unsent(&p[THREADS]);
     batch->first_thread = p[THREADS].first;
     batch->thread_count = p[THREADS].count;
-    batch->sockets = p[SOCKETS].items;
+    batch->sockets = unsent(&p[SOCKETS]);
     batch->first_socket = p[SOCKETS].first;
     batch->socket_count = p[SOCKETS].count;
-    batch->objects = p[OBJECTS].items;
+    batch->objects = unsent(&p[OBJECTS]);
     batch->first_object = p[OBJECTS].first;
     batch->object_count = p[OBJECTS].count;
-    batch->frames = p[FRAMES].items;
+    batch->frames = unsent(&p[FRAMES]);
     batch->first_frame = p[FRAMES].first;
     batch->frame_count = p[FRAMES].count;
-    batch->stacks = p[STACKS].items;
+    batch->stacks = unsent(&p[STACKS]);
     batch->first_stack = p[STACKS].first;
     batch->stack_count = p[STACKS].count;
-    batch->devices = p[DEVICES].items;
+    batch->devices = unsent(&p[DEVICES]);
     batch->device_count = p[DEVICES].count;
-    batch->drops = p[DROPS].items;
+    batch->drops = unsent(&p[DROPS]);
     batch->drop_count = p[DROPS].count;
     return d->failed ? -ENOMEM : fill_strings(d, batch);
 }

@@ -28,6 +28,12 @@ uint32_t wp_delta_stack(struct wp_delta *delta, uint32_t parent, uint32_t frame)
 void wp_delta_device(struct wp_delta *delta, uint32_t device, const char *name);
 void wp_delta_drop(struct wp_delta *delta, const struct wp_drop *drop);
 
+/* What an id stands for, also when it was sent; NULL for 0 and ids that were not given out. Valid until the next call that makes one. */
+const struct wp_object_entry *wp_delta_object_entry(const struct wp_delta *delta, uint32_t id);
+const struct wp_frame_entry *wp_delta_frame_entry(const struct wp_delta *delta, uint32_t id);
+const struct wp_stack_entry *wp_delta_stack_entry(const struct wp_delta *delta, uint32_t id);
+const char *wp_delta_text(const struct wp_delta *delta, uint32_t string); /* "" for those */
+
 /* Entries or bytes near the limit of one batch: send one now. */
 bool wp_delta_is_full(const struct wp_delta *delta);
 bool wp_delta_is_empty(const struct wp_delta *delta);

@@ -66,6 +66,14 @@ int wp_identity_hello(struct wp_hello *hello, const char *source, const char *ho
     return 0;
 }
 
+void wp_identity_renew(struct wp_hello *hello)
+{
+    memcpy(hello->continues, hello->session, sizeof(hello->continues));
+    uuid_generate_random(hello->session);
+    hello->start_mono_ns = clock_ns(CLOCK_MONOTONIC);
+    hello->start_real_ns = clock_ns(CLOCK_REALTIME);
+}
+
 int wp_identity_label(struct wp_hello *hello, const char *text, struct wp_error *err)
 {
     const char *equals = strchr(text, '=');

@@ -8,10 +8,18 @@
 #include "collector/sender.h"
 
 struct wp_leftovers;
+struct wp_losses;
 
 /* All borrowed. */
-int wp_leftovers_create(struct wp_leftovers **leftovers, struct wp_spool *spool, const struct wp_endpoints *endpoints,
-    const struct wp_logger *logger, struct wp_error *err);
+struct wp_leftovers_options {
+    struct wp_spool *spool;
+    const struct wp_endpoints *endpoints;
+    const struct wp_logger *logger;
+    size_t session_bytes;             /* bound of the dictionary of a session that is told anew */
+    struct wp_losses *losses;         /* gets what nobody takes */
+};
+
+int wp_leftovers_create(struct wp_leftovers **leftovers, const struct wp_leftovers_options *options, struct wp_error *err);
 void wp_leftovers_destroy(struct wp_leftovers *leftovers);
 /* Does what can be done without waiting. What fails is logged and stays in the spool. */
 void wp_leftovers_pump(struct wp_leftovers *leftovers);

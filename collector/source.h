@@ -96,6 +96,9 @@ struct wp_source_ops {
     void (*thin)(struct wp_source *source, uint32_t stack_one_in);
     /* poll returns early when `fd` can be read; told again now and then, for it may be another one by the same number. NULL: cannot. */
     void (*watch)(struct wp_source *source, int fd);
+    /* Tells, with what it delivers next, which threads exist, as at the beginning (`threads`), and of stacks what they are when they come
+     * up again. NULL: cannot; then it always says what stacks are. */
+    int (*retell)(struct wp_source *source, bool threads, struct wp_error *err);
     const struct wp_probe *(*probe)(const struct wp_source *source); /* what it chose of what the kernel offers; NULL: nothing to choose */
     unsigned (*unsampled_cpus)(struct wp_source *source); /* that came online after samples began, and have none; NULL: not known */
 };

@@ -235,7 +235,14 @@ static void watch(struct wp_source *source, int fd)
     wp_records_watch(((struct source_bpf *)source)->records, fd);
 }
 
-static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, pause_source, destroy_source, count, thin, watch, probe,
+static int retell(struct wp_source *source, bool threads, struct wp_error *err)
+{
+    struct source_bpf *s = (struct source_bpf *)source;
+    wp_programs_forget_stacks(s->programs);
+    return threads ? list_threads(s, err) : 0;
+}
+
+static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, pause_source, destroy_source, count, thin, watch, retell, probe,
     unsampled_cpus};
 
 static int start(struct source_bpf *s, const struct wp_source_bpf_options *options, struct wp_error *err)

@@ -244,7 +244,7 @@ static void destroy_source(struct wp_source *source)
     free(s);
 }
 
-static const struct wp_source_ops ops = {"perf-script", poll_source, stop_source, NULL, destroy_source, NULL, NULL, NULL, NULL, NULL};
+static const struct wp_source_ops ops = {"perf-script", poll_source, stop_source, NULL, destroy_source, NULL, NULL, NULL, NULL, NULL, NULL};
 
 int wp_source_perf_script_create(struct wp_source **source, const char *path, struct wp_error *err)
 {

@@ -35,6 +35,7 @@ struct wp_spool {
     struct wp_spool_session **sessions;     /* owned */
     size_t count;
     struct wp_spool_session *current;       /* of them, NULL: none */
+    const struct wp_spool_session *held;    /* likewise */
     struct wp_log_limit full;
 };
 
@@ -264,7 +265,29 @@ int wp_spool_begin(struct wp_spool *s, const struct wp_hello *hello, struct wp_s
 
 struct wp_spool_session *wp_spool_leftover(struct wp_spool *s)
 {
-    return s->count && s->sessions[0] != s->current ? s->sessions[0] : NULL;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->sessions[i] != s->current && s->sessions[i] != s->held)
+            return s->sessions[i];
+    return NULL;
+}
+
+void wp_spool_let_go(struct wp_spool *s, const struct wp_spool_session *session)
+{
+    if (s->current == session)
+        s->current = NULL;
+}
+
+bool wp_spool_has_successors(const struct wp_spool *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (s->sessions[i] != s->current && wp_session_is_named(wp_spool_session_hello(s->sessions[i])->continues))
+            return true;
+    return false;
+}
+
+void wp_spool_hold(struct wp_spool *s, const struct wp_spool_session *session)
+{
+    s->held = session;
 }
 
 static void take_out(struct wp_spool *s, const struct wp_spool_session *session)
@@ -277,6 +300,8 @@ static void take_out(struct wp_spool *s, const struct wp_spool_session *session)
         }
     if (s->current == session)
         s->current = NULL;
+    if (s->held == session)
+        s->held = NULL;
 }
 
 void wp_spool_remove(struct wp_spool *s, struct wp_spool_session *session)

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -463,7 +464,7 @@ int wp_spool_session_sync(struct wp_spool_session *s, struct wp_error *err)
 
 static bool is_of_session(const char *name)
 {
-    static const char *const small[] = {"hello", "bye", "acks", "acks.new", "dictionary"};
+    static const char *const small[] = {"hello", "bye", "acked", "dictionary", "refused"};
     for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++) {
         size_t size = strlen(small[i]);
         if (!strncmp(name, small[i], size) && (!name[size] || !strncmp(name + size, ".tmp.", 5)))
@@ -525,6 +526,19 @@ uint64_t wp_spool_session_damaged(const struct wp_spool_session *s)
 uint64_t wp_spool_session_torn(const struct wp_spool_session *s)
 {
     return s->torn;
+}
+
+/* A byte each, in a file of its own. */
+unsigned wp_spool_session_refused(struct wp_spool_session *s)
+{
+    char path[PATH_MAX];
+    struct stat status;
+    snprintf(path, sizeof(path), "%s/refused", s->path);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool is_counted = fd >= 0 && write(fd, "x", 1) == 1 && !fstat(fd, &status);
+    if (fd >= 0)
+        close(fd);
+    return is_counted && status.st_size < 1000 ? (unsigned)status.st_size : UINT_MAX;
 }
 
 uint64_t wp_spool_session_lost(const struct wp_spool_session *s)

@@ -29,6 +29,8 @@ uint64_t wp_spool_session_bytes(const struct wp_spool_session *session);
 /* Times that a batch was asked for of which something is lost: damaged, or not there. */
 uint64_t wp_spool_session_damaged(const struct wp_spool_session *session);
 uint64_t wp_spool_session_torn(const struct wp_spool_session *session);     /* bytes that were cut at opening */
+/* It was refused once more: how often that was, by this collector and those before. */
+unsigned wp_spool_session_refused(struct wp_spool_session *session);
 uint64_t wp_spool_session_lost(const struct wp_spool_session *session);     /* batches dropped before they were acknowledged */
 /* Its Bye: what was set, or as the records say. */
 void wp_spool_session_bye(const struct wp_spool_session *session, struct wp_bye *bye);

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHED 4000000u /* stacks and frames remembered by name before all are forgotten */
+#define CACHED (1u << 18) /* frames remembered by their place before all are forgotten */
+#define KEYS (1u << 17)   /* of stacks, before the source is asked to tell them anew */
 #define LOCK_TICKET 0x80000000u /* of a lock; frames' numbers are below */
 #define LATE 64u        /* processes whose last new stack is at hand; a power of two */
 #define DEEPEST 256u    /* frames of a part of a stack that are looked at */
@@ -26,7 +27,7 @@ struct wp_stack_table {
     struct wp_address_spaces *spaces;
     struct wp_symbolizer *symbolizer;
     struct wp_wait_table *waits;
-    struct wp_intmap by_key;      /* what the source calls a stack -> id */
+    struct wp_intmap recent, before; /* what the source calls a stack -> id; `before`: until it told all anew, which may still be on the way */
     struct wp_intmap frames;      /* (address, process and generation) -> frame id */
     struct wp_intmap places;      /* (place in a file, object) -> frame id */
     struct late late[LATE];       /* by process */
@@ -54,7 +55,8 @@ void wp_stack_table_destroy(struct wp_stack_table *t)
     if (!t)
         return;
     wp_symbolizer_destroy(t->symbolizer);
-    wp_intmap_fini(&t->by_key);
+    wp_intmap_fini(&t->recent);
+    wp_intmap_fini(&t->before);
     wp_intmap_fini(&t->frames);
     wp_intmap_fini(&t->places);
     free(t);
@@ -266,11 +268,49 @@ void wp_stack_table_prepare(struct wp_stack_table *t)
         wp_symbolizer_prepare(t->symbolizer);
 }
 
+/* One that comes with its frames is told anew. */
+static bool is_known(const struct wp_stack_table *t, const struct wp_fact *fact, uint32_t *id)
+{
+    struct wp_intkey key = {fact->stack_key, 0};
+    bool has_frames = fact->frame_count + fact->kernel_ip_count + fact->user_ip_count;
+    return wp_intmap_get(&t->recent, key, id) || (!has_frames && wp_intmap_get(&t->before, key, id));
+}
+
+bool wp_stack_table_is_full(const struct wp_stack_table *t)
+{
+    return t->recent.count >= KEYS;
+}
+
+void wp_stack_table_turn(struct wp_stack_table *t)
+{
+    wp_intmap_fini(&t->before);
+    t->before = t->recent;
+    t->recent = (struct wp_intmap){0};
+}
+
+static void inherit(struct wp_intmap *keys, struct wp_heir *heir)
+{
+    for (uint32_t i = 0; keys->slots && i <= keys->mask; i++)
+        if (keys->slots[i].used)
+            keys->slots[i].value = wp_heir_stack(heir, keys->slots[i].value);
+}
+
+/* Frames are looked up again. */
+void wp_stack_table_renew(struct wp_stack_table *t, struct wp_delta *delta, struct wp_heir *heir)
+{
+    wp_stack_table_turn(t);
+    inherit(&t->before, heir);
+    wp_intmap_clear(&t->frames);
+    wp_intmap_clear(&t->places);
+    memset(t->late, 0, sizeof(t->late));
+    t->delta = delta;
+}
+
 uint32_t wp_stack_table_id(struct wp_stack_table *t, const struct wp_fact *fact)
 {
     uint32_t id = 0;
     struct wp_intkey key = {fact->stack_key, 0};
-    if (fact->stack_key && wp_intmap_get(&t->by_key, key, &id)) {
+    if (fact->stack_key && is_known(t, fact, &id)) {
         t->counts.known++;
         return id;
     }
@@ -283,8 +323,8 @@ uint32_t wp_stack_table_id(struct wp_stack_table *t, const struct wp_fact *fact)
         return 0;
     }
     t->counts.made++;
-    if (fact->stack_key && t->by_key.count < CACHED)
-        wp_intmap_put(&t->by_key, key, id);
+    if (fact->stack_key && t->recent.count < CACHED)
+        wp_intmap_put(&t->recent, key, id);
     return id;
 }
 

@@ -7,6 +7,7 @@
  */
 #include "collector/address_space.h"
 #include "collector/delta.h"
+#include "collector/heir.h"
 #include "collector/source.h"
 #include "collector/wait_table.h"
 #include "common/log.h"
@@ -33,6 +34,12 @@ bool wp_stack_table_names(struct wp_stack_table *table, unsigned timeout_ms);
 void wp_stack_table_forget(struct wp_stack_table *table, uint32_t pid);
 /* Asks what a lock is called; `number` of the table of waits gets its name as frames get theirs. */
 void wp_stack_table_lock(struct wp_stack_table *table, const struct wp_lock_place *lock, uint32_t number);
+/* So many stacks are remembered that the source must tell all anew; and: it does so from now on. */
+bool wp_stack_table_is_full(const struct wp_stack_table *table);
+void wp_stack_table_turn(struct wp_stack_table *table);
+/* The session goes on in another one, whose dictionary is `delta`. The stacks that the source may name again are put there; nothing
+ * may be waiting for its name. The source must tell stacks anew. */
+void wp_stack_table_renew(struct wp_stack_table *table, struct wp_delta *delta, struct wp_heir *heir);
 /* The fact's stack, 0: none. */
 uint32_t wp_stack_table_id(struct wp_stack_table *table, const struct wp_fact *fact);
 const struct wp_stack_counts *wp_stack_table_counts(const struct wp_stack_table *table);

@@ -18,14 +18,22 @@
 #define RECENT 1024u      /* a power of two */
 #define MATCHES (sizeof(((struct wp_thread_entry *)0)->cmdline_matches) / sizeof(uint32_t))
 
+#define GRAVES 16384u     /* that are remembered: more than die while events wait to be sent */
+
 struct slot {
     struct wp_thread_entry entry;
     uint32_t id, comm_before;
+    uint64_t left_ns;         /* when it left the CPU last, 0 not seen */
+};
+
+struct grave {
+    struct wp_thread_entry entry;
+    uint32_t id;
 };
 
 /* Of a thread number that was asked for lately: most events are about few threads. */
 struct recent {
-    uint32_t tid, pid, id; /* tid 0: nothing */
+    uint32_t tid, pid, id, slot; /* tid 0: nothing */
 };
 
 struct patterns {
@@ -45,6 +53,8 @@ struct wp_thread_table {
     uint32_t slot_count, slot_room;
     uint32_t *free_slots;
     uint32_t free_count, free_room;
+    struct grave *graves;     /* owned; a ring, of identities that have ended */
+    uint32_t grave_count;
     char environment[ENVIRONMENT];
     struct recent recent[RECENT];
 };
@@ -119,6 +129,7 @@ void wp_thread_table_destroy(struct wp_thread_table *t)
     wp_intmap_fini(&t->by_tid);
     free(t->slots);
     free(t->free_slots);
+    free(t->graves);
     free(t);
 }
 
@@ -147,7 +158,16 @@ static struct slot *make_slot(struct wp_thread_table *t, uint32_t tid)
         }
         index = t->slot_count++;
     }
+    t->slots[index].id = 0;
     return wp_intmap_put(&t->by_tid, (struct wp_intkey){tid, 0}, index) ? NULL : &t->slots[index];
+}
+
+/* Events of it may wait to be sent. */
+static void bury(struct wp_thread_table *t, const struct slot *slot)
+{
+    if (!t->graves && !(t->graves = calloc(GRAVES, sizeof(*t->graves))))
+        return;
+    t->graves[t->grave_count++ % GRAVES] = (struct grave){slot->entry, slot->id};
 }
 
 /* The thread number `entry->tid` has this identity from now on. */
@@ -156,10 +176,10 @@ static uint32_t enter(struct wp_thread_table *t, const struct wp_thread_entry *e
     struct slot *slot = make_slot(t, entry->tid);
     if (!slot)
         return 0;
-    slot->entry = *entry;
-    slot->comm_before = 0;
-    slot->id = wp_delta_thread(t->options.delta, entry);
-    t->recent[entry->tid % RECENT] = (struct recent){entry->tid, entry->pid, slot->id};
+    if (slot->id)
+        bury(t, slot);
+    *slot = (struct slot){.entry = *entry, .id = wp_delta_thread(t->options.delta, entry)};
+    t->recent[entry->tid % RECENT] = (struct recent){entry->tid, entry->pid, slot->id, (uint32_t)(slot - t->slots)};
     return slot->id;
 }
 
@@ -179,6 +199,8 @@ void wp_thread_table_dead(struct wp_thread_table *t, uint32_t tid)
         t->free_room = room;
     }
     wp_intmap_remove(&t->by_tid, (struct wp_intkey){tid, 0});
+    bury(t, &t->slots[index]);
+    t->slots[index].id = 0;
     t->free_slots[t->free_count++] = index;
 }
 
@@ -321,7 +343,7 @@ static __attribute__((noinline)) uint32_t look_up(struct wp_thread_table *t, uin
 {
     const struct slot *slot = find(t, tid);
     if (slot && (!pid || !slot->entry.pid || slot->entry.pid == pid)) { /* else: its birth was dropped */
-        t->recent[tid % RECENT] = (struct recent){tid, slot->entry.pid, slot->id};
+        t->recent[tid % RECENT] = (struct recent){tid, slot->entry.pid, slot->id, (uint32_t)(slot - t->slots)};
         return slot->id;
     }
     struct wp_thread_entry entry = {.tid = tid, .pid = pid};
@@ -416,4 +438,68 @@ uint32_t wp_thread_table_comm_before(const struct wp_thread_table *t, uint32_t t
 {
     uint32_t index;
     return wp_intmap_get(&t->by_tid, (struct wp_intkey){tid, 0}, &index) ? t->slots[index].comm_before : 0;
+}
+
+void wp_thread_table_left(struct wp_thread_table *t, uint32_t tid, uint64_t time_ns)
+{
+    const struct recent *recent = &t->recent[tid % RECENT];
+    struct slot *slot = recent->tid == tid ? &t->slots[recent->slot] : find(t, tid);
+    if (slot)
+        slot->left_ns = time_ns;
+}
+
+uint64_t wp_thread_table_left_ns(const struct wp_thread_table *t, uint32_t tid)
+{
+    uint32_t index;
+    return wp_intmap_get(&t->by_tid, (struct wp_intkey){tid, 0}, &index) ? t->slots[index].left_ns : 0;
+}
+
+/* --- another session --- */
+
+const struct wp_thread_entry *wp_thread_table_dead_entry(const struct wp_thread_table *t, uint32_t id)
+{
+    uint32_t count = t->grave_count < GRAVES ? t->grave_count : GRAVES;
+    for (uint32_t i = 0; i < count; i++)
+        if (t->graves[i].id == id)
+            return &t->graves[i].entry;
+    return NULL;
+}
+
+static int by_id(const void *a, const void *b, void *context)
+{
+    const struct slot *slots = context;
+    uint32_t x = slots[*(const uint32_t *)a].id, y = slots[*(const uint32_t *)b].id;
+    return x < y ? -1 : x > y;
+}
+
+/* Creators were made before those they made, and come before them again. */
+int wp_thread_table_renew(struct wp_thread_table *t, struct wp_delta *delta, struct wp_heir *heir)
+{
+    t->options.delta = delta;
+    uint32_t *order = malloc((t->slot_count + 1) * sizeof(*order)), count = 0;
+    if (!order)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < t->slot_count; i++)
+        if (t->slots[i].id)
+            order[count++] = i;
+    qsort_r(order, count, sizeof(*order), by_id, t->slots);
+    for (uint32_t i = 0; i < count; i++) {
+        struct slot *slot = &t->slots[order[i]];
+        uint32_t before = slot->id;
+        slot->entry = wp_heir_thread_entry(heir, &slot->entry, before);
+        slot->comm_before = wp_heir_string(heir, slot->comm_before);
+        wp_heir_make_room(heir);
+        slot->id = wp_delta_thread(delta, &slot->entry);
+        wp_heir_put_thread(heir, before, slot->id);
+    }
+    for (size_t i = 0; i < t->patterns.count; i++)
+        t->patterns.texts[i] = wp_heir_string(heir, t->patterns.texts[i]);
+    free(order);
+    memset(t->recent, 0, sizeof(t->recent));
+    return 0;
+}
+
+void wp_thread_table_forget_dead(struct wp_thread_table *t)
+{
+    t->grave_count = 0;
 }

@@ -8,6 +8,7 @@
  */
 #include "collector/cgroups.h"
 #include "collector/delta.h"
+#include "collector/heir.h"
 #include "collector/source.h"
 
 struct wp_thread_table;
@@ -42,5 +43,16 @@ uint32_t wp_thread_table_rename(struct wp_thread_table *table, uint32_t tid, con
 uint32_t wp_thread_table_comm_before(const struct wp_thread_table *table, uint32_t tid);
 /* It has left the CPU for the last time. */
 void wp_thread_table_dead(struct wp_thread_table *table, uint32_t tid);
+/* It has left the CPU; and when it did last, 0 not seen. */
+void wp_thread_table_left(struct wp_thread_table *table, uint32_t tid, uint64_t time_ns);
+uint64_t wp_thread_table_left_ns(const struct wp_thread_table *table, uint32_t tid);
+
+/* The session goes on in another one, whose dictionary is `delta`: all threads that live get their ids there, which `heir` is told.
+ * -ENOMEM. */
+int wp_thread_table_renew(struct wp_thread_table *table, struct wp_delta *delta, struct wp_heir *heir);
+/* The entry of one that died, or became another one, lately; NULL: it is not there any more. Of the session before the last renewal
+ * while that goes on. */
+const struct wp_thread_entry *wp_thread_table_dead_entry(const struct wp_thread_table *table, uint32_t id);
+void wp_thread_table_forget_dead(struct wp_thread_table *table);
 
 #endif

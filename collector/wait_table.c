@@ -4,6 +4,7 @@
 #include "common/intern.h"
 #include "common/intmap.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,4 +111,48 @@ void wp_wait_table_settle(struct wp_wait_table *t, struct wp_event *events, size
             wait->string = wp_delta_string(t->delta, wp_intern_text(t->texts, wait->text));
         event->wait = wait ? wait->string : 0;
     }
+}
+
+/* What a number of the old table is in the new one. */
+static uint32_t move(struct wp_wait_table *to, const struct wp_wait_table *from, uint32_t *moved, uint32_t number)
+{
+    if (!number || number >= from->count || moved[number])
+        return number && number < from->count ? moved[number] : 0;
+    uint32_t text = from->waits[number].text;
+    moved[number] = wp_wait_table_define(to, 0, text == NO_NAME ? NULL : wp_intern_text(from->texts, text));
+    return moved[number];
+}
+
+static void move_keys(struct wp_wait_table *to, struct wp_intmap *keys, const struct wp_wait_table *from, uint32_t *moved)
+{
+    for (uint32_t i = 0; keys->slots && i <= keys->mask; i++)
+        if (keys->slots[i].used)
+            keys->slots[i].value = move(to, from, moved, keys->slots[i].value);
+}
+
+int wp_wait_table_renew(struct wp_wait_table *t, struct wp_delta *delta, struct wp_event *events, size_t count)
+{
+    struct wp_wait_table *anew = wp_wait_table_create(delta);
+    uint32_t *moved = calloc(t->count + 1, sizeof(*moved));
+    if (!anew || !moved) {
+        wp_wait_table_destroy(anew);
+        free(moved);
+        return -ENOMEM;
+    }
+    move_keys(anew, &t->recent, t, moved);
+    move_keys(anew, &t->before, t, moved);
+    for (size_t i = 0; i < count; i++)
+        if (wp_event_has_wait(&events[i]))
+            events[i].wait = move(anew, t, moved, events[i].wait);
+    wp_intmap_fini(&anew->recent); /* of numbers that were being moved */
+    wp_intmap_fini(&anew->before);
+    anew->recent = t->recent;
+    anew->before = t->before;
+    t->recent = t->before = (struct wp_intmap){0};
+    struct wp_wait_table old = *t;
+    *t = *anew;
+    *anew = old;
+    wp_wait_table_destroy(anew);
+    free(moved);
+    return 0;
 }

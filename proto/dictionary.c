@@ -2,6 +2,7 @@
 #include "proto/dictionary.h"
 
 #include "common/idtable.h"
+#include "proto/session.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,10 +36,11 @@ struct wp_dictionary {
     uint32_t device_count;
 };
 
+static const size_t sizes[TABLES] = {sizeof(char *), sizeof(struct wp_thread_entry), sizeof(struct wp_socket_entry),
+    sizeof(struct wp_object_entry), sizeof(struct wp_frame_entry), sizeof(struct wp_stack_entry)};
+
 struct wp_dictionary *wp_dictionary_create(void)
 {
-    static const size_t sizes[TABLES] = {sizeof(char *), sizeof(struct wp_thread_entry), sizeof(struct wp_socket_entry),
-        sizeof(struct wp_object_entry), sizeof(struct wp_frame_entry), sizeof(struct wp_stack_entry)};
     struct wp_dictionary *d = calloc(1, sizeof(*d));
     for (int i = 0; d && i < TABLES; i++)
         wp_idtable_init(&d->tables[i].items, sizes[i]);
@@ -66,6 +68,26 @@ void wp_dictionary_destroy(struct wp_dictionary *d)
     free(d);
 }
 
+size_t wp_dictionary_bytes(const struct wp_dictionary *d)
+{
+    size_t bytes = d->text_bytes;
+    for (int i = 0; i < TABLES; i++)
+        bytes += (size_t)(d->tables[i].count - d->tables[i].gone) * sizes[i];
+    return bytes;
+}
+
+size_t wp_dictionary_bytes_of(const struct wp_batch *b)
+{
+    const uint32_t count[TABLES] = {b->string_count, b->thread_count, b->socket_count, b->object_count, b->frame_count,
+        b->stack_count};
+    size_t bytes = 0;
+    for (int i = 0; i < TABLES; i++)
+        bytes += (size_t)count[i] * sizes[i];
+    for (uint32_t i = 0; i < b->string_count; i++)
+        bytes += (size_t)b->strings[i].size + 1;
+    return bytes;
+}
+
 static int refuse(struct wp_error *err, const char *what, size_t index, const char *why)
 {
     return wp_error_set(err, -EINVAL, "bad batch: %s %zu %s", what, index, why);
@@ -89,14 +111,14 @@ static int count_all(const struct wp_dictionary *d, const struct wp_batch *b, st
         if (count[i] && first[i] != known + 1)
             return wp_error_set(err, -EINVAL, "bad batch: its %ss begin with id %u, the session has %u", names[i], first[i], known);
         if (count[i] > ENTRIES_LIMIT - known)
-            return wp_error_set(err, -E2BIG, "more than %u %ss in one session: it must begin anew", ENTRIES_LIMIT, names[i]);
+            return wp_error_set(err, -E2BIG, "more than %u %ss in one session: " WP_REFUSED_TOO_LARGE, ENTRIES_LIMIT, names[i]);
         totals->count[i] = known + count[i];
-        bytes += (size_t)(totals->count[i] - d->tables[i].gone) * d->tables[i].items.item_size;
+        bytes += (size_t)(totals->count[i] - d->tables[i].gone) * sizes[i];
     }
     for (uint32_t i = 0; i < b->string_count; i++)
         bytes += b->strings[i].size + 1;
     if (bytes > d->limit_bytes)
-        return wp_error_set(err, -E2BIG, "a dictionary of more than %zu bytes in one session: it must begin anew", d->limit_bytes);
+        return wp_error_set(err, -E2BIG, "a dictionary of more than %zu bytes in one session: " WP_REFUSED_TOO_LARGE, d->limit_bytes);
     return 0;
 }
 

@@ -13,6 +13,9 @@ struct wp_dictionary *wp_dictionary_create(void);
 /* How many bytes a session's dictionary may have, strings and entries together that are not forgotten; 1 GiB unless said. */
 void wp_dictionary_limit(struct wp_dictionary *dictionary, size_t limit_bytes);
 void wp_dictionary_destroy(struct wp_dictionary *dictionary);
+/* What it counts against the limit of those so far, and what the entries of a batch add to that. */
+size_t wp_dictionary_bytes(const struct wp_dictionary *dictionary);
+size_t wp_dictionary_bytes_of(const struct wp_batch *batch);
 /* Checks the whole batch (ids of its entries and of its events, gaps, cycles, limits) and then takes its entries; on
  * error nothing is taken and `err` says which entry or event. -EINVAL, -E2BIG, -ENOMEM. */
 int wp_dictionary_apply(struct wp_dictionary *dictionary, const struct wp_batch *batch, struct wp_error *err);

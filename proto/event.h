@@ -100,6 +100,8 @@ enum wp_task_state {
 #define WP_BLOCK_SYNC 8u
 #define WP_BLOCK_DISCARD 16u
 #define WP_BLOCK_ERROR 32u       /* COMPLETE: failed */
+/* STATE, SOCK_STATE: said to a session that continues another one of what that one knew; it is not counted as an event. */
+#define WP_EVENT_RETOLD 128u
 #define WP_SOCK_DATAGRAM 1u
 #define WP_SOCK_SYN 2u           /* SEND/ARRIVE: the connection request or its answer, counted as one byte at the ISN */
 #define WP_SOCK_FIN 4u
@@ -126,6 +128,11 @@ static inline bool wp_event_has_socket(const struct wp_event *event)
 {
     return (event->kind >= WP_EVENT_SOCK_SEND && event->kind <= WP_EVENT_SOCK_RETRANSMIT) ||
         event->kind == WP_EVENT_SOCK_LEAVE || (event->kind == WP_EVENT_WAKING && event->c == WP_CAUSE_MESSAGE);
+}
+
+static inline bool wp_event_is_retold(const struct wp_event *event)
+{
+    return (event->kind == WP_EVENT_STATE || event->kind == WP_EVENT_SOCK_STATE) && event->flags & WP_EVENT_RETOLD;
 }
 
 static inline bool wp_event_is_block(const struct wp_event *event)

@@ -22,6 +22,24 @@ static char *text_or_empty(const char *text)
     return (char *)(text ? text : "");
 }
 
+bool wp_session_is_named(const uint8_t id[16])
+{
+    static const uint8_t none[16];
+    return memcmp(id, none, 16) != 0;
+}
+
+static ProtobufCBinaryData id_or_empty(const uint8_t id[16])
+{
+    return (ProtobufCBinaryData){wp_session_is_named(id) ? 16 : 0, (uint8_t *)(uintptr_t)id};
+}
+
+/* What is no id is none: who says it may be newer. */
+static void copy_id(uint8_t to[16], const ProtobufCBinaryData *from)
+{
+    if (from->len == 16)
+        memcpy(to, from->data, 16);
+}
+
 /* Packs into `out`; the size is known before. */
 static int pack(const ProtobufCMessage *message, struct wp_buffer *out, struct wp_error *err)
 {
@@ -63,6 +81,7 @@ int wp_hello_encode(const struct wp_hello *hello, struct wp_buffer *out, struct 
     m.no_samples = text_or_empty(hello->no_samples);
     m.window_ns = hello->window.length_ns;
     m.window_every_ns = hello->window.every_ns;
+    m.continues = id_or_empty(hello->continues);
     m.n_labels = hello->label_count;
     m.labels = views;
     return pack(&m.base, out, err);
@@ -120,6 +139,7 @@ int wp_hello_decode(struct wp_hello *hello, const uint8_t *bytes, size_t size, s
         hello->sample_period_ns = m->sample_period_ns;
         hello->samples = m->samples > WP_SAMPLES_IMPOSSIBLE ? WP_SAMPLES_UNSAID : m->samples;
         hello->window = (struct wp_window){m->window_ns, m->window_every_ns};
+        copy_id(hello->continues, &m->continues);
         rc = copy_texts(hello, m, err);
     }
     wakepath__wire__hello__free_unpacked(m, NULL);
@@ -204,6 +224,7 @@ int wp_bye_encode(const struct wp_bye *bye, struct wp_buffer *out, struct wp_err
     m.last_seq = bye->last_seq;
     m.events = bye->events;
     m.dropped = bye->dropped;
+    m.successor = id_or_empty(bye->successor);
     return pack(&m.base, out, err);
 }
 
@@ -212,7 +233,8 @@ int wp_bye_decode(struct wp_bye *bye, const uint8_t *bytes, size_t size, struct 
     Wakepath__Wire__Bye *m = size > MESSAGE_BYTES ? NULL : wakepath__wire__bye__unpack(NULL, size, bytes);
     if (!m)
         return bad(err, "bye", "not a message");
-    *bye = (struct wp_bye){m->last_seq, m->events, m->dropped};
+    *bye = (struct wp_bye){.last_seq = m->last_seq, .events = m->events, .dropped = m->dropped};
+    copy_id(bye->successor, &m->successor);
     wakepath__wire__bye__free_unpacked(m, NULL);
     return 0;
 }

@@ -14,6 +14,8 @@
 #define WP_WIRE_WINDOWS 2u /* the minor version from which on a peer knows that recordings pause (WP_EVENT_WINDOW) */
 #define WP_WIRE_NAMES 4u /* the minor version from which on a peer talks of names (proto/name_talk.h) */
 #define WP_LABELS 64u
+/* The reason of a fatal Refused ends so when the session is too large, and what it has still to say is welcome in another one. */
+#define WP_REFUSED_TOO_LARGE "it must begin anew"
 #define WP_AHEAD_NS ((uint64_t)86400 * 1000000000) /* what a host's clock may be ahead of an aggregator's */
 
 /* Whether a session has samples of what ran. */
@@ -40,6 +42,7 @@ struct wp_hello {
     uint32_t samples;          /* enum wp_samples_state; what a later peer may say besides is UNSAID */
     char *no_samples;
     struct wp_window window;   /* when it records, as far as it says */
+    uint8_t continues[16];     /* the session that it goes on behind; zeros: none */
     struct wp_label labels[WP_LABELS];
     uint32_t label_count;
 };
@@ -54,6 +57,7 @@ struct wp_welcome {
 struct wp_bye {
     uint64_t last_seq;
     uint64_t events, dropped;
+    uint8_t successor[16];     /* the session that goes on behind it; zeros: none */
 };
 
 int wp_hello_encode(const struct wp_hello *hello, struct wp_buffer *out, struct wp_error *err);
@@ -66,6 +70,8 @@ int wp_hello_check_clock(const struct wp_hello *hello, uint64_t now_real_ns, str
 void wp_hello_fini(struct wp_hello *hello);
 int wp_welcome_encode(const struct wp_welcome *welcome, struct wp_buffer *out, struct wp_error *err);
 int wp_welcome_decode(struct wp_welcome *welcome, const uint8_t *bytes, size_t size, struct wp_error *err);
+/* True when an id of a session (continues, successor) says one. */
+bool wp_session_is_named(const uint8_t id[16]);
 int wp_bye_encode(const struct wp_bye *bye, struct wp_buffer *out, struct wp_error *err);
 int wp_bye_decode(struct wp_bye *bye, const uint8_t *bytes, size_t size, struct wp_error *err);
 

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #define MS 1000000u
+#define CLOSED 16384u /* sockets that are known for a while */
 
 struct taken {
     struct wp_dictionary *dictionary;
@@ -20,6 +21,9 @@ struct taken {
     uint64_t seq, watermark_ns, drops;
     bool is_last;
     int answer;
+    uint32_t sessions;          /* that went on in another one */
+    struct wp_dictionary **before; /* theirs */
+    uint32_t *session_of;       /* by event */
 };
 
 struct bench {
@@ -42,6 +46,8 @@ static int take(void *context, const struct wp_batch *batch, struct wp_error *er
     for (uint32_t i = 0; i < batch->event_count; i++) {
         assert_true(batch->events[i].time_ns >= t->watermark_ns); /* as the batch before has promised */
         assert_true(!t->count || batch->events[i].time_ns >= t->events[t->count - 1].time_ns);
+        t->session_of = realloc(t->session_of, (t->count + 1) * sizeof(*t->session_of));
+        t->session_of[t->count] = t->sessions;
         t->events[t->count++] = batch->events[i];
     }
     assert_true(batch->watermark_ns >= t->watermark_ns);
@@ -71,6 +77,10 @@ static int destroy(void **state)
     struct bench *b = *state;
     wp_batcher_destroy(b->batcher);
     wp_dictionary_destroy(b->taken.dictionary);
+    for (uint32_t i = 0; i < b->taken.sessions; i++)
+        wp_dictionary_destroy(b->taken.before[i]);
+    free(b->taken.before);
+    free(b->taken.session_of);
     free(b->taken.events);
     free(b);
     return 0;
@@ -157,7 +167,7 @@ static void stacks_sockets_and_drops(void **state)
     give(b, &(struct wp_fact){.event = {.time_ns = 6 * MS, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = 1, .socket = {.key = 77}});
     give(b, &(struct wp_fact){.event = {.time_ns = 7 * MS, .kind = WP_EVENT_SOCK_STATE, .c = 7}, .socket = {.key = 77}}); /* closed */
     give(b, &(struct wp_fact){.event = {.time_ns = 8 * MS, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = 1, .socket = {.key = 77}});
-    for (uint64_t key = 1000; key < 1256; key++) { /* so many others close */
+    for (uint64_t key = 1000; key < 1000 + CLOSED; key++) { /* so many others close */
         give(b, &(struct wp_fact){.socket = {.key = key, .entry = {.family = 2, .protocol = 6, .local_port = 81}}});
         give(b, &(struct wp_fact){.event = {.time_ns = 9 * MS, .kind = WP_EVENT_SOCK_STATE, .c = 7}, .socket = {.key = key}});
     }
@@ -179,8 +189,8 @@ static void stacks_sockets_and_drops(void **state)
     assert_int_equal(stack, 0);
     assert_int_equal(wp_dictionary_socket(b->taken.dictionary, e[2].d)->local_port, 80);
     assert_int_equal(e[4].d, e[2].d); /* a reset closes it before it wakes who waits there */
-    assert_int_equal(e[261].time_ns, 10 * MS);
-    assert_int_equal(e[261].d, 0);    /* that key stands for nothing any more */
+    assert_int_equal(e[5 + CLOSED].time_ns, 10 * MS);
+    assert_int_equal(e[5 + CLOSED].d, 0);    /* that key stands for nothing any more */
     assert_int_equal(b->taken.drops, 12);
     assert_int_equal(wp_batcher_stats(b->batcher)->dropped, 12);
 }
@@ -208,6 +218,105 @@ static void the_recorders_own(void **state)
     assert_true(thread_of(b, e[2].thread)->flags & thread_of(b, e[2].other)->flags & WP_THREAD_SELF);
     assert_int_equal(thread_of(b, e[3].other)->flags, WP_THREAD_COMMAND);
     assert_false(thread_of(b, e[4].other)->flags & WP_THREAD_SELF);
+}
+
+/* --- sessions that go on in another one --- */
+
+static bool may(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static int goes_on(void *context, uint8_t session[16], struct wp_error *err)
+{
+    struct taken *t = context;
+    (void)err;
+    assert_true(t->is_last);
+    t->before = realloc(t->before, (t->sessions + 1) * sizeof(*t->before));
+    t->before[t->sessions++] = t->dictionary;
+    t->dictionary = wp_dictionary_create();
+    t->seq = 0;
+    t->is_last = false;
+    memset(session, (int)t->sessions, 16);
+    return 0;
+}
+
+static int create_renewing(void **state)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+    struct wp_batcher_options options = {.batch = take, .may_renew = may, .renew = goes_on, .session_bytes = 65536, .context = &b->taken};
+    b->taken.dictionary = wp_dictionary_create();
+    *state = b;
+    if (wp_batcher_create(&b->batcher, &options, NULL))
+        return -1;
+    b->sink = wp_batcher_sink(b->batcher);
+    return 0;
+}
+
+static const struct wp_dictionary *dictionary_of(const struct taken *t, size_t event)
+{
+    return t->session_of[event] < t->sessions ? t->before[t->session_of[event]] : t->dictionary;
+}
+
+/* Short threads and connections come and go, one thread, one connection and their stack stay: each event is told once, in order, and names
+ * what it is of, whichever session it is in. */
+static void a_long_session_goes_on_in_others(void **state)
+{
+    struct bench *b = *state;
+    static const struct wp_named_frame frames[] = {{"main", "/bin/a", 16, false}, {"read", "/lib/c", 32, false}};
+    char name[32];
+    give(b, &(struct wp_fact){.socket = {.key = 5, .entry = {.family = 2, .protocol = 6, .local_port = 443}}});
+    give(b, &(struct wp_fact){.event = {.time_ns = MS, .kind = WP_EVENT_SOCK_STATE, .c = 1, .b = 2, .a = 99}, .socket = {.key = 5}});
+    uint32_t rounds = 4000, known = UINT32_MAX; /* the source tells the stack anew, but what is on its way names it alone */
+    for (uint32_t i = 0; i < rounds; i++) {
+        uint64_t at = (uint64_t)(10 + i) * 10 * MS;
+        uint32_t tid = 100 + i % 50;
+        snprintf(name, sizeof(name), "w%u", i);
+        give(b, &(struct wp_fact){.event = {.time_ns = at, .kind = WP_EVENT_FORK}, .tid = 7, .pid = 7, .comm = "parent", .other_tid = tid,
+            .other_pid = tid, .other_comm = name});
+        give(b, &(struct wp_fact){.event = {.time_ns = at + 1, .kind = WP_EVENT_SWITCH, .c = WP_STATE_INTERRUPTIBLE, .d = 1}, .tid = 7,
+            .other_tid = tid, .frames = i % 7 || known == b->taken.sessions ? NULL : frames,
+            .frame_count = i % 7 || known == b->taken.sessions ? 0 : 2, .stack_key = 9});
+        known = i % 7 ? known : b->taken.sessions;
+        give(b, &(struct wp_fact){.socket = {.key = 1000 + i, .entry = {.family = 2, .protocol = 6, .local_port = (uint16_t)(i + 1)}}});
+        give(b, &(struct wp_fact){.event = {.time_ns = at + 2, .kind = WP_EVENT_SOCK_STATE, .c = 7}, .tid = tid, .socket = {.key = 1000 + i}});
+        give(b, &(struct wp_fact){.event = {.time_ns = at + 3, .kind = WP_EVENT_SOCK_SEND, .c = 3}, .tid = tid, .socket = {.key = 5}});
+        give(b, &(struct wp_fact){.event = {.time_ns = at + 4, .kind = WP_EVENT_SWITCH, .c = WP_STATE_DEAD}, .tid = tid, .other_tid = 7});
+        mark(b, at > 300 * MS ? at - 300 * MS : 0);
+    }
+    assert_int_equal(wp_batcher_finish(b->batcher, NULL), 0);
+    const struct taken *t = &b->taken;
+    assert_true(t->sessions >= 5);
+    size_t told = 1;
+    uint32_t connections = 0, round = 0;
+    for (size_t i = 1; i < t->count; i++) {
+        const struct wp_dictionary *d = dictionary_of(t, i);
+        const struct wp_event *e = &t->events[i];
+        if (e->kind == WP_EVENT_SOCK_STATE && e->c == 1) { /* how the connection began is said once in each */
+            assert_int_equal(wp_dictionary_socket(d, e->d)->local_port, 443);
+            assert_true(e->a == 99 && e->b == 2 && t->session_of[i] == ++connections);
+            continue;
+        }
+        round = (uint32_t)(told++ - 1) / 5;
+        snprintf(name, sizeof(name), "w%u", round);
+        const char *who = wp_dictionary_string(d, wp_dictionary_thread(d, e->thread)->comm);
+        const char *other = e->other ? wp_dictionary_string(d, wp_dictionary_thread(d, e->other)->comm) : "";
+        unsigned step = (unsigned)(told - 2) % 5;
+        assert_string_equal(who, step < 2 ? "parent" : name);
+        assert_string_equal(other, step < 2 ? name : step == 4 ? "parent" : "");
+        if (step == 1) {
+            const struct wp_stack_entry *stack = wp_dictionary_stack(d, e->stack);
+            assert_string_equal(wp_dictionary_string(d, wp_dictionary_frame(d, stack->frame)->function), "read");
+        }
+        if (step == 2 || step == 3)
+            assert_int_equal(wp_dictionary_socket(d, e->d)->local_port, step == 2 ? (uint16_t)(round + 1) : 443);
+    }
+    assert_int_equal(told, 1 + 5 * rounds);
+    assert_int_equal(connections, t->sessions);
+    for (uint32_t i = 0; i < t->sessions; i++)
+        assert_in_range(wp_dictionary_bytes(t->before[i]), 65536, 2 * 65536);
+    assert_int_equal(wp_batcher_stats(b->batcher)->late, 0);
 }
 
 static void threads_and_their_names(void **state)
@@ -283,6 +392,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
     const struct CMUnitTest tests[] = {TEST(events_come_in_order), TEST(what_is_late_is_moved_and_counted),
         TEST(a_quiet_host_says_so), TEST(stacks_sockets_and_drops), TEST(threads_and_their_names), TEST(the_recorders_own),
+        TEST(a_quiet_host_says_so), cmocka_unit_test_setup_teardown(a_long_session_goes_on_in_others, create_renewing, destroy),
+        TEST(stacks_sockets_and_drops), TEST(threads_and_their_names),
         TEST(an_error_of_the_outlet_ends_it), TEST(many_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -248,7 +248,7 @@ static void close_all(struct load *load)
         turn(load);
         for (uint32_t i = 0; i < load->fleet->plan.hosts; i++) { /* the rest is resolved when all have said that it is all */
             struct collector *collector = &load->collectors[i];
-            struct wp_bye bye = {load->fleet->hosts[i]->batch.seq - 1, load->fleet->hosts[i]->events, 0};
+            struct wp_bye bye = {.last_seq = load->fleet->hosts[i]->batch.seq - 1, .events = load->fleet->hosts[i]->events};
             struct wp_error err = {0};
             struct waiting *w = collector->first;
             while (w && w->is_sent)

@@ -56,7 +56,7 @@ static void write_batch(void *context, struct gen_host *host, const struct wp_ba
     check(wp_capture_writer_batch(*capture, writer->frame.data, writer->frame.size, &err), &err);
     if (!batch->is_last)
         return;
-    struct wp_bye bye = {batch->seq, host->events + batch->event_count, host->dropped};
+    struct wp_bye bye = {.last_seq = batch->seq, .events = host->events + batch->event_count, .dropped = host->dropped};
     check(wp_capture_writer_finish(*capture, &bye, &err), &err);
     *capture = NULL;
 }

@@ -440,7 +440,7 @@ static int write_made(struct wp_frame_writer *writer, const char *folder)
         add_frame(writer, WP_FRAME_BATCH, &raw, &out);
         events += made->batch.event_count;
     }
-    wp_bye_encode(&(struct wp_bye){MADE_BATCHES, events, 3}, &raw, NULL);
+    wp_bye_encode(&(struct wp_bye){.last_seq = MADE_BATCHES, .events = events, .dropped = 3}, &raw, NULL);
     add_frame(writer, WP_FRAME_BYE, &raw, &out);
     int rc = write_file(folder, "made.capture", &out);
     made_end(made);

@@ -394,7 +394,7 @@ static void hosts_that_share_a_key_are_let_in(void **state)
     char plain[64];
     snprintf(plain, sizeof(plain), "%s", f->endpoint);
     for (unsigned i = 0; i < 80; i++) {
-        snprintf(f->endpoint, sizeof(f->endpoint), "tcp://127.0.1.%u:0;%s", i + 1, plain + strlen("tcp://"));
+        snprintf(f->endpoint, sizeof(f->endpoint), "tcp://127.0.1.%u:0;%.32s", i + 1, plain + strlen("tcp://"));
         struct wp_client *client = open_client(f, "allow/any.key", "server.pub", (uint8_t)(i + 1), host_b);
         talk(f, client, ROUNDS, is_welcome);
         assert_true(wp_client_is_welcome(client));

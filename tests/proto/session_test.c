@@ -52,7 +52,7 @@ static void round_trips(void **state)
     assert_true(welcomed.wire_major == 1 && welcomed.wire_minor == 2 && welcomed.resume_seq == 77 && welcomed.credit == 256);
     assert_memory_equal(&welcome.window, &welcomed.window, sizeof(welcome.window));
     wp_buffer_clear(&bytes);
-    struct wp_bye bye = {9, 8, 7}, gone;
+    struct wp_bye bye = {.last_seq = 9, .events = 8, .dropped = 7}, gone;
     assert_int_equal(wp_bye_encode(&bye, &bytes, &err), 0);
     assert_int_equal(wp_bye_decode(&gone, bytes.data, bytes.size, &err), 0);
     assert_memory_equal(&bye, &gone, sizeof(bye));

@@ -132,7 +132,7 @@ static void whole_talk(void **state)
         assert_true(wp_client_poll(client, 10, &err) >= 0);
     assert_int_equal(wp_client_acked(client), 6);
     assert_true(wp_client_may_send(client, 9));
-    assert_int_equal(wp_client_bye(client, &(struct wp_bye){6, 100, 2}, &err), 0);
+    assert_int_equal(wp_client_bye(client, &(struct wp_bye){.last_seq = 6, .events = 100, .dropped = 2}, &err), 0);
     message = await(f, WP_SERVER_BYE, client);
     assert_int_equal(message.bye.last_seq, 6);
     assert_int_equal(message.bye.dropped, 2);

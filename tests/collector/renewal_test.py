@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A recording whose dictionary grows beyond a session's bound is delivered as several: as many events arrive as when it is one, also when the
+collector is killed as the next one begins. renewal_test.py BIN"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN = sys.argv[1]
+GOES_ON = "the session goes on in another one"
+LIMIT = ("--session-limit", "64K")
+
+
+class Renewal(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="wakepath-renewal-")
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.path = cls.folder.name
+        cls.capture = cls.path + "/capture"
+        subprocess.run([BIN + "/long_capture", cls.capture, "3000"], check=True)
+
+    def aggregator(self, name):
+        down, up = os.pipe()
+        process = subprocess.Popen([BIN + "/wakepath-aggregator", "--no-config", "--bind", "ipc://%s/%s.s" % (self.path, name), "--store",
+                                    "%s/%s" % (self.path, name), "--aggregate", "main=comm=web", "--exit-after-sessions", "1", "--log-level",
+                                    "error", "--ready-fd", str(up)], pass_fds=[up])
+        os.close(up)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.assertTrue(os.read(down, 6))
+        os.close(down)
+        return process
+
+    def collector(self, name, *options):
+        with open("%s/%s.log" % (self.path, name), "ab") as log:
+            return subprocess.Popen([BIN + "/wakepath-collector", "--no-config", "--source", "capture:" + self.capture, "--connect",
+                                     "ipc://%s/%s.s" % (self.path, name), *options], stderr=log)
+
+    def log(self, name):
+        with open("%s/%s.log" % (self.path, name), encoding="utf-8") as log:
+            return log.read()
+
+    def head(self, name):
+        text = subprocess.run([BIN + "/wakepath-store", "cat", "%s/%s" % (self.path, name), "unversioned:main", "--json"],
+                              capture_output=True, text=True, check=True).stdout
+        return json.loads(text)["head"]
+
+    def play(self, name, *options):
+        daemon = self.aggregator(name)
+        self.assertEqual(self.collector(name, *options).wait(120), 0)
+        self.assertEqual(daemon.wait(60), 0)
+        return self.head(name)
+
+    def test_all_events_arrive_in_several_sessions(self):
+        whole, parts = self.play("whole"), self.play("parts", *LIMIT)
+        self.assertNotIn(GOES_ON, self.log("whole"))
+        self.assertGreater(self.log("parts").count(GOES_ON), 1)
+        self.assertEqual((parts["events"], parts["dropped"]), (whole["events"], 0))
+
+    def test_all_events_arrive_when_it_is_killed_as_the_next_begins(self):
+        whole, spool = self.play("once"), ("--spool", self.path + "/spool")
+        daemon = self.aggregator("killed")
+        for times in (1, 2, 3):
+            child = self.collector("killed", *LIMIT, *spool, "--replay-speed", "recorded")
+            deadline = time.monotonic() + 60
+            while self.log("killed").count(GOES_ON) < times and child.poll() is None and time.monotonic() < deadline:
+                time.sleep(0.001)
+            child.kill()
+            child.wait()
+            self.assertGreaterEqual(self.log("killed").count(GOES_ON), times)
+        self.assertEqual(self.collector("killed", *LIMIT, *spool).wait(120), 0)
+        self.assertEqual(daemon.wait(60), 0)
+        killed = self.head("killed")
+        self.assertEqual((killed["events"], killed["dropped"]), (whole["events"], 0))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
