@@ -136,26 +136,6 @@ static bool is_known_ended(const struct wp_engine *engine, const struct wp_hello
     return ended;
 }
 
-/*
- * Two hosts with one UUID (a cloned machine) would be taken for one. A collector that was started again on the same boot is
- * none; one whose machine was booted again comes when the old session has fallen silent.
- */
-static int refuse_clone(const struct wp_engine *engine, const struct wp_hello *hello, struct wp_error *err)
-{
-    for (uint32_t i = 0; i < engine->seats.count; i++) {
-        const struct wp_host_session *other = engine->seats.all[i].session;
-        if (!other || other->is_closing || memcmp(other->host, hello->host, 16) || !hello->boot_id || !*hello->boot_id ||
-            !strcmp(other->hello.boot_id, hello->boot_id))
-            continue;
-        const struct wp_fleet_host *host = &engine->fleet->hosts[other->home];
-        if (engine->fleet->now_ns > host->heard_ns + engine->fleet->give_up_ns)
-            continue;
-        return wp_error_set(err, -EACCES, "host '%.100s' has the UUID of host '%.100s', which is recorded now: a cloned machine? "
-            "Remove its /etc/machine-id and run systemd-machine-id-setup", hello->hostname ? hello->hostname : "", other->hostname);
-    }
-    return 0;
-}
-
 static void end_session(struct wp_engine *engine, struct wp_host_session *session)
 {
     wp_host_session_close(session);
@@ -208,33 +188,12 @@ static int make_session(struct wp_engine *engine, const struct wp_hello *hello, 
     return wp_host_session_create(session, hello, engine->options.default_release, &engine->options.session, engine->logger, err);
 }
 
-/* A live session whose peer has another number now (it was away for long): it sits there. One id is one session, whoever says
- * it; what two say of it is told apart by the batches' numbers. */
-static int move_seat(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_seat **out, struct wp_error *err)
-{
-    for (uint32_t i = 0; i < engine->seats.count; i++) {
-        struct wp_seat *seat = &engine->seats.all[i];
-        if (!seat->session || memcmp(seat->session->id, hello->session, 16))
-            continue;
-        if (memcmp(seat->session->host, hello->host, 16))
-            return wp_error_set(err, -EACCES, "host '%.100s' says Hello with the session of host '%.100s'",
-                hello->hostname ? hello->hostname : "", seat->session->hostname);
-        if (wp_intmap_put(&engine->seats.by_peer, (struct wp_intkey){peer, 0}, i))
-            return wp_error_set(err, -ENOMEM, "out of memory for a session");
-        wp_intmap_remove(&engine->seats.by_peer, (struct wp_intkey){seat->peer, 0});
-        seat->peer = peer;
-        *out = seat;
-        break;
-    }
-    return 0;
-}
-
 static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp_hello *hello, struct wp_seat **out,
     struct wp_error *err)
 {
     struct wp_host_session *session;
     uint64_t last_seq;
-    int rc = move_seat(engine, peer, hello, out, err);
+    int rc = wp_seats_move(&engine->seats, peer, hello, out, err);
     if (rc || *out)
         return rc;
     if (engine->seats.live == SESSIONS)
@@ -242,7 +201,7 @@ static int seat_session(struct wp_engine *engine, uint32_t peer, const struct wp
     make_place(engine, hello->host);
     rc = wp_held_admit(&engine->held, &engine->seats, hello->host, err);
     if (!rc)
-        rc = refuse_clone(engine, hello, err);
+        rc = wp_seats_refuse_clone(&engine->seats, engine->fleet, hello, err);
     if (rc)
         return rc;
     rc = make_session(engine, hello, &session, err);

@@ -66,3 +66,38 @@ struct wp_seat *wp_seats_add(struct wp_seats *seats, uint32_t peer, struct wp_er
     *seat = (struct wp_seat){.peer = peer};
     return seat;
 }
+
+int wp_seats_move(struct wp_seats *seats, uint32_t peer, const struct wp_hello *hello, struct wp_seat **out, struct wp_error *err)
+{
+    for (uint32_t i = 0; i < seats->count; i++) {
+        struct wp_seat *seat = &seats->all[i];
+        if (!seat->session || memcmp(seat->session->id, hello->session, 16))
+            continue;
+        if (memcmp(seat->session->host, hello->host, 16))
+            return wp_error_set(err, -EACCES, "host '%.100s' says Hello with the session of host '%.100s'",
+                hello->hostname ? hello->hostname : "", seat->session->hostname);
+        if (wp_intmap_put(&seats->by_peer, (struct wp_intkey){peer, 0}, i))
+            return wp_error_set(err, -ENOMEM, "out of memory for a session");
+        wp_intmap_remove(&seats->by_peer, (struct wp_intkey){seat->peer, 0});
+        seat->peer = peer;
+        *out = seat;
+        break;
+    }
+    return 0;
+}
+
+int wp_seats_refuse_clone(const struct wp_seats *seats, const struct wp_fleet *fleet, const struct wp_hello *hello, struct wp_error *err)
+{
+    for (uint32_t i = 0; i < seats->count; i++) {
+        const struct wp_host_session *other = seats->all[i].session;
+        if (!other || other->is_closing || memcmp(other->host, hello->host, 16) || !hello->boot_id || !*hello->boot_id ||
+            !strcmp(other->hello.boot_id, hello->boot_id))
+            continue;
+        const struct wp_fleet_host *host = &fleet->hosts[other->home];
+        if (fleet->now_ns > host->heard_ns + fleet->give_up_ns)
+            continue;
+        return wp_error_set(err, -EACCES, "host '%.100s' has the UUID of host '%.100s', which is recorded now: a cloned machine? "
+            "Remove its /etc/machine-id and run systemd-machine-id-setup", hello->hostname ? hello->hostname : "", other->hostname);
+    }
+    return 0;
+}

@@ -51,4 +51,14 @@ bool wp_seats_has_ended(const struct wp_seats *seats, const uint8_t id[16]);
 /* A new one for a peer that has none; NULL: out of memory, *err says so. */
 struct wp_seat *wp_seats_add(struct wp_seats *seats, uint32_t peer, struct wp_error *err);
 
+/* A live session whose peer has another number now (it was away for long): it sits there, and is *out. One id is one session, whoever says
+ * it; what two say of it is told apart by the batches' numbers. -EACCES: another host says it. */
+int wp_seats_move(struct wp_seats *seats, uint32_t peer, const struct wp_hello *hello, struct wp_seat **out, struct wp_error *err);
+
+/*
+ * Two hosts with one UUID (a cloned machine) would be taken for one: -EACCES. A collector that was started again on the same boot is
+ * none; one whose machine was booted again comes when the old session has fallen silent.
+ */
+int wp_seats_refuse_clone(const struct wp_seats *seats, const struct wp_fleet *fleet, const struct wp_hello *hello, struct wp_error *err);
+
 #endif

@@ -40,7 +40,7 @@ static bool is_asked(const struct wp_question *question, const char *release)
     return !question->release_count;
 }
 
-static int read_part(struct part *part, const struct wp_question *question, const struct wp_snapshot *snapshot, size_t *damaged,
+static int read_part(struct part *part, const struct wp_question *question, const struct wp_snapshot *snapshot, struct wp_question_gaps *gaps,
     struct wp_error *err)
 {
     struct wp_facts facts = {0};
@@ -49,13 +49,13 @@ static int read_part(struct part *part, const struct wp_question *question, cons
         rc = wp_facts_read(&facts, snapshot, part->aggregate, &question->selection, err);
     if (!rc)
         rc = wp_group_build(&part->group, &facts, &question->filter, question->by, err);
-    *damaged += facts.damage_count;
+    gaps->values += facts.damage_count;
     wp_facts_fini(&facts);
     return rc;
 }
 
 /* A release that nobody named may lack the aggregate or the time, or be damaged: the others are told of. */
-static int read_release(struct answer *answer, const struct wp_stores *stores, char *release, size_t *damaged,
+static int read_release(struct answer *answer, const struct wp_stores *stores, char *release, struct wp_question_gaps *gaps,
     struct wp_error *err)
 {
     struct part *part = &answer->parts[answer->count];
@@ -63,13 +63,13 @@ static int read_release(struct answer *answer, const struct wp_stores *stores, c
     part->release = release;
     int rc = wp_snapshot_begin(&snapshot, stores, release, err);
     if (!rc) {
-        rc = read_part(part, answer->question, &snapshot, damaged, err);
+        rc = read_part(part, answer->question, &snapshot, gaps, err);
         wp_snapshot_end(&snapshot);
     }
     answer->count += !rc;
     if (answer->question->release_count || (rc != -ENOENT && rc != -EBADMSG))
         return rc ? wp_error_wrap(err, rc, "release %s", release) : 0;
-    *damaged += rc == -EBADMSG;
+    gaps->releases += rc == -EBADMSG;
     return 0;
 }
 
@@ -85,7 +85,13 @@ static int check_asked(const struct wp_question *question, char *const *releases
     return 0;
 }
 
-static int read_all(struct answer *answer, const struct wp_stores *stores, char **releases, size_t count, size_t *damaged,
+static int unread(const struct wp_question_gaps *gaps, struct wp_error *err)
+{
+    return wp_error_set(err, -EBADMSG, "releases could not be read and are not in the answer: %zu; `wakepath-store verify` names them",
+        gaps->releases);
+}
+
+static int read_all(struct answer *answer, const struct wp_stores *stores, char **releases, size_t count, struct wp_question_gaps *gaps,
     struct wp_error *err)
 {
     int rc = check_asked(answer->question, releases, count, err);
@@ -94,8 +100,10 @@ static int read_all(struct answer *answer, const struct wp_stores *stores, char 
         rc = wp_error_set(err, -ENOMEM, "out of memory for %zu releases", count);
     for (size_t i = 0; i < count && !rc; i++)
         if (is_asked(answer->question, releases[i]))
-            rc = read_release(answer, stores, releases[i], damaged, err);
-    if (!rc && !answer->count)
+            rc = read_release(answer, stores, releases[i], gaps, err);
+    if (!rc && !answer->count && gaps->releases)
+        rc = unread(gaps, err);
+    else if (!rc && !answer->count)
         rc = wp_error_set(err, -ENOENT, "store %s has no release with anything of %s%s%s in that time", answer->question->stores[0],
             answer->question->aggregate ? answer->question->aggregate : "an aggregate",
             answer->question->selection.hosts ? " on hosts " : "", answer->question->selection.hosts ? answer->question->selection.hosts : "");
@@ -217,7 +225,7 @@ static int format_csv(struct wp_buffer *out, const struct answer *answer, struct
     return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer") : 0;
 }
 
-int wp_question_answer(struct wp_buffer *out, const struct wp_question *question, size_t *damaged, struct wp_error *err)
+int wp_question_answer(struct wp_buffer *out, const struct wp_question *question, struct wp_question_gaps *gaps, struct wp_error *err)
 {
     static int (*const formats[])(struct wp_buffer *, const struct answer *, struct wp_error *) = {format_table, format_json,
         format_csv};
@@ -225,13 +233,13 @@ int wp_question_answer(struct wp_buffer *out, const struct wp_question *question
     struct wp_stores stores;
     char **releases = NULL;
     size_t count = 0;
-    *damaged = 0;
+    *gaps = (struct wp_question_gaps){0};
     int rc = wp_stores_open(&stores, question->stores, question->store_count, err);
     if (rc)
         return rc;
     rc = wp_stores_releases(&stores, NULL, NULL, &releases, &count, err);
     if (!rc)
-        rc = read_all(&answer, &stores, releases, count, damaged, err);
+        rc = read_all(&answer, &stores, releases, count, gaps, err);
     if (!rc)
         rc = formats[question->format](out, &answer, err);
     for (size_t i = 0; i < answer.count; i++)
@@ -246,18 +254,20 @@ int wp_question_run(const struct wp_logger *logger, int argc, char **argv, struc
 {
     struct wp_question question;
     struct wp_buffer out = {0};
-    size_t damaged = 0;
+    struct wp_question_gaps gaps;
     wp_question_parse(&question, argc, argv);
     int rc = 0;
     for (size_t i = 0; i < question.release_count && !rc; i++)
         rc = wp_named_resolve(&(struct wp_named){&question.releases[i], &question.aggregate, &question.selection}, &question.named[i],
             question.stores, question.store_count, err);
     if (!rc)
-        rc = wp_question_answer(&out, &question, &damaged, err);
-    if (!rc && damaged)
-        wp_log(logger, WP_LOG_WARN, "values could not be read and are left out. damaged=%zu", damaged);
+        rc = wp_question_answer(&out, &question, &gaps, err);
+    if (!rc && gaps.values)
+        wp_log(logger, WP_LOG_WARN, "values could not be read and are left out. damaged=%zu", gaps.values);
     if (!rc)
         rc = wp_output_write(question.out, &out, false, err);
+    if (!rc && gaps.releases)
+        rc = unread(&gaps, err);
     wp_buffer_fini(&out);
     return rc;
 }

@@ -25,12 +25,17 @@ struct wp_question {
     struct wp_reference named[WP_QUESTION_RELEASES]; /* what releases and aggregate point into when references were given */
 };
 
+/* What is left out of an answer because it cannot be read. */
+struct wp_question_gaps {
+    size_t values, releases;
+};
+
 /* Ends the program where the command line asks for that (argp). argv[0] is "query". */
 void wp_question_parse(struct wp_question *question, int argc, char **argv);
-/* Appends the answer. *damaged: values that could not be read and are left out. -ENOENT: a release that was named is not
- * there, or none has the aggregate. */
-int wp_question_answer(struct wp_buffer *out, const struct wp_question *question, size_t *damaged, struct wp_error *err);
-/* All of it: parses, answers, writes. */
+/* Appends the answer. -ENOENT: a release that was named is not there, or none has the aggregate; -EBADMSG: one that was named, or all
+ * that there are, cannot be read. */
+int wp_question_answer(struct wp_buffer *out, const struct wp_question *question, struct wp_question_gaps *gaps, struct wp_error *err);
+/* All of it: parses, answers, writes. -EBADMSG: also when the answer is written, and some release could not be read. */
 int wp_question_run(const struct wp_logger *logger, int argc, char **argv, struct wp_error *err);
 
 #endif

@@ -157,7 +157,7 @@ void wp_question_parse(struct wp_question *question, int argc, char **argv)
         "Sums up where the time of one or several releases went.\v"
         "A stack counts when one process on it has the name, runs on the host and has the function. \"On top\" is what the row "
         "did or waited for itself, and adds up to what matched; \"In all\" is with all that stood on it.\n"
-        "Exit status: 0 all is well (also when nothing matches), 1 failure, 64 usage.",
+        "Exit status: 0 all is well (also when nothing matches), 1 failure, or a release that could not be read and is not in the answer, 64 usage.",
         NULL, NULL, NULL};
     char name[] = "wakepath-reporter query";
     *question = (struct wp_question){.top = TOP_DEFAULT};

@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 #define JOBS_LIMIT 256u
+#define METRICS_END ".prom"
 
 enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK, KEY_SOURCE_DISK,
-    KEY_EXEMPLAR, KEY_CANARY, KEY_HOSTS };
+    KEY_EXEMPLAR, KEY_CANARY, KEY_HOSTS, KEY_METRICS_FILE };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
@@ -41,6 +42,8 @@ static const struct argp_option option_table[] = {
     {"source-disk", KEY_SOURCE_DISK, "DIR", 0, "Show source files of this machine's disk that are below DIR, of releases that this host alone has recorded; "
         "may be repeated", 0},
     {"no-source-disk", KEY_NO_DISK, NULL, 0, "Show none, whatever --source-disk says", 0},
+    {"metrics-file", KEY_METRICS_FILE, "FILE", 0, "Write into this file, whose name ends in .prom, what a run that makes the site did, for "
+        "node-exporter's textfile collector; also when it failed", 0},
     {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
     {0},
 };
@@ -172,6 +175,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         break;
     case KEY_PARTS:
         options->parts = arg;
+        break;
+    case KEY_METRICS_FILE:
+        if (strlen(arg) <= strlen(METRICS_END) || strcmp(arg + strlen(arg) - strlen(METRICS_END), METRICS_END))
+            argp_error(state, "'%s' is no name that ends in " METRICS_END ": node-exporter passes over others", arg);
+        options->metrics_file = arg;
         break;
     case 'q':
         options->quiet = true;

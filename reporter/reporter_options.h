@@ -25,6 +25,7 @@ extern const struct argp wp_common_argp;
 struct wp_reporter_options {
     struct wp_common_options common;
     const char *canary;                     /* borrowed from argv; NULL none */
+    const char *metrics_file;               /* borrowed from argv; NULL none */
     const char *out, *release, *aggregate, *parts;  /* borrowed from argv; NULL not given */
     enum wp_format format;
     const struct wp_sheet *sheet;           /* NULL: all tables */

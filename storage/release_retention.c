@@ -6,6 +6,7 @@
 #include "storage/rollup.h"
 #include "storage/txn.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +47,8 @@ int wp_release_row_read(struct wp_release_row *row, struct wp_txn *txn, uint64_t
         row->aggregates[i][wp_bucket_base(row->aggregates[i])] = 0;
     if (!rc)
         rc = wp_txn_all_metadata(txn, &place, find_keep, NULL, err);
-    row->is_named = rc > 0;
-    rc = rc > 0 ? 0 : rc;
+    row->is_named = rc > 0 || rc == -EBADMSG || rc == -EPROTONOSUPPORT; /* what cannot be read may say it */
+    rc = row->is_named ? 0 : rc;
     if (rc || row->last_s + DAY_S <= now_s)
         return rc;
     rc = wp_txn_visit(txn, "__state__/processed.", find_live, txn, err);

@@ -12,7 +12,7 @@ struct wp_release_row {
     uint64_t last_s;           /* when it was active last, realtime; 0 unknown */
     char **aggregates;         /* names without what parts buckets; owned */
     size_t aggregate_count;
-    bool is_named, is_live;    /* named: its metadata has `keep` (not "no"), or who prunes names it; live: a session that has not ended was heard of in the last day */
+    bool is_named, is_live;    /* named: its metadata has `keep` (not "no"), or cannot be read, or who prunes names it; live: a session that has not ended was heard of in the last day */
     const char *why;           /* it goes; NULL it stays; a literal */
 };
 

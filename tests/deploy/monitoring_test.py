@@ -200,19 +200,27 @@ class WatchedTest(unittest.TestCase):
     def wakepath(self, *arguments):
         return run(os.path.join(BIN, "wakepath"), *arguments, env={**os.environ, **self.env})
 
+    def reported(self):
+        """What the reporter leaves for node-exporter."""
+        done = run(os.path.join(BIN, "wakepath-reporter"), "--no-config", "--quiet", "--store", self.path("store"), "--out",
+                   self.path("site"), "--metrics-file", self.path("reporter.prom"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return read(self.path("reporter.prom"))
+
+    def told(self):
+        return [get(address, "/metrics")[1] for address in (self.collector, self.aggregator)] + [self.reported()]
+
     # --- what is told ---
 
     def test_metrics_are_well_formed(self):
-        for address in (self.collector, self.aggregator):
-            text = get(address, "/metrics")[1]
+        for text in self.told():
             done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
             lines = [line.rsplit(" ", 1)[0] for line in text.splitlines() if not line.startswith("#")]
             self.assertEqual(len(lines), len(set(lines)), "no line twice")
 
     def test_manual_lists_what_is_told(self):
-        told = {name for address in (self.collector, self.aggregator)
-                for name in re.findall(r"^# TYPE (\S+)", get(address, "/metrics")[1], re.M)}
+        told = {name for text in self.told() for name in re.findall(r"^# TYPE (\S+)", text, re.M)}
         only_sometimes = {"wakepath_collector_overhead_limit_ratio"} # and of shards, where there are others (shards_live_test.py)
         always = {name for name in documented() if not name.startswith("wakepath_aggregator_shard_")}
         self.assertEqual(told - only_sometimes, always - only_sometimes)

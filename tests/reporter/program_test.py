@@ -504,13 +504,30 @@ class Program(unittest.TestCase):
             file.write(b"no database" * 1000)
         out = self.folder + "/site"
         run = reporter("--store", self.store, "--out", out)
-        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.returncode, 1, run.stderr)
         self.assertIn("damaged=1", run.stderr)
+        self.assertIn("nothing of 1 of 2 releases could be read", run.stderr)
         for page in ("/index.html", "/v1/index.html"):
             with open(out + page, encoding="utf-8") as file:
                 self.assertIn("Release v1 cannot be read", file.read())
         self.assertTrue(os.path.exists(out + "/v2/main/index.html"))
         self.assertEqual(reporter("--store", self.store, "--release", "v1", "--out", out).returncode, 1)
+
+    def test_an_answer_without_a_damaged_release_is_no_success(self):
+        self.put("plain", "v2")
+        asks = ("query", "--store", self.store, "--by", "process", "--format", "json")
+        self.assertEqual((reporter(*asks).returncode, reporter(*asks).stderr), (0, ""))
+        with open(self.store + "/v1/data.mdb", "wb") as file:
+            file.write(b"no database" * 1000)
+        run = reporter(*asks)
+        self.assertEqual([part["release"] for part in json.loads(run.stdout)["releases"]], ["v2"])
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertRegex(run.stderr, "could not be read and are not in the answer: 1; .*verify")
+        self.assertEqual(reporter(*asks, "--release", "v2").returncode, 0)
+        shutil.rmtree(self.store + "/v2")
+        run = reporter(*asks)
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("could not be read", run.stderr)
 
 
 if __name__ == "__main__":
