@@ -236,7 +236,7 @@ static void shed(struct wp_engine *engine, struct wp_seat *seat, uint64_t limit)
         (unsigned long long)seat->held_bytes, (unsigned long long)limit);
     for (uint32_t i = 0; i < session->aggregate_count; i++)
         wp_report_limit(session->aggregates[i]->report, "memory", 1, 0);
-    seat->is_shed = true;
+    seat->is_shed = session->timeline.goes_on = true;
     engine->held.shed++;
     wp_lineup_clear(&seat->lineup);
     end_session(engine, session);
@@ -285,6 +285,13 @@ static int take_batch(struct wp_engine *engine, struct wp_seat *seat, const uint
     return 0;
 }
 
+/* Of a session that is over: what was taken in may come again, and what comes behind it nobody would account for. */
+static int take_over(struct wp_engine *engine, const struct wp_seat *seat, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    int rc = wp_batch_decode(&engine->batch, bytes, size, err);
+    return rc || engine->batch.seq <= seat->last_seq ? rc : wp_error_set(err, -E2BIG, "the session is over: " WP_REFUSED_TOO_LARGE);
+}
+
 /* True when what it says has to wait for its turn. */
 static bool lines_up(const struct wp_engine *engine, const struct wp_seat *seat)
 {
@@ -301,7 +308,7 @@ int wp_engine_batch(struct wp_engine *engine, uint32_t peer, const uint8_t *byte
     if (seat->is_shed)
         return wp_error_set(err, -E2BIG, "the session held more memory than its host's share: " WP_REFUSED_TOO_LARGE);
     if (!seat->session)
-        return 0;
+        return take_over(engine, seat, bytes, size, err);
     if (!lines_up(engine, seat))
         return take_batch(engine, seat, bytes, size, err);
     engine->fleet->hosts[seat->session->home].heard_ns = engine->fleet->now_ns;

@@ -2,6 +2,7 @@
 #include "collector/leftovers.h"
 
 #include "collector/losses.h"
+#include "collector/retelling.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ struct wp_leftovers {
     struct wp_spool_session *session; /* the spool's; NULL: none is being delivered */
     struct wp_outbox *outbox;
     struct wp_sender *sender;
+    struct wp_retelling *retelling;   /* it was too large: what it has still to say goes as another one */
     struct wp_bye bye;
     char name[37];
 };
@@ -31,8 +33,10 @@ int wp_leftovers_create(struct wp_leftovers **leftovers, const struct wp_leftove
 
 static void close_session(struct wp_leftovers *l)
 {
+    wp_retelling_destroy(l->retelling);
     wp_sender_close(l->sender);
     wp_outbox_destroy(l->outbox);
+    l->retelling = NULL;
     l->sender = NULL;
     l->outbox = NULL;
     l->session = NULL;
@@ -55,6 +59,19 @@ static int open_session(struct wp_leftovers *l, struct wp_error *err)
         (unsigned long long)l->bye.last_seq, (unsigned long long)wp_spool_session_acked(l->session));
     int rc = wp_outbox_create(&l->outbox, l->options.spool, l->session, l->options.logger, err);
     return rc ? rc : wp_sender_open(&l->sender, l->options.endpoints, hello, l->outbox, l->options.logger, err);
+}
+
+/* A session that was refused takes what it was given: the Welcome before said how far that is. */
+static int begin_retelling(struct wp_leftovers *l, const struct wp_error *why, struct wp_error *err)
+{
+    if (wp_sender_wanted(l->sender))
+        wp_outbox_acknowledge(l->outbox, wp_sender_wanted(l->sender) - 1, "");
+    wp_log(l->options.logger, WP_LOG_INFO, "the rest of a session in the spool goes on in another one: %s session=%s batches=%llu", why->text,
+        l->name, (unsigned long long)wp_outbox_waiting(l->outbox));
+    wp_sender_close(l->sender);
+    l->sender = NULL;
+    return wp_retelling_create(&l->retelling, &(struct wp_retelling_options){l->session, l->outbox, l->options.endpoints, l->options.logger,
+        l->bye.successor}, err);
 }
 
 /* Whoever set an aggregator wrong may have set it right by the next start; after some of them it is lost, and said so. */
@@ -84,10 +101,16 @@ void wp_leftovers_pump(struct wp_leftovers *l)
         l->session = wp_spool_leftover(l->options.spool);
         rc = l->session ? open_session(l, &err) : 0;
     }
+    if (!rc && l->retelling)
+        rc = wp_retelling_pump(l->retelling, &err);
     if (!rc && l->sender)
         rc = wp_sender_pump(l->sender, 0, &err);
     if (!rc && l->sender)
         rc = wp_sender_end(l->sender, &l->bye, &err);
+    if (rc == -ECONNREFUSED && l->sender && strstr(err.text, WP_REFUSED_TOO_LARGE)) {
+        struct wp_error why = err;
+        rc = begin_retelling(l, &why, &err);
+    }
     if (!rc)
         return;
     struct wp_spool_session *session = l->session;
@@ -112,5 +135,5 @@ bool wp_leftovers_are_done(const struct wp_leftovers *l)
 
 bool wp_leftovers_are_moving(const struct wp_leftovers *l)
 {
-    return l->sender && wp_sender_is_welcome(l->sender);
+    return l->retelling ? wp_retelling_is_moving(l->retelling) : l->sender && wp_sender_is_welcome(l->sender);
 }

@@ -78,6 +78,7 @@ int wp_reissue_create(struct wp_reissue **reissue, const struct wp_hello *hello,
         r->original = hello;
         r->hello = *hello;
         r->to = *to;
+        r->part = to->part;
         r->dictionary = wp_dictionary_create();
         r->standing = wp_standing_create();
         r->events = malloc(WP_BATCH_EVENTS * sizeof(*r->events));

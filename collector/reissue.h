@@ -18,6 +18,7 @@ struct wp_reissue_to {
     int (*end)(void *context, const struct wp_bye *bye, struct wp_error *err);
     void *context;
     size_t session_bytes;       /* bound of a session's dictionary; what lives comes on top of it */
+    uint32_t part;              /* the sessions are numbered behind this one */
 };
 
 /* `hello` is the session's, and borrowed. */

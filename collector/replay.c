@@ -84,7 +84,7 @@ static int part_end(void *context, const struct wp_bye *bye, struct wp_error *er
 /* What the session has named so far is read once more: most recordings need it never. */
 static int begin_reissue(struct replay *r, uint64_t until_seq, struct wp_error *err)
 {
-    const struct wp_reissue_to to = {next_session, part_batch, part_end, r, r->options->outlet.session_bytes};
+    const struct wp_reissue_to to = {next_session, part_batch, part_end, r, r->options->outlet.session_bytes, 0};
     struct wp_capture_reader *again;
     const uint8_t *frame;
     size_t size;

@@ -31,7 +31,7 @@ struct wp_sender {
     unsigned current;           /* endpoint */
     unsigned failures;          /* endpoints tried in vain, one after the other */
     unsigned refusals;          /* of them, those that refused the session */
-    uint64_t next;
+    uint64_t next, wanted;      /* wanted: by the last Welcome, from there on */
     uint64_t told;              /* Bye was said after this Welcome */
     uint64_t heard_ms;          /* when it was last welcome */
     uint64_t tried_ms;          /* when it was last welcome or the client was opened */
@@ -190,10 +190,15 @@ static int send_some(struct wp_sender *s, struct wp_error *err)
 static void resume(struct wp_sender *s)
 {
     uint64_t from = wp_client_welcome(s->client)->resume_seq;
-    s->next = from ? from : 1;
+    s->next = s->wanted = from ? from : 1;
     if (s->was_welcome)
         wp_log(s->logger, WP_LOG_INFO, "the aggregator is back endpoint=%s resume=%llu", endpoint(s), (unsigned long long)from);
     s->was_welcome = true;
+}
+
+uint64_t wp_sender_wanted(const struct wp_sender *s)
+{
+    return s->wanted;
 }
 
 /* Says now and then that nobody answers: what is collected waits meanwhile. */

@@ -30,6 +30,8 @@ int wp_sender_pump(struct wp_sender *sender, int timeout_ms, struct wp_error *er
 /* See wp_client_answer_probes. */
 void wp_sender_answer_probes(struct wp_sender *sender, uint64_t (*clock_ns)(const void *context), const void *context);
 bool wp_sender_is_welcome(const struct wp_sender *sender);
+/* The batch from which on the last Welcome wants them; 0: none came. */
+uint64_t wp_sender_wanted(const struct wp_sender *sender);
 /* What the aggregator says of names (proto/transport.h); of each that it talks to from now on. */
 void wp_sender_take_names(struct wp_sender *sender, void (*take)(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size),
     void *context);

@@ -24,11 +24,11 @@ class Renewal(unittest.TestCase):
         cls.capture = cls.path + "/capture"
         subprocess.run([BIN + "/long_capture", cls.capture, "3000"], check=True)
 
-    def aggregator(self, name):
+    def aggregator(self, name, *options):
         down, up = os.pipe()
         process = subprocess.Popen([BIN + "/wakepath-aggregator", "--no-config", "--bind", "ipc://%s/%s.s" % (self.path, name), "--store",
                                     "%s/%s" % (self.path, name), "--aggregate", "main=comm=web", "--exit-after-sessions", "1", "--log-level",
-                                    "error", "--ready-fd", str(up)], pass_fds=[up])
+                                    "error", "--ready-fd", str(up), *options], pass_fds=[up])
         os.close(up)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -77,6 +77,22 @@ class Renewal(unittest.TestCase):
         self.assertEqual(daemon.wait(60), 0)
         killed = self.head("killed")
         self.assertEqual((killed["events"], killed["dropped"]), (whole["events"], 0))
+
+    def test_all_events_arrive_when_the_aggregator_sheds_the_session(self):
+        self.capture = self.path + "/large"
+        subprocess.run([BIN + "/long_capture", self.capture, "20000"], check=True)
+        whole, spool = self.play("all"), self.path + "/rest"
+        daemon = self.aggregator("shed", "--host-memory", "4")
+        deadline = time.monotonic() + 90
+        while daemon.poll() is None and time.monotonic() < deadline:
+            self.assertEqual(self.collector("shed", "--spool", spool).wait(120), 0)
+            if not any(len(name) == 36 for name in os.listdir(spool)):
+                break
+        self.assertEqual(daemon.wait(60), 0)
+        self.assertIn("the rest of a session in the spool " + GOES_ON.removeprefix("the session "), self.log("shed"))
+        shed = self.head("shed")
+        self.assertEqual((shed["events"], shed["dropped"]), (whole["events"], 0))
+        self.assertFalse([name for name in os.listdir(spool) if len(name) == 36])
 
 
 if __name__ == "__main__":
