@@ -391,9 +391,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
     const struct CMUnitTest tests[] = {TEST(events_come_in_order), TEST(what_is_late_is_moved_and_counted),
-        TEST(a_quiet_host_says_so), TEST(stacks_sockets_and_drops), TEST(threads_and_their_names), TEST(the_recorders_own),
         TEST(a_quiet_host_says_so), cmocka_unit_test_setup_teardown(a_long_session_goes_on_in_others, create_renewing, destroy),
-        TEST(stacks_sockets_and_drops), TEST(threads_and_their_names),
+        TEST(stacks_sockets_and_drops), TEST(threads_and_their_names), TEST(the_recorders_own),
         TEST(an_error_of_the_outlet_ends_it), TEST(many_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
