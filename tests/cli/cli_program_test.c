@@ -91,10 +91,10 @@ static void releases(void **state)
     char id[129];
     (void)state;
     release_of_a_git_that("#!/bin/sh\necho v1.2-3-gabc-dirty\n", "v1.2-3-gabc-dirty");
-    release_of_a_git_that("#!/bin/sh\necho 'feature/x y'\n", "feature_x_y");
+    release_of_a_git_that("#!/bin/sh\necho 'feature/x y'\n", "feature_x_y+e278cbcccce75c8aa1842c04d83715c4"); /* what is no id gets a digest of its own */
     release_of_a_git_that("#!/bin/sh\necho half; exit 128\n", WP_RELEASE_UNVERSIONED);
     release_of_a_git_that("#!/bin/sh\n", WP_RELEASE_UNVERSIONED);
-    release_of_a_git_that("#!/bin/sh\necho ..\n", "_");
+    release_of_a_git_that("#!/bin/sh\necho ..\n", "_+4918da442be8564f82ee4d17ba72a59a");
     release_of_a_git_that("#!/bin/sh\nexec sleep 20\n", WP_RELEASE_UNVERSIONED);
     setenv("PATH", "first", 1);
     wp_release_here(id, sizeof(id), 300);
