@@ -28,7 +28,7 @@ enum { KEY_SOURCE = 's', KEY_CONNECT = 'c', KEY_OUTPUT = 'o', KEY_FREQUENCY = 'F
 #define SPOOL_LIMIT ((uint64_t)256 << 20)
 #define SPOOL_LEAST ((uint64_t)1 << 20)
 #define SPOOL_MOST ((uint64_t)1 << 40)
-#define SESSION_LIMIT ((uint64_t)256 << 20) /* an aggregator takes 1 GiB (proto/dictionary.c) */
+#define SESSION_LIMIT ((uint64_t)64 << 20) /* an aggregator takes 1 GiB (proto/dictionary.c) */
 #define SESSION_LEAST ((uint64_t)64 << 10)
 #define SESSION_MOST ((uint64_t)768 << 20)
 
@@ -43,7 +43,7 @@ static const struct argp_option option_table[] = {
         " for the live kernel and a tcp endpoint)", 0},
     {"spool-limit", KEY_SPOOL_LIMIT, "BYTES", 0, "of the spool, with K, M or G; the oldest goes when it is full (default 256M)", 0},
     {"session-limit", KEY_SESSION_LIMIT, "BYTES", 0, "of what a session has named (threads, sockets, stacks, strings), with K, M or G: then it goes "
-        "on in another one; from 64K to 768M (default 256M)", 0},
+        "on in another one; from 64K to 768M (default 64M)", 0},
     {"unwind-cache", KEY_CACHE, "DIR", 0, "keep there the unwind rows of objects, by build id, so that they are not read again after a restart; "
         "or none (default none; the service's file names one)", 0},
     {"debuginfod", KEY_DEBUGINFOD, "URLS", 0, "ask these servers for debug files by build id, as elfutils' debuginfod(8) answers, with blanks "
