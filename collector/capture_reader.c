@@ -162,7 +162,8 @@ bool wp_capture_reader_turn(struct wp_capture_reader *r)
 /* Behind Bye stands nothing, or the session that it names. */
 static int take_behind(struct wp_capture_reader *r, const struct wp_frame *frame, struct wp_error *err)
 {
-    if (frame->type != WP_FRAME_HELLO)
+    static const uint8_t none[sizeof(r->bye.successor)];
+    if (frame->type != WP_FRAME_HELLO || !memcmp(r->bye.successor, none, sizeof(none)))
         return wp_error_set(err, -EBADMSG, "a frame behind the last one");
     int rc = wp_hello_decode(&r->next, frame->payload, frame->size, err);
     if (!rc && memcmp(r->next.session, r->bye.successor, sizeof(r->bye.successor)))
