@@ -43,10 +43,10 @@ static int take(void *context, const struct wp_batch *batch, struct wp_error *er
     assert_in_range(batch->event_count, 0, WP_BATCH_EVENTS);
     assert_false(t->is_last);
     t->events = realloc(t->events, (t->count + batch->event_count + 1) * sizeof(*t->events));
+    t->session_of = realloc(t->session_of, (t->count + batch->event_count + 1) * sizeof(*t->session_of));
     for (uint32_t i = 0; i < batch->event_count; i++) {
         assert_true(batch->events[i].time_ns >= t->watermark_ns); /* as the batch before has promised */
         assert_true(!t->count || batch->events[i].time_ns >= t->events[t->count - 1].time_ns);
-        t->session_of = realloc(t->session_of, (t->count + 1) * sizeof(*t->session_of));
         t->session_of[t->count] = t->sessions;
         t->events[t->count++] = batch->events[i];
     }
