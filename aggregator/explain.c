@@ -398,18 +398,21 @@ void wp_explain_cover_from(struct wp_explainer *x, uint32_t parent, uint32_t ind
     }
 }
 
-static void begin(struct wp_explainer *x)
+/* `end_ns`: of what is explained, in home's clock. */
+static void begin(struct wp_explainer *x, uint64_t end_ns)
 {
     if (x->leaves != x->fleet->leaves) /* numbers of hosts may have another meaning now */
         wp_intmap_clear(&x->sites);
     x->leaves = x->fleet->leaves;
     x->depth = 0;
     x->visited = 0;
+    x->oldest_ns = end_ns > x->options.origin_ns ? end_ns - x->options.origin_ns : 0;
 }
 
 void wp_explain_slice(struct wp_explainer *x, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns)
 {
-    begin(x); /* between explanations the walk is at home */
+    const struct wp_slice *asleep = wp_thread_slice(&x->timeline->threads[thread], slice);
+    begin(x, asleep->in_ns && asleep->in_ns < to_ns ? asleep->in_ns : to_ns); /* between explanations the walk is at home */
     wp_explain_cover_from(x, 0, thread, slice, from_ns, to_ns);
 }
 
@@ -419,7 +422,7 @@ int wp_explain(struct wp_explainer *x, const struct wp_stretch *stretch)
     if (stretch->host != x->home && (stretch->host >= x->fleet->count || !x->fleet->hosts[stretch->host].timeline ||
             !wp_fleet_offset(x->fleet, stretch->host, stretch->end_ns, x->home, &offset)))
         return -ENODATA;
-    begin(x);
+    begin(x, stretch->end_ns + (uint64_t)offset.offset_ns);
     struct wp_explain_place home = wp_explain_enter(x, stretch->host, -offset.offset_ns);
     wp_explain_cover(x, 0, stretch->thread, stretch->start_ns, stretch->end_ns);
     wp_explain_leave(x, &home);

@@ -16,7 +16,8 @@
 struct wp_explain_options {
     uint64_t fit_ns;         /* small overlap that is still the same control path; 100 us */
     uint64_t join_ns;        /* a run shorter than this parts two sleeps of one loop; 100 us */
-    uint64_t origin_ns;      /* causes are followed back so far; half of what is kept at most, so that a restart changes nothing; 5 s */
+    uint64_t origin_ns;      /* causes are followed back so far from the end of what is explained; half of what is kept at most, so that a
+                              * restart changes nothing; 5 s */
     uint64_t chunk_ns;       /* a long run is divided among its samples by this grid; 1 s */
     uint32_t depth;          /* layers */
     uint32_t width;          /* slices looked at for one base sleep */
@@ -66,6 +67,7 @@ struct wp_explain_names {
 struct wp_loop_cache {
     uint32_t host, thread, leaves;
     uint64_t first, end;     /* slices; end 0: none */
+    uint64_t since_ns;       /* outstanding since then */
     bool is_exact;           /* holds of all sleeps in between: no other end was passed over */
 };
 #define WP_LOOP_CACHE 16u
@@ -97,6 +99,7 @@ struct wp_explainer {
     struct wp_layer layers[WP_DEPTH_LIMIT + 2];
     struct wp_loop_cache loops[WP_LOOP_CACHE]; /* by thread */
     uint32_t depth, visited;
+    uint64_t oldest_ns;                /* in home's clock: causes before that do not count */
     uint64_t cell_ns;                  /* of the grid, looked up last */
     uint32_t doubts;                   /* waits being explained in which the other host lost events */
     uint32_t owner, hops;              /* of questions to other shards: who asks, over how many of them */

@@ -162,9 +162,10 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
             continue;
         uint64_t since_ns = outstanding_since(x, index, slice);
         ends++;
-        if (!since_ns || since_ns > first->out_ns + x->options.fit_ns)
+        if (since_ns <= wp_explain_oldest(x) || since_ns > first->out_ns + x->options.fit_ns)
             continue;
-        *found = (struct wp_loop_cache){.host = x->host, .thread = index, .first = ordinal, .end = i, .is_exact = ends == 1};
+        *found = (struct wp_loop_cache){.host = x->host, .thread = index, .first = ordinal, .end = i, .since_ns = since_ns,
+            .is_exact = ends == 1};
         return WP_LOOP_ENDED;
     }
     return WP_LOOP_NONE;
@@ -178,7 +179,7 @@ enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t o
         return WP_LOOP_NONE;
     /* The sleeps of a loop are asked about one after the other. */
     bool is_known = cache->end && cache->is_exact && cache->host == x->host && cache->thread == thread &&
-        cache->first <= ordinal && ordinal < cache->end && cache->leaves == x->fleet->leaves &&
+        cache->first <= ordinal && ordinal < cache->end && cache->since_ns > wp_explain_oldest(x) && cache->leaves == x->fleet->leaves &&
         is_alike(wp_thread_slice(&x->timeline->threads[thread], cache->end), slice);
     enum wp_loop loop = is_known ? WP_LOOP_ENDED : find_end(x, thread, ordinal, cache);
     if (loop == WP_LOOP_ENDED) {
@@ -193,8 +194,10 @@ enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t o
 bool wp_explain_pending(struct wp_explainer *x, uint32_t index, uint64_t ordinal)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
-    if (!may_go_on(wp_thread_slice(thread, ordinal)))
+    const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+    if (!may_go_on(slice))
         return false;
+    x->oldest_ns = slice->in_ns > x->options.origin_ns ? slice->in_ns - x->options.origin_ns : 0;
     uint64_t end = wp_explain_join_end(x, thread, ordinal), after, horizon = wp_explain_horizon(x);
     const struct wp_slice *last = wp_thread_slice(thread, end);
     if (!last->in_ns || last->in_ns > horizon)

@@ -345,6 +345,7 @@ void wp_explain_asked(struct wp_explainer *x, const struct wp_explain_asked *ask
         .clock.bound_ns = asked->bound_ns,
         .timeline = host->timeline, .asked = asked};
     x->visited = 0;
+    x->oldest_ns = asked->to_ns > x->options.origin_ns ? asked->to_ns - x->options.origin_ns : 0;
     x->doubts = wp_fleet_has_drops(x->fleet, asked->host, asked->from_ns, asked->to_ns);
     x->depth = asked->depth < x->options.depth ? asked->depth : x->options.depth;
     for (uint32_t i = 0; i < x->depth; i++)

@@ -111,7 +111,8 @@ static void note_other(const struct search *search, struct wp_handover *found)
 struct wp_handover wp_explain_origin(const struct wp_explainer *x, const struct wp_layer *layers, uint32_t layer_count, uint32_t thread,
     uint64_t at_ns)
 {
-    struct search search = {x, layers, layer_count, thread, at_ns, x->options.origin_ns};
+    uint64_t oldest_ns = wp_explain_oldest(x);
+    struct search search = {x, layers, layer_count, thread, at_ns, at_ns > oldest_ns ? at_ns - oldest_ns : 0};
     struct wp_handover found = {.origin = WP_ORIGIN_NOT_KNOWN};
     for (uint32_t links = 0, steps = 0; links < WP_ORIGIN_LINKS && steps < STEP_LIMIT; steps++) {
         enum step step = step_back(&search);

@@ -63,6 +63,12 @@ struct wp_explain_place wp_explain_enter(struct wp_explainer *x, uint32_t host, 
 void wp_explain_leave(struct wp_explainer *x, const struct wp_explain_place *place);
 /* Facts of the present host behind this do not count. */
 uint64_t wp_explain_horizon(const struct wp_explainer *x);
+/* Causes before that, in the present host's clock, do not count. */
+static inline uint64_t wp_explain_oldest(const struct wp_explainer *x)
+{
+    int64_t oldest_ns = (int64_t)x->oldest_ns - x->shift_ns;
+    return oldest_ns > 0 ? (uint64_t)oldest_ns : 0;
+}
 /* A key of `sites` that is of this host alone. */
 static inline uint64_t wp_explain_here(const struct wp_explainer *x, uint64_t key)
 {
