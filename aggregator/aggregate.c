@@ -265,8 +265,8 @@ static void forget_base(struct wp_aggregate *aggregate, uint64_t horizon_ns)
 /* What nobody has waited for half a history after it was done is not waited for. */
 static void count_detached(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
-    uint64_t half = aggregate->history_ns / 2, oldest_ns = until_ns > aggregate->history_ns ? until_ns - aggregate->history_ns : 0;
-    uint64_t to_ns = is_final ? until_ns : until_ns > half ? until_ns - half : 0;
+    uint64_t oldest_ns = until_ns > aggregate->history_ns ? until_ns - aggregate->history_ns : 0;
+    uint64_t to_ns = is_final ? until_ns : wp_detached_until(until_ns, aggregate->history_ns);
     if (to_ns <= aggregate->detached_ns)
         return;
     uint64_t ns = wp_detached_between(aggregate, aggregate->detached_ns, to_ns, oldest_ns);
@@ -274,37 +274,6 @@ static void count_detached(struct wp_aggregate *aggregate, uint64_t until_ns, bo
     aggregate->has_news |= ns != 0;
     if (ns)
         wp_report_detached(aggregate->report, ns);
-}
-
-/* What was resolved before the restart is explained once more, for the marks that it leaves on slices; the rest is thrown away. */
-static void take_again(struct wp_aggregate *aggregate)
-{
-    uint64_t until_ns = aggregate->resumed_ns, half = aggregate->history_ns / 2;
-    struct wp_stretches again = {0}, *followed = aggregate->followed;
-    aggregate->followed = &again;
-    for (uint32_t i = 0; i < aggregate->base_count; i++)
-        resolve_thread(aggregate, aggregate->base[i].thread, until_ns > aggregate->history_ns ? until_ns - aggregate->history_ns : 0,
-            until_ns, false);
-    follow_all(aggregate);
-    wp_pieces_flush(aggregate);
-    aggregate->followed = followed;
-    free(again.rows);
-    uint64_t paused_ns = aggregate->paused_ns, paused_until_ns = aggregate->paused_until_ns;
-    wp_aggregate_skip_time(aggregate, aggregate->window_until_ns);
-    aggregate->paused_ns = paused_ns;
-    aggregate->paused_until_ns = paused_until_ns;
-    aggregate->detached_ns = until_ns > half ? until_ns - half : 0;
-    aggregate->resumed_ns = 0;
-}
-
-/* What a restart explains once more is not the epoch's. */
-static void begin_walk(struct wp_aggregate *aggregate)
-{
-    uint64_t before = aggregate->fleet->visits;
-    if (aggregate->resumed_ns)
-        take_again(aggregate);
-    aggregate->fleet->visits_before += aggregate->fleet->visits - before;
-    aggregate->walk = (struct wp_walk){.is_on = true, .end = aggregate->base_count}; /* who comes up from now on is the next epoch's */
 }
 
 /* True: all of them. */
@@ -324,8 +293,8 @@ static bool resolve_base(struct wp_aggregate *aggregate, uint64_t until_ns, bool
 
 bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
-    if (!aggregate->walk.is_on)
-        begin_walk(aggregate);
+    if (!aggregate->walk.is_on) /* who comes up from now on is the next epoch's */
+        aggregate->walk = (struct wp_walk){.is_on = true, .end = aggregate->base_count};
     if (is_final && until_ns > aggregate->timeline->now_ns)
         until_ns = aggregate->timeline->now_ns;
     if (!resolve_base(aggregate, until_ns, is_final))
@@ -409,7 +378,7 @@ void wp_aggregate_set_base(struct wp_aggregate *aggregate, uint32_t thread, uint
 
 void wp_aggregate_set_resumed(struct wp_aggregate *aggregate, uint64_t resolved_ns)
 {
-    aggregate->resumed_ns = resolved_ns;
+    aggregate->detached_ns = wp_detached_until(resolved_ns, aggregate->history_ns);
 }
 
 /* --- deltas --- */

@@ -64,7 +64,6 @@ struct wp_aggregate {
     uint64_t history_ns;
     uint64_t reach_ns;               /* how far back there may be something to explain with: the history, or more */
     uint64_t detached_ns;            /* runs that ended up to there are known to be waited for or detached */
-    uint64_t resumed_ns;             /* a checkpoint said what is resolved up to there; which slices that took is still to be found; 0: no */
     uint64_t counted_events[WP_EVENT_KINDS]; /* what earlier deltas said */
     uint64_t counted_drops[WP_EVENT_KINDS];
     uint64_t window_until_ns;        /* deltas have counted the time up to here */

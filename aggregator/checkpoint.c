@@ -3,6 +3,8 @@
 
 #include "aggregator/checkpoint_check.h"
 #include "aggregator/timeline_state.h"
+#include "aggregator/detached.h"
+#include "aggregator/taken_slices.h"
 #include "common/path.h"
 #include "proto/frame.h"
 
@@ -277,22 +279,6 @@ static bool put_session(const struct wp_host_session *session, message_type *m)
         put_spans(&session->thinned_spans, m->horizon_ns, &m->thinned_spans, &m->n_thinned_spans);
 }
 
-/* The last batch whose events are all before what explanations still look at, and none of a later batch is before their end. */
-static const struct wp_batch_mark *boundary(const struct wp_host_session *session, uint64_t before_ns)
-{
-    const struct wp_batch_mark *best = NULL;
-    uint64_t next_ns = UINT64_MAX; /* the first event behind this batch */
-    for (uint32_t i = session->mark_count; i-- > 0;) {
-        const struct wp_batch_mark *mark = &session->marks[i];
-        if (next_ns != UINT64_MAX && mark->bound_ns < next_ns && mark->bound_ns < before_ns) {
-            best = mark;
-            break;
-        }
-        next_ns = mark->first_ns ? mark->first_ns : next_ns;
-    }
-    return best;
-}
-
 static int write_message(struct wp_checkpoints *c, const struct wp_host_session *session, const message_type *m,
     struct wp_error *err)
 {
@@ -315,7 +301,7 @@ int wp_checkpoints_write(struct wp_checkpoints *c, struct wp_host_session *sessi
     uint64_t history_ns = session->options->history_ns;
     bool is_due = session->resolved_ns > history_ns && session->resolved_ns >= session->checkpoint_ns + session->options->checkpoint_ns &&
         (session->is_auto_chosen || !session->options->auto_aggregates) && !session->is_catching_up;
-    const struct wp_batch_mark *mark = is_due ? boundary(session, session->resolved_ns - history_ns) : NULL;
+    const struct wp_batch_mark *mark = is_due ? wp_host_session_boundary(session, session->resolved_ns - history_ns) : NULL;
     if (!mark || mark->seq <= session->acked_seq)
         return 0;
     message_type *m = malloc(sizeof(*m));
@@ -329,6 +315,8 @@ int wp_checkpoints_write(struct wp_checkpoints *c, struct wp_host_session *sessi
     m->horizon_ns = mark->bound_ns + 1;
     m->resolved_ns = session->resolved_ns;
     int rc = wp_timeline_save(&session->timeline, m->horizon_ns, m, &rows);
+    if (!rc)
+        rc = wp_taken_slices_save(&session->timeline, wp_detached_until(m->resolved_ns, history_ns), m);
     if (!rc && (!put_session(session, m) || !put_aggregates(session, rows, m)))
         rc = -ENOMEM;
     free(rows);
@@ -378,6 +366,15 @@ static int read_dictionary(struct wp_checkpoints *c, struct wp_host_session *ses
     return rc == -ENOMEM ? rc : rc ? -EBADMSG : 0;
 }
 
+/* They wait for the slices. */
+static void take_taken(struct wp_host_session *session, message_type *m)
+{
+    session->taken = m->taken;
+    session->taken_count = m->n_taken;
+    m->taken = NULL;
+    m->n_taken = 0;
+}
+
 static int take_aggregates(struct wp_host_session *session, const message_type *m, const uint32_t *threads)
 {
     for (size_t i = 0; i < m->n_aggregates; i++) {
@@ -386,6 +383,7 @@ static int take_aggregates(struct wp_host_session *session, const message_type *
         if (!aggregate)
             return -EBADMSG;
         aggregate->paused_ns = row->paused_ns;
+        session->taken_marks[i % 16] |= wp_detached_mark(aggregate->bit);
         for (size_t j = 0; j < row->n_base_thread; j++)
             if (threads[row->base_thread[j]])
                 wp_aggregate_set_base(aggregate, threads[row->base_thread[j]], row->base_until_ns[j]);
@@ -410,7 +408,7 @@ static void take_spans(struct wp_drop_spans *spans, Wakepath__Resume__Span *cons
 }
 
 /* What wp_checkpoint_check found to be one. */
-static int take_message(struct wp_host_session *session, const message_type *m)
+static int take_message(struct wp_host_session *session, message_type *m)
 {
     uint32_t *threads;
     session->is_auto_chosen = m->is_auto_chosen;
@@ -427,6 +425,7 @@ static int take_message(struct wp_host_session *session, const message_type *m)
         session->drops[i] = i < m->n_drops ? m->drops[i] : 0;
     }
     session->timeline.counts.recorder_ns = m->recorder_ns;
+    take_taken(session, m);
     take_spans(&session->drop_spans, m->drop_spans, m->n_drop_spans);
     take_spans(&session->paused_spans, m->paused_spans, m->n_paused_spans);
     take_spans(&session->thinned_spans, m->thinned_spans, m->n_thinned_spans);

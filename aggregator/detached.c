@@ -3,15 +3,9 @@
 
 #include "aggregator/aggregate.h"
 
-/* More aggregates than bits share them: then what one waited for is not the other's detached work either. */
-static uint16_t mark_of(uint64_t bit)
-{
-    return (uint16_t)(1u << __builtin_ctzll(bit) % 16);
-}
-
 void wp_detached_taken(struct wp_slice *slice, uint64_t bit)
 {
-    slice->taken |= mark_of(bit);
+    slice->taken |= wp_detached_mark(bit);
 }
 
 void wp_detached_followed(const struct wp_thread *thread, uint64_t from, uint64_t to, uint64_t bit)
@@ -29,6 +23,13 @@ void wp_detached_followed(const struct wp_thread *thread, uint64_t from, uint64_
 static bool is_of_interest(const struct wp_aggregate *aggregate, uint32_t identity)
 {
     return aggregate->timeline->identities[identity].aggregates & aggregate->bit;
+}
+
+/* Work of a base path is its own, and the recorder's is the cost of recording. */
+static bool can_be_detached(const struct wp_aggregate *aggregate, const struct wp_slice *slice)
+{
+    return slice->in_ns && !(slice->taken & wp_detached_mark(aggregate->bit)) && !is_of_interest(aggregate, slice->identity) &&
+        !wp_is_recorder(aggregate->timeline, slice->identity);
 }
 
 /* The work goes on: only the CPU, another name or its own I/O parts this run from the one before. */
@@ -79,7 +80,7 @@ static bool is_started(const struct wp_aggregate *aggregate, const struct wp_sli
 
 static uint64_t of_slice(const struct wp_aggregate *aggregate, const struct wp_slice *slice, const struct wp_slice *first)
 {
-    if (slice->taken & mark_of(aggregate->bit) || !slice->in_ns || !first || !is_started(aggregate, first, slice->end_ns) || is_of_interest(aggregate, slice->identity))
+    if (!first || !can_be_detached(aggregate, slice) || !is_started(aggregate, first, slice->end_ns))
         return 0;
     uint64_t start_ns = slice == first ? slice->wake_ns : slice->out_ns;
     return slice->end_ns > start_ns ? slice->end_ns - start_ns : 0;

@@ -13,6 +13,18 @@ struct wp_aggregate;
 struct wp_slice;
 struct wp_thread;
 
+/* More aggregates than bits share them: then what one waited for is not the other's detached work either. */
+static inline uint16_t wp_detached_mark(uint64_t bit)
+{
+    return (uint16_t)(1u << __builtin_ctzll(bit) % 16);
+}
+
+/* Up to when it is told of slices once all is explained up to `until_ns`: whoever waits for them has half the history for it. */
+static inline uint64_t wp_detached_until(uint64_t until_ns, uint64_t history_ns)
+{
+    return until_ns > history_ns / 2 ? until_ns - history_ns / 2 : 0;
+}
+
 /* A control path of the aggregate holds (a part of) this slice. `bit` is the aggregate's. */
 void wp_detached_taken(struct wp_slice *slice, uint64_t bit);
 /* One holds this stretch, without looking at it (it was followed before, or a bound bit). */

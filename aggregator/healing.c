@@ -29,6 +29,7 @@ void wp_heal_out(struct wp_timeline *timeline, uint32_t index, uint64_t at_ns)
     timeline->counts.healed_out++;
     slice->end_ns = at_least(at_ns, slice->in_ns);
     slice->flags |= WP_SLICE_UNCERTAIN;
+    wp_timeline_add_running(timeline, slice->identity, slice->end_ns - slice->in_ns);
     struct wp_slice *next = wp_timeline_push_slice(timeline, thread, slice->end_ns);
     if (next) {
         next->flags |= WP_SLICE_UNCERTAIN;

@@ -5,6 +5,7 @@
 
 #include "aggregator/membership.h"
 #include "aggregator/shards.h"
+#include "aggregator/taken_slices.h"
 #include "common/release_id.h"
 
 #include <errno.h>
@@ -160,6 +161,15 @@ fail:
     return wp_error_set(err, rc, rc == -ENOSPC ? "more hosts than %u at once" : "out of memory for a session", WP_FLEET_HOSTS);
 }
 
+static void free_taken(struct wp_host_session *session)
+{
+    for (size_t i = 0; i < session->taken_count; i++)
+        wakepath__resume__taken__free_unpacked(session->taken[i], NULL);
+    free(session->taken);
+    session->taken = NULL;
+    session->taken_count = 0;
+}
+
 void wp_host_session_destroy(struct wp_host_session *session)
 {
     if (!session)
@@ -183,6 +193,7 @@ void wp_host_session_destroy(struct wp_host_session *session)
     wp_buffer_fini(&session->pending_bytes);
     free(session->pending);
     free(session->late);
+    free_taken(session);
     for (uint32_t i = 0; i < session->service_count; i++)
         free(session->services[i]);
     free(session->services);
@@ -218,6 +229,15 @@ static void forget_left_out(struct wp_host_session *session, uint64_t horizon_ns
     wp_drop_spans_forget(&session->thinned_spans, horizon_ns);
 }
 
+/* What lies behind the batch at which the next checkpoint begins stands in that checkpoint. */
+static uint64_t checkpoint_needs(const struct wp_host_session *session, uint64_t horizon_ns)
+{
+    const struct wp_batch_mark *mark = session->is_resumable ? wp_host_session_boundary(session, horizon_ns) : NULL;
+    if (!session->is_resumable)
+        return horizon_ns;
+    return mark ? mark->bound_ns + 1 : session->horizon_ns;
+}
+
 /* What is older may be forgotten: the history is kept always, what lies before it while it takes no more than is allowed. */
 static uint64_t horizon(struct wp_host_session *session, uint64_t needed_ns)
 {
@@ -229,7 +249,7 @@ static uint64_t horizon(struct wp_host_session *session, uint64_t needed_ns)
         lookback_ns = later(lookback_ns, since_ns + (later(needed_ns, since_ns) - since_ns) / 4);
     }
     uint64_t horizon_ns = lookback_ns < history_ns ? lookback_ns : history_ns;
-    return session->horizon_ns = later(session->horizon_ns, horizon_ns);
+    return session->horizon_ns = later(session->horizon_ns, checkpoint_needs(session, horizon_ns));
 }
 
 /*
@@ -240,6 +260,8 @@ static bool walk(struct wp_host_session *session, uint64_t until_ns, bool is_fin
 {
     struct wp_fleet *fleet = session->fleet;
     if (!session->walk_ns) {
+        wp_taken_slices_restore(&session->timeline, session->taken, session->taken_count, session->taken_marks);
+        free_taken(session);
         session->walk_ns = until_ns;
         session->walk_at = 0;
         session->walk_end = session->aggregate_count;

@@ -13,6 +13,7 @@
 #include "common/log.h"
 #include "common/selector.h"
 #include "proto/frame.h"
+#include "proto/resume.pb-c.h"
 #include "proto/session.h"
 
 struct wp_aggregate_rule {
@@ -132,6 +133,9 @@ struct wp_host_session {
     bool is_final;              /* ... and all of it is resolved; other shards may still ask for paths of it */
     uint64_t walk_ns;           /* the epoch up to there is being explained in parts, its aggregates are up to ...; 0: none */
     uint32_t walk_at, walk_end; /* ... this one, and so many there were */
+    Wakepath__Resume__Taken **taken;    /* of a checkpoint, until what is behind it has come again; owned */
+    size_t taken_count;
+    uint16_t taken_marks[16];   /* what that checkpoint's marks are called now */
     uint64_t rehearsed_ns;      /* the epoch up to there has been gone through for what other shards must say; 0: none */
     bool is_blocked;            /* waits for what other hosts did: asked again by wp_host_session_resolve */
 };
@@ -159,6 +163,9 @@ int wp_host_session_follow(struct wp_host_session *session, const char *aggregat
 /* --- what is not yet durable (host_session_durable.c) --- */
 /* The batch has been taken in; without memory for its mark it is acknowledged with a later one. */
 void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch *batch);
+/* The last batch whose events are all before that instant, and none of a later batch is before their end: where a checkpoint can
+ * begin. NULL: there is none. Borrowed until the next batch. */
+const struct wp_batch_mark *wp_host_session_boundary(const struct wp_host_session *session, uint64_t before_ns);
 /* What the batch defined is kept until a checkpoint holds it. -ENOMEM, or what encoding says. */
 int wp_host_session_keep_entries(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err);
 /* --- for checkpoints --- */

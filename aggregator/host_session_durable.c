@@ -27,6 +27,18 @@ void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch
             mark->drops[batch->drops[i].kind < WP_EVENT_KINDS ? batch->drops[i].kind : 0] += (uint32_t)batch->drops[i].count;
 }
 
+const struct wp_batch_mark *wp_host_session_boundary(const struct wp_host_session *session, uint64_t before_ns)
+{
+    uint64_t next_ns = UINT64_MAX; /* the first event behind this batch */
+    for (uint32_t i = session->mark_count; i-- > 0;) {
+        const struct wp_batch_mark *mark = &session->marks[i];
+        if (next_ns != UINT64_MAX && mark->bound_ns < next_ns && mark->bound_ns < before_ns)
+            return mark;
+        next_ns = mark->first_ns ? mark->first_ns : next_ns;
+    }
+    return NULL;
+}
+
 int wp_host_session_keep_entries(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
 {
     struct wp_batch entries = *batch;

@@ -371,6 +371,7 @@ static void split_run(struct wp_timeline *timeline, uint32_t index, uint64_t at_
         return;
     }
     slice->end_ns = at_ns;
+    wp_timeline_add_running(timeline, slice->identity, slice->end_ns - slice->in_ns);
     slice = wp_timeline_push_slice(timeline, thread, at_ns);
     if (!slice)
         return;
@@ -550,7 +551,7 @@ int wp_timeline_set_processes(struct wp_timeline *timeline, Wakepath__Resume__Pr
     for (uint32_t i = 0; i < count; i++) {
         wp_idtable_use(&timeline->processes_table, i);
         timeline->processes[i] = (struct wp_process){.pid = rows[i]->pid, .comm = rows[i]->comm, .start_ns = rows[i]->start_ns,
-            .running_ns = rows[i]->running_ns};
+            .running_ns = rows[i]->running_ns, .is_recorder = rows[i]->is_recorder};
         if (i && wp_intmap_put(&timeline->process_of_pid, (struct wp_intkey){rows[i]->pid, 0}, i)) /* the later one has the number */
             return -ENOMEM;
     }
@@ -567,7 +568,6 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
     struct wp_thread *thread = &timeline->threads[index];
     *thread = (struct wp_thread){.tid = entry->tid, .cpu = row->cpu, .birth_ns = row->birth_ns};
     thread->identity = make_identity(timeline, row->entry, row->comm, row->process, index);
-    timeline->processes[row->process].is_recorder |= (entry->flags & WP_THREAD_SELF) != 0;
     timeline->thread_of_entry[row->entry] = index + 1;
     timeline->identity_of_entry[row->entry] = thread->identity;
     if (row->sample_ns)

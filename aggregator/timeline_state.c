@@ -125,7 +125,33 @@ static void save_threads(struct save *save)
     }
 }
 
-static void save_processes(struct save *save)
+/* Of each process, the runs that end behind the horizon: they come again. */
+static uint64_t *made_later_runs(struct save *save)
+{
+    const struct wp_timeline *timeline = save->timeline;
+    uint64_t *later_ns = made(save, timeline->process_count, sizeof(*later_ns));
+    for (uint32_t i = 1; !save->has_failed && i < timeline->thread_count; i++) {
+        const struct wp_thread *thread = &timeline->threads[i];
+        for (uint64_t ordinal = thread->slice_end; ordinal-- > thread->first_slice;) {
+            const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+            if (is_over(save, slice))
+                break;
+            if (slice->end_ns)
+                later_ns[timeline->identities[slice->identity].process] += slice->end_ns - slice->in_ns;
+        }
+    }
+    return later_ns;
+}
+
+static void save_recorder(struct save *save, const uint64_t *later_ns)
+{
+    const struct wp_timeline *timeline = save->timeline;
+    save->out->recorder_ns = timeline->counts.recorder_ns;
+    for (uint32_t i = 0; !save->has_failed && i < timeline->process_count; i++)
+        save->out->recorder_ns -= timeline->processes[i].is_recorder ? later_ns[i] : 0;
+}
+
+static void save_processes(struct save *save, const uint64_t *later_ns)
 {
     const struct wp_timeline *timeline = save->timeline;
     save->out->processes = made(save, timeline->process_count, sizeof(*save->out->processes));
@@ -143,7 +169,8 @@ static void save_processes(struct save *save)
         row->pid = process->pid;
         row->comm = process->comm;
         row->start_ns = process->start_ns;
-        row->running_ns = process->running_ns;
+        row->is_recorder = process->is_recorder;
+        row->running_ns = process->running_ns - later_ns[i];
         save->process_rows[i] = (uint32_t)save->out->n_processes;
         save->out->processes[save->out->n_processes++] = row;
     }
@@ -374,36 +401,20 @@ static void save_facts(struct save *save)
     save->out->facts = (ProtobufCBinaryData){bytes.size, bytes.data};
 }
 
-/* Runs that end behind the horizon come again. */
-static uint64_t recorder_ns(const struct wp_timeline *timeline, uint64_t horizon_ns)
-{
-    uint64_t later_ns = 0;
-    for (uint32_t i = 1; i < timeline->thread_count; i++) {
-        const struct wp_thread *thread = &timeline->threads[i];
-        if (!wp_is_recorder(timeline, thread->identity))
-            continue;
-        for (uint64_t ordinal = thread->slice_end; ordinal-- > thread->first_slice;) {
-            const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-            if (slice->end_ns && slice->end_ns < horizon_ns)
-                break;
-            later_ns += slice->end_ns && wp_is_recorder(timeline, slice->identity) ? slice->end_ns - slice->in_ns : 0;
-        }
-    }
-    return timeline->counts.recorder_ns - later_ns;
-}
-
 int wp_timeline_save(const struct wp_timeline *timeline, uint64_t horizon_ns, Wakepath__Resume__Checkpoint *out,
     uint32_t **rows)
 {
     struct save save = {.timeline = timeline, .horizon_ns = horizon_ns, .out = out};
     out->start_ns = timeline->start_ns;
-    out->recorder_ns = recorder_ns(timeline, horizon_ns);
-    save_processes(&save);
+    uint64_t *later_ns = made_later_runs(&save);
+    save_recorder(&save, later_ns);
+    save_processes(&save, later_ns);
     save_threads(&save);
     save_facts(&save);
     save_window(&save);
     save_gone(&save, &thread_kind, &out->gone_threads, &out->n_gone_threads);
     save_gone(&save, &socket_kind, &out->gone_sockets, &out->n_gone_sockets);
+    free(later_ns);
     free(save.facts);
     free(save.names);
     free(save.process_rows);

@@ -33,6 +33,7 @@ struct place {
     unsigned kills, resumes;   /* of those, in the middle */
     unsigned swept;            /* sessions whose leavings were */
     uint64_t keep_ns;          /* of block requests; 0: as ever */
+    uint64_t recorder_ns;      /* what the store says of the recorder's time */
 };
 
 /* A batch's events, [first, end). */
@@ -88,6 +89,14 @@ static void send_cut(struct place *place, const struct cut *cut, uint64_t seq)
     wp_buffer_fini(&bytes);
 }
 
+static int take_recorder(void *context, const struct wp_metadata_row *row)
+{
+    const char *dot = strrchr(row->key, '.');
+    if (dot && !strcmp(dot, ".cpu_ns"))
+        *(uint64_t *)context = strtoull(row->value, NULL, 10);
+    return 0;
+}
+
 static void stored(struct place *place, struct wp_buffer *bytes)
 {
     struct wp_store *store;
@@ -102,6 +111,8 @@ static void stored(struct place *place, struct wp_buffer *bytes)
     assert_int_equal(wp_txn_read_report(txn, bucket, NULL, &report, &damage, &damaged, NULL), 0);
     assert_int_equal(wp_report_encode(report, bytes, NULL), 0);
     wp_report_destroy(report);
+    place->recorder_ns = 0;
+    assert_int_equal(wp_txn_all_metadata(txn, &(struct wp_metadata_place){0}, take_recorder, &place->recorder_ns, NULL), 0);
     wp_txn_abort(txn);
     wp_store_close(store);
 }
@@ -237,6 +248,7 @@ static uint64_t moved(const struct wp_buffer *whole, const struct wp_buffer *kil
 struct tally {
     unsigned kills, resumes, swept;
     uint64_t most_moved; /* of a short history */
+    uint64_t recorder_ns;
 };
 
 struct how {
@@ -264,7 +276,7 @@ static int one_case(uint64_t seed, const struct how *how, struct tally *tally)
         .lateness_ns = 2000000, .history_ns = how->history_ns, .checkpoint_ns = getenv("WP_SPACING") ? strtoull(getenv("WP_SPACING"), NULL, 10) : 1000000};
     made_trace_init(&place.trace, &(struct made_options){.seed = seed, .events = (3000 + (uint32_t)(seed % 5) * 1000) * (how->keep_ns ? 2 : 1), .cpus = 1 + seed % 4,
         .threads = 5 + (uint32_t)(seed % 20), .drop_per_mille = seed % 3 == 2 && !window ? 5 : 0,
-        .burst_events = how->keep_ns ? 700 : 0});
+        .burst_events = how->keep_ns ? 700 : 0, .recorder_odds = 4});
     if (window)
         made_window_apply(&place.trace, window);
     uint32_t events = place.trace.whole.event_count;
@@ -279,7 +291,12 @@ static int one_case(uint64_t seed, const struct how *how, struct tally *tally)
         first = cuts[count].end;
     }
     play(&place, cuts, count, 0, &whole);
+    uint64_t recorder_ns = place.recorder_ns;
+    tally->recorder_ns += recorder_ns;
     play(&place, cuts, count, 8, &killed);
+    if (place.recorder_ns != recorder_ns)
+        fail_msg("seed %llu: the recorder took %llu ns, after %u kills %llu ns", (unsigned long long)seed, (unsigned long long)recorder_ns,
+            place.kills, (unsigned long long)place.recorder_ns);
     bool is_same = whole.size == killed.size && !memcmp(whole.data, killed.data, whole.size);
     for (int i = 0; getenv("WP_BYTES") && i < 2; i++) {
         char path[256];
@@ -319,6 +336,7 @@ static struct tally killed_and_resumed_with(const struct how *how)
     assert_int_equal(bad, 0);
     assert_true(tally.resumes > tally.kills / 4);
     assert_true(tally.swept > 0);
+    assert_true(tally.recorder_ns > 0);
     return tally;
 }
 

@@ -86,6 +86,13 @@ static uint32_t any_comm(struct machine *m, bool is_base)
     return add_string(m, text);
 }
 
+static uint32_t flags_of(const struct machine *m, const struct actor *actor)
+{
+    if (actor->is_base)
+        return WP_THREAD_COMMAND;
+    return m->options.recorder_odds && actor->pid % m->options.recorder_odds == 0 ? WP_THREAD_SELF : 0;
+}
+
 static uint32_t add_thread(struct machine *m, const struct actor *actor, uint32_t parent)
 {
     struct wp_batch *b = &m->trace->whole;
@@ -93,7 +100,7 @@ static uint32_t add_thread(struct machine *m, const struct actor *actor, uint32_
         abort();
     b->threads[b->thread_count] = (struct wp_thread_entry){.tid = actor->tid, .pid = actor->pid,
         .start_ns = m->now_ns, .comm = any_comm(m, actor->is_base), .parent = parent,
-        .flags = actor->is_base ? WP_THREAD_COMMAND : 0};
+        .flags = flags_of(m, actor)};
     return ++b->thread_count;
 }
 

@@ -19,6 +19,7 @@ struct made_options {
     uint32_t drop_per_mille;  /* of the events are lost; the machine goes on as if they were not */
     uint32_t drop_burst;      /* and so many after each of those */
     uint32_t burst_events;    /* of each four times so many, the last ones come at once: requests, messages and samples; 0: never */
+    uint32_t recorder_odds;   /* of the processes that are not the command's one in so many is the recorder's; 0: none */
 };
 
 /* How much of each dictionary is in use after an event. */
