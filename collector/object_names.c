@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define NAME_BYTES 4096u
+#define LIBDW_PART 2u /* of debug info: what libdw makes of it, by and by, takes a third to a half as much again */
 
 struct wp_object_names {
     struct wp_elf_file file, separate; /* one of them stays as long as there are lines from it, without its descriptor */
@@ -97,7 +98,8 @@ int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *f
 
 uint64_t wp_object_names_bytes(const struct wp_object_names *n)
 {
-    uint64_t bytes = sizeof(*n) + wp_elf_symbols_bytes(n->symbols) + wp_object_names_debug_bytes(n);
+    uint64_t debug = wp_object_names_debug_bytes(n);
+    uint64_t bytes = sizeof(*n) + wp_elf_symbols_bytes(n->symbols) + debug + debug / LIBDW_PART;
     for (unsigned i = 0; i < WP_INLINE_LEVELS; i++)
         bytes += n->names[i] ? NAME_BYTES : 0;
     return bytes;
