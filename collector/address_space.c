@@ -16,10 +16,13 @@
 #define MAPPINGS_LIMIT 65536u
 #define MAPS_BYTES ((size_t)64 << 20)
 #define PATH_BYTES 4096u
+#define KEPT_MAPPINGS 256u /* room that stays for the next process */
+#define OBJECTS 8192u /* before those that nobody has mapped are looked for; later twice as many as were left */
 
 struct space {
     struct wp_mapping *mappings; /* owned; sorted, apart from each other */
     uint32_t count, room, generation;
+    bool is_missing;             /* by the last sweep */
 };
 
 struct object {
@@ -37,7 +40,7 @@ struct wp_address_spaces {
     uint32_t free_count, free_room;
     struct wp_intern *paths;
     struct object *objects;
-    uint32_t object_count, object_room;
+    uint32_t object_count, object_room, objects_most;
     struct wp_intmap by_object;  /* hash of path and build id or inode -> object */
     struct wp_intmap by_inode;   /* (inode, device) of a file seen in /proc, by its path -> object */
     uint32_t generations;
@@ -106,6 +109,7 @@ static struct space *space_of(struct wp_address_spaces *s, uint32_t pid)
         s->spaces[index] = (struct space){0};
     }
     s->spaces[index].count = 0;
+    s->spaces[index].is_missing = false;
     s->spaces[index].generation = ++s->generations;
     return wp_intmap_put(&s->by_pid, (struct wp_intkey){pid, 0}, index) ? NULL : &s->spaces[index];
 }
@@ -256,6 +260,94 @@ void wp_address_spaces_exit(struct wp_address_spaces *s, uint32_t pid)
         return;
     wp_intmap_remove(&s->by_pid, (struct wp_intkey){pid, 0});
     s->free_spaces[s->free_count++] = index;
+    if (s->spaces[index].room > KEPT_MAPPINGS) {
+        free(s->spaces[index].mappings);
+        s->spaces[index].mappings = NULL;
+        s->spaces[index].room = 0;
+    }
+}
+
+void wp_address_spaces_sweep(struct wp_address_spaces *s, bool (*is_there)(void *context, uint32_t pid),
+    void (*gone)(void *context, uint32_t pid), void *context)
+{
+    uint32_t count = 0, *pids = malloc((s->by_pid.count + 1) * sizeof(*pids));
+    for (uint32_t i = 0; pids && s->by_pid.slots && i <= s->by_pid.mask; i++) {
+        const struct wp_intslot *slot = &s->by_pid.slots[i];
+        if (!slot->used)
+            continue;
+        bool is_missing = !is_there(context, (uint32_t)slot->key.a);
+        if (is_missing && s->spaces[slot->value].is_missing)
+            pids[count++] = (uint32_t)slot->key.a;
+        s->spaces[slot->value].is_missing = is_missing;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        wp_address_spaces_exit(s, pids[i]);
+        gone(context, pids[i]);
+    }
+    free(pids);
+}
+
+/* Those that are mapped, into `anew`; *numbers: by the old number, UINT32_MAX: it goes. */
+static int keep_mapped(const struct wp_address_spaces *s, struct wp_address_spaces *anew, uint32_t *numbers)
+{
+    memset(numbers, 0xff, s->object_count * sizeof(*numbers));
+    for (uint32_t i = 0; s->by_pid.slots && i <= s->by_pid.mask; i++) {
+        const struct space *space = s->by_pid.slots[i].used ? &s->spaces[s->by_pid.slots[i].value] : NULL;
+        for (uint32_t j = 0; space && j < space->count; j++) {
+            uint32_t *number = &numbers[space->mappings[j].object];
+            const struct object *o = &s->objects[space->mappings[j].object];
+            if (*number == UINT32_MAX)
+                *number = object_of(anew, wp_intern_text(s->paths, o->path), o->build_id, o->build_id_size, o->inode);
+            if (*number == UINT32_MAX)
+                return -ENOMEM;
+        }
+    }
+    for (uint32_t i = 0; s->by_inode.slots && i <= s->by_inode.mask; i++) {
+        const struct wp_intslot *slot = &s->by_inode.slots[i];
+        uint32_t path = slot->used && numbers[slot->value] != UINT32_MAX
+            ? wp_intern_str(anew->paths, wp_intern_text(s->paths, (uint32_t)slot->key.b)) : UINT32_MAX;
+        if (path != UINT32_MAX &&
+            wp_intmap_put(&anew->by_inode, (struct wp_intkey){slot->key.a, slot->key.b >> 32 << 32 | path}, numbers[slot->value]))
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static void take_objects(struct wp_address_spaces *s, struct wp_address_spaces *anew, const uint32_t *numbers)
+{
+    for (uint32_t i = 0; s->by_pid.slots && i <= s->by_pid.mask; i++) {
+        struct space *space = s->by_pid.slots[i].used ? &s->spaces[s->by_pid.slots[i].value] : NULL;
+        for (uint32_t j = 0; space && j < space->count; j++)
+            space->mappings[j].object = numbers[space->mappings[j].object];
+    }
+    struct wp_address_spaces old = *s;
+    s->paths = anew->paths;
+    s->objects = anew->objects;
+    s->object_count = anew->object_count;
+    s->object_room = anew->object_room;
+    s->by_object = anew->by_object;
+    s->by_inode = anew->by_inode;
+    *anew = (struct wp_address_spaces){.paths = old.paths, .objects = old.objects, .by_object = old.by_object, .by_inode = old.by_inode};
+}
+
+bool wp_address_spaces_forget_objects(struct wp_address_spaces *s)
+{
+    if (s->object_count < OBJECTS || s->object_count < s->objects_most)
+        return false;
+    struct wp_address_spaces *anew = wp_address_spaces_create();
+    uint32_t *numbers = malloc(s->object_count * sizeof(*numbers));
+    bool is_done = anew && numbers && !keep_mapped(s, anew, numbers);
+    if (is_done)
+        take_objects(s, anew, numbers);
+    s->objects_most = 2 * s->object_count;
+    wp_address_spaces_destroy(anew);
+    free(numbers);
+    return is_done;
+}
+
+uint32_t wp_address_spaces_objects(const struct wp_address_spaces *s)
+{
+    return s->object_count;
 }
 
 /* /proc does not say the build id, so the file does: containers have other files at the same paths. Once a file. */

@@ -36,6 +36,15 @@ void wp_address_spaces_exit(struct wp_address_spaces *spaces, uint32_t pid);
 /* Takes what /proc/PID/maps says instead of what is known. -ENOENT when there is no such process. */
 int wp_address_spaces_read(struct wp_address_spaces *spaces, uint32_t pid);
 
+/* Forgets processes that are gone without an exit that was told: those of which `is_there` says so now and has said so at the call
+ * before, which is to be longer ago than an exit may be on its way. `gone` is told each. */
+void wp_address_spaces_sweep(struct wp_address_spaces *spaces, bool (*is_there)(void *context, uint32_t pid),
+    void (*gone)(void *context, uint32_t pid), void *context);
+/* Forgets objects that no process has mapped, if they have become many: true, and all objects have other numbers now. A host that compiles
+ * maps new ones for ever. */
+bool wp_address_spaces_forget_objects(struct wp_address_spaces *spaces);
+uint32_t wp_address_spaces_objects(const struct wp_address_spaces *spaces);
+
 /* Changes whenever an answer of wp_address_spaces_find may have; 0: nothing is known of the process. */
 uint32_t wp_address_spaces_generation(const struct wp_address_spaces *spaces, uint32_t pid);
 /* The mapping around an address, NULL when it is in none. Valid until the next change. */

@@ -11,9 +11,11 @@
 #include "proto/dictionary.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CUT_NS 100000000u   /* a batch at least so often while there are events ... */
 #define QUIET_NS 500000000u /* ... and so often when there are none: it carries the watermark */
@@ -22,6 +24,7 @@
 #define NAMES_EVENTS (1u << 20)    /* ... and so many */
 #define NAMES_MS 5u                /* that the source may stand still for names that are nearly there */
 #define NAMES_LAST_MS 20000u       /* for all that is left at the end */
+#define SWEEP_NS 60000000000u /* between two looks for who is gone without a word: longer than the source is ever late */
 #define RENAME_REACH 4096u  /* events between the renaming and the end of an exec */
 
 struct wp_batcher {
@@ -39,6 +42,7 @@ struct wp_batcher {
     struct wp_batcher_stats stats;
     uint64_t seq, watermark_ns, cut_ns;
     uint64_t paused_ns, resumed_ns; /* the last ones */
+    uint64_t swept_ns;
     size_t session_bytes;          /* of the session's dictionary, as who receives it counts */
     size_t inherited_bytes;        /* of them, what it began with */
     bool must_renew;
@@ -280,6 +284,34 @@ static int try_renewal(struct wp_batcher *b, uint64_t watermark_ns, struct wp_er
     return rc ? rc : 1;
 }
 
+/* Also an id of a thread that is no process. Without the right to look it is there. */
+static bool is_there(void *context, uint32_t pid)
+{
+    char path[32];
+    (void)context;
+    snprintf(path, sizeof(path), "/proc/%u", pid);
+    return !access(path, F_OK) || errno != ENOENT;
+}
+
+static void forget_process(void *context, uint32_t pid)
+{
+    struct wp_batcher *b = context;
+    wp_intmap_remove(&b->exe_of, (struct wp_intkey){pid, 0});
+    wp_stack_table_forget(b->stacks, pid);
+}
+
+/* The ends of threads may have been among what was dropped, and a first thread may end before its process. */
+static void sweep(struct wp_batcher *b, uint64_t time_ns)
+{
+    if (!b->options.reads_proc || time_ns - b->swept_ns < SWEEP_NS)
+        return;
+    b->swept_ns = time_ns;
+    renew_exes(b); /* without memory for it they stay */
+    wp_thread_table_sweep(b->threads, is_there, b);
+    if (b->spaces)
+        wp_address_spaces_sweep(b->spaces, is_there, forget_process, b);
+}
+
 static int on_watermark(void *context, uint64_t time_ns, struct wp_error *err)
 {
     struct wp_batcher *b = context;
@@ -288,6 +320,7 @@ static int on_watermark(void *context, uint64_t time_ns, struct wp_error *err)
     b->watermark_ns = time_ns;
     if (!b->cut_ns)
         b->cut_ns = time_ns;
+    sweep(b, time_ns);
     uint64_t since = time_ns - b->cut_ns;
     if (is_renewal_due(b) && wp_stack_table_names(b->stacks, NAMES_MS)) {
         int rc = try_renewal(b, time_ns, err);
@@ -416,7 +449,7 @@ static void after(struct wp_batcher *b, const struct wp_fact *fact)
         wp_thread_table_dead(b->threads, fact->tid);
         if (b->spaces && fact->tid == fact->pid) {
             wp_address_spaces_exit(b->spaces, fact->pid);
-            wp_stack_table_forget(b->stacks, fact->pid);
+            forget_process(b, fact->pid);
         }
     }
     if (event->kind == WP_EVENT_SOCK_STATE)

@@ -15,8 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #define PROC_BYTES ((size_t)64 << 10)
+#define GROUPS 16384u      /* remembered; those that live are looked up again */
 #define FILEID_KERNFS 0xfe /* include/linux/exportfs.h */
 
 struct wp_cgroups {
@@ -93,6 +95,18 @@ static void look_up(const struct wp_cgroups *c, uint64_t id, char *path, size_t 
         snprintf(path, room, "%s", target[mount] ? target + mount : "/");
 }
 
+/* A path that is returned stays until the next one is asked for. */
+static uint32_t keep(struct wp_cgroups *c, const char *path)
+{
+    struct wp_intern *paths = wp_intern_count(c->paths) >= GROUPS || c->by_id.count >= GROUPS ? wp_intern_create() : NULL;
+    if (paths) {
+        wp_intern_destroy(c->paths);
+        c->paths = paths;
+        wp_intmap_clear(&c->by_id);
+    }
+    return wp_intern_str(c->paths, path);
+}
+
 const char *wp_cgroups_path(struct wp_cgroups *c, uint64_t id)
 {
     uint32_t known;
@@ -102,7 +116,7 @@ const char *wp_cgroups_path(struct wp_cgroups *c, uint64_t id)
         return wp_intern_text(c->paths, known);
     char path[PATH_MAX];
     look_up(c, id, path, sizeof(path));
-    uint32_t text = wp_intern_str(c->paths, path);
+    uint32_t text = keep(c, path);
     if (text == UINT32_MAX)
         return "";
     if (*path)
@@ -139,10 +153,10 @@ static struct wp_cgroup of_first(struct wp_cgroups *c, uint32_t pid)
     if (!wp_file_read(name, PROC_BYTES, &text, NULL) && !wp_buffer_append(&text, "", 1))
         pick((char *)text.data, path, sizeof(path));
     wp_buffer_fini(&text);
-    uint32_t id = *path ? wp_intern_str(c->paths, path) : 0;
+    uint32_t id = *path ? keep(c, path) : 0;
     if (!id || id == UINT32_MAX)
         return (struct wp_cgroup){0, ""};
-    return (struct wp_cgroup){(uint64_t)1 << 63 | id, wp_intern_text(c->paths, id)};
+    return (struct wp_cgroup){(uint64_t)1 << 63 | XXH3_64bits(path, strlen(path)), wp_intern_text(c->paths, id)};
 }
 
 struct wp_cgroup wp_cgroups_of(struct wp_cgroups *c, uint64_t id, uint32_t pid, bool reads_proc)

@@ -15,7 +15,7 @@ struct wp_cgroups;
 struct wp_cgroups *wp_cgroups_create(void);
 void wp_cgroups_destroy(struct wp_cgroups *cgroups);
 struct wp_cgroup {
-    uint64_t id;      /* 0: not known. Of version 1 a number of ours, with the highest bit */
+    uint64_t id;      /* 0: not known. Of version 1 a hash of the path, with the highest bit */
     const char *path; /* as of wp_cgroups_path */
 };
 /* That of a process, whose group of version 2 is `id`; with `reads_proc` version 1 is asked too where it counts. path "" and id 0:

@@ -4,7 +4,10 @@
 #include "common/service.h"
 #include "common/version.h"
 
+#include <malloc.h>
 #include <string.h>
+
+#define LARGE_BYTES (256 << 10)
 
 static volatile sig_atomic_t stop_asked, reload_asked; /* the two things that a signal handler may touch */
 
@@ -49,6 +52,8 @@ int main(int argc, char **argv)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
+    /* What is read of a file goes back to the system; else malloc learns to keep up to 32 MiB of it, in the arena of each thread that reads. */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     wp_service_init(&service);
     daemon.options.stop = &stop_asked;
     daemon.options.service = &service;

@@ -350,11 +350,15 @@ const char *wp_containers_name(struct wp_containers *c, uint64_t id, const char 
     bool is_one = *path.container || *path.pod;
     if (!look_up(c, &path, cgroup_path, name))
         *name = 0;
+    struct wp_intern *names = c->by_group.count >= GROUPS ? wp_intern_create() : NULL;
+    if (names) {
+        wp_intern_destroy(c->names);
+        c->names = names;
+        wp_intmap_clear(&c->by_group);
+    }
     uint32_t text = *name ? wp_intern_str(c->names, name) : 0;
     if (text >= UINT32_MAX >> 3)
         return "";
-    if (c->by_group.count >= GROUPS)
-        wp_intmap_clear(&c->by_group);
     wp_intmap_put(&c->by_group, key, text << 3 | (is_one ? (known & 7) + 1 : TRIES));
     return wp_intern_text(c->names, text);
 }

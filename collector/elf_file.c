@@ -160,6 +160,24 @@ void wp_elf_file_close(struct wp_elf_file *f)
     *f = (struct wp_elf_file){.fd = -1};
 }
 
+void wp_elf_file_read_anew(struct wp_elf_file *f)
+{
+    Elf *elf = f->fd >= 0 ? elf_begin(f->fd, ELF_C_READ, NULL) : NULL;
+    if (!elf)
+        return;
+    elf_end(f->elf);
+    f->elf = elf;
+}
+
+void wp_elf_file_done(struct wp_elf_file *f)
+{
+    if (f->fd < 0)
+        return;
+    elf_cntl(f->elf, ELF_C_FDDONE);
+    close(f->fd);
+    f->fd = -1;
+}
+
 bool wp_elf_file_is_build(const struct wp_elf_file *f, const uint8_t *build_id, uint32_t size)
 {
     return f->build_id_size == size && !memcmp(f->build_id, build_id, size);

@@ -32,6 +32,10 @@ int wp_elf_file_open_memory(struct wp_elf_file *file, const void *image, size_t 
 int wp_elf_file_open_separate(struct wp_elf_file *file, int root_fd, const uint8_t *build_id, uint32_t build_id_size);
 /* What .gnu_debugdata of `outer` holds. -ENOENT: none; -E2BIG: it unfolds to more than 64 MiB; -EINVAL: damaged. */
 int wp_elf_file_open_mini(struct wp_elf_file *file, const struct wp_elf_file *outer);
+/* Forgets what was read of a file that has a descriptor; the file stays open. */
+void wp_elf_file_read_anew(struct wp_elf_file *file);
+/* Closes its descriptor: only what was read can be read. */
+void wp_elf_file_done(struct wp_elf_file *file);
 /* May be called for a file that is all zero but for fd -1, or was closed. */
 void wp_elf_file_close(struct wp_elf_file *file);
 

@@ -395,3 +395,8 @@ uint32_t wp_elf_symbols_count(const struct wp_elf_symbols *s)
 {
     return s->functions.count;
 }
+
+size_t wp_elf_symbols_bytes(const struct wp_elf_symbols *s)
+{
+    return sizeof(*s) + ((size_t)s->functions.room + s->data.room) * sizeof(struct symbol) + s->names.capacity;
+}

@@ -18,6 +18,8 @@ const char *wp_elf_symbols_find(const struct wp_elf_symbols *symbols, uint64_t f
 bool wp_elf_symbols_data_address(const struct wp_elf_symbols *symbols, uint64_t file_offset, uint64_t *address);
 /* The variable at an address, and how far inside of it that is; NULL. Borrowed. */
 const char *wp_elf_symbols_data(const struct wp_elf_symbols *symbols, uint64_t address, uint64_t *inside);
+/* What they take of memory. */
+size_t wp_elf_symbols_bytes(const struct wp_elf_symbols *symbols);
 uint32_t wp_elf_symbols_count(const struct wp_elf_symbols *symbols);
 
 #endif

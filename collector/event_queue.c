@@ -7,6 +7,7 @@
 
 #define RUN 16u /* shorter runs are sorted in place */
 #define NEAR 64u /* how far an event is moved when it comes */
+#define LEAST ((size_t)1 << 17) /* room that stays, of events */
 
 void wp_event_queue_fini(struct wp_event_queue *q)
 {
@@ -115,6 +116,19 @@ size_t wp_event_queue_before(const struct wp_event_queue *q, uint64_t time_ns)
     return low;
 }
 
+/* What a burst took, or events that waited for names, goes back. */
+static void give_back(struct wp_event_queue *q)
+{
+    size_t room = q->room / 2;
+    struct wp_event *events = room >= LEAST && q->count < room / 4 ? realloc(q->events, room * sizeof(*events)) : NULL;
+    if (!events)
+        return;
+    q->events = events;
+    q->room = room;
+    free(q->spare);
+    q->spare = NULL;
+}
+
 void wp_event_queue_take(struct wp_event_queue *q, size_t count)
 {
     if (!count)
@@ -122,4 +136,5 @@ void wp_event_queue_take(struct wp_event_queue *q, size_t count)
     memmove(q->events, q->events + count, (q->count - count) * sizeof(*q->events));
     q->count -= count;
     q->sorted -= count < q->sorted ? count : q->sorted;
+    give_back(q);
 }

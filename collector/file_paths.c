@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEYS 65536u       /* remembered */
+#define KEYS 65536u       /* in each generation: more than the source remembers to have told */
 #define WHOLE 4096u       /* different paths that are told whole; then their folders, as many, then nothing */
 #define DIGITS 4u         /* in a row: a number that a program gave */
 #define HEX 16u           /* in a row: a hash */
@@ -33,7 +33,7 @@ struct wp_file_paths {
     uint32_t known_count, known_room;
     bool has_read;
     struct wp_intern *texts;
-    struct wp_intmap by_key;   /* -> id of its text */
+    struct wp_intmap recent, before; /* key -> id of its text. What is used moves to `recent`; when that is full it is the one before */
 };
 
 struct wp_file_paths *wp_file_paths_create(const char *mounts)
@@ -69,7 +69,8 @@ void wp_file_paths_destroy(struct wp_file_paths *p)
     if (p->file)
         fclose(p->file);
     wp_intern_destroy(p->texts);
-    wp_intmap_fini(&p->by_key);
+    wp_intmap_fini(&p->recent);
+    wp_intmap_fini(&p->before);
     free(p);
 }
 
@@ -199,6 +200,16 @@ static void name_metadata(struct wp_file_paths *p, uint32_t device, char *text, 
         snprintf(text, room, "[metadata]");
 }
 
+static void remember(struct wp_file_paths *p, uint64_t key, uint32_t id)
+{
+    if (p->recent.count >= KEYS) {
+        wp_intmap_fini(&p->before);
+        p->before = p->recent;
+        p->recent = (struct wp_intmap){0};
+    }
+    wp_intmap_put(&p->recent, (struct wp_intkey){key, 0}, id);
+}
+
 void wp_file_paths_add(struct wp_file_paths *p, uint64_t key, uint32_t device, const struct wp_record_path *path)
 {
     char text[WP_RECORD_NAMES * WP_RECORD_NAME + 1024 + 16], inside[WP_RECORD_NAMES * WP_RECORD_NAME + 16];
@@ -211,15 +222,18 @@ void wp_file_paths_add(struct wp_file_paths *p, uint64_t key, uint32_t device, c
         snprintf(text, sizeof(text), "%s%s", mount ? mount->point : "", inside + (mount ? strlen(mount->root) : 0));
         wp_file_path_generalize(text);
     }
-    if (p->by_key.count >= KEYS)
-        wp_intmap_clear(&p->by_key);
     uint32_t id = wp_intern_str(p->texts, bound(p, text));
     if (id != UINT32_MAX)
-        wp_intmap_put(&p->by_key, (struct wp_intkey){key, 0}, id);
+        remember(p, key, id);
 }
 
-const char *wp_file_paths_get(const struct wp_file_paths *p, uint64_t key)
+const char *wp_file_paths_get(struct wp_file_paths *p, uint64_t key)
 {
     uint32_t id;
-    return wp_intmap_get(&p->by_key, (struct wp_intkey){key, 0}, &id) ? wp_intern_text(p->texts, id) : NULL;
+    if (!wp_intmap_get(&p->recent, (struct wp_intkey){key, 0}, &id)) {
+        if (!wp_intmap_get(&p->before, (struct wp_intkey){key, 0}, &id))
+            return NULL;
+        remember(p, key, id);
+    }
+    return wp_intern_text(p->texts, id);
 }

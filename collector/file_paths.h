@@ -17,7 +17,7 @@ void wp_file_paths_destroy(struct wp_file_paths *paths);
 /* device: of the filesystem, as the kernel numbers it (major << 20 | minor). */
 void wp_file_paths_add(struct wp_file_paths *paths, uint64_t key, uint32_t device, const struct wp_record_path *path);
 /* NULL when it is not known. Valid until the next add. */
-const char *wp_file_paths_get(const struct wp_file_paths *paths, uint64_t key);
+const char *wp_file_paths_get(struct wp_file_paths *paths, uint64_t key);
 /* Numbers and hashes in a name become N and H, in place. */
 void wp_file_path_generalize(char *text);
 

@@ -16,11 +16,13 @@
 #include <unistd.h>
 
 #define JOBS (1u << 20)                        /* that may wait */
-#define DEBUG_BYTES ((uint64_t)512 << 20)      /* of debug info held, all objects together */
+#define DEBUG_BYTES ((uint64_t)512 << 20)      /* of debug info in one object */
 #define HAND_OVER 64u                          /* answers, so that the caller gets the first before the last is there */
+#define KEPT_JOBS 16384u                       /* room that stays behind a burst ... */
+#define KEPT_BYTES ((size_t)1 << 20)           /* ... of answers too */
 #define NICENESS 10                              /* what is recorded goes first, and what is walked by (unwinder) */
 
-enum job_kind { JOB_OBJECT, JOB_PLACE, JOB_JIT, JOB_DATA, JOB_DUMP, JOB_DROP };
+enum job_kind { JOB_OBJECT, JOB_PLACE, JOB_JIT, JOB_DATA, JOB_DUMP, JOB_DROP, JOB_CLOSE };
 
 struct known {
     struct wp_object_names *names; /* NULL: it could not be read */
@@ -58,15 +60,18 @@ struct wp_naming_thread {
     struct wp_buffer answers;   /* each: ticket, levels, then line, function and file of each level */
     struct wp_naming_counts counts;
     bool is_over, is_busy;
+    uint64_t *sizes;            /* owned; by object, of those that are not closed */
+    uint32_t size_room;
 
     struct wp_buffer taken;     /* of the caller alone: answers being given out */
     size_t taken_at;
     uint32_t next_object;
+    uint32_t *closed, closed_count, closed_room; /* owned; numbers to give again */
 
-    struct known *objects;      /* of the thread alone, as what follows */
+    struct known *objects;      /* of the thread alone, as what follows; by number */
     uint32_t object_count;
     struct wp_buffer made;
-    uint64_t made_count, unnamed_count, debug_bytes;
+    uint64_t made_count, unnamed_count, debug_bytes, read_count;
 };
 
 static void log_object(const struct wp_naming_thread *t, const struct opening *o, const struct wp_object_names *names, uint64_t ns)
@@ -77,26 +82,71 @@ static void log_object(const struct wp_naming_thread *t, const struct opening *o
             (unsigned long long)(ns / 1000000));
 }
 
-static void read_object(struct wp_naming_thread *t, struct opening *o)
+static struct known *place_of(struct wp_naming_thread *t, uint32_t object)
 {
-    struct known *objects = realloc(t->objects, (t->object_count + 1) * sizeof(*objects));
-    if (objects) {
-        uint64_t start = wp_clock_ns();
+    if (object >= t->object_count) {
+        uint32_t count = object + 64;
+        struct known *objects = realloc(t->objects, count * sizeof(*objects));
+        if (!objects)
+            return NULL;
+        memset(objects + t->object_count, 0, (count - t->object_count) * sizeof(*objects));
         t->objects = objects;
-        struct known *known = &objects[t->object_count];
+        t->object_count = count;
+    }
+    return &t->objects[object];
+}
+
+/* For who decides what is held. */
+static void tell_size(struct wp_naming_thread *t, uint32_t object, uint64_t bytes)
+{
+    pthread_mutex_lock(&t->lock);
+    if (object < t->size_room)
+        t->sizes[object] = bytes;
+    t->counts.held_bytes += bytes;
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void read_object(struct wp_naming_thread *t, struct opening *o, uint32_t object)
+{
+    struct known *known = place_of(t, object);
+    if (known) {
+        uint64_t start = wp_clock_ns();
         const char *slash = strrchr(o->path, '/');
         *known = (struct known){.names = NULL};
         snprintf(known->base, sizeof(known->base), "%.63s", slash ? slash + 1 : o->path);
-        wp_object_names_create(&known->names, &o->file, o->root_fd, t->fetch, DEBUG_BYTES - t->debug_bytes, NULL);
-        if (known->names)
+        wp_object_names_create(&known->names, &o->file, o->root_fd, t->fetch, DEBUG_BYTES, NULL);
+        if (known->names) {
             t->debug_bytes += wp_object_names_debug_bytes(known->names);
+            tell_size(t, object, wp_object_names_bytes(known->names));
+        }
         log_object(t, o, known->names, wp_clock_ns() - start);
-        t->object_count++;
+        t->read_count++;
     }
     wp_elf_file_close(&o->file);
     if (o->root_fd >= 0)
         close(o->root_fd);
     free(o);
+}
+
+static void forget_size(struct wp_naming_thread *t, uint32_t object)
+{
+    pthread_mutex_lock(&t->lock);
+    if (object < t->size_room) {
+        t->counts.held_bytes -= t->sizes[object];
+        t->sizes[object] = 0;
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void close_object(struct wp_naming_thread *t, uint32_t object)
+{
+    struct known *known = object < t->object_count ? &t->objects[object] : NULL;
+    if (!known || !known->names)
+        return;
+    t->debug_bytes -= wp_object_names_debug_bytes(known->names);
+    wp_object_names_destroy(known->names);
+    known->names = NULL;
+    forget_size(t, object); /* it may have been closed before it was read */
 }
 
 static void answer(struct wp_naming_thread *t, uint32_t ticket, const struct wp_place_name *place)
@@ -118,7 +168,10 @@ static void do_job(struct wp_naming_thread *t, struct job *job)
     struct wp_place_name place = {.count = 0};
     switch ((enum job_kind)job->kind) {
     case JOB_OBJECT:
-        read_object(t, job->opening);
+        read_object(t, job->opening, job->object);
+        return;
+    case JOB_CLOSE:
+        close_object(t, job->object);
         return;
     case JOB_DROP:
         wp_jit_map_destroy(job->map);
@@ -151,7 +204,7 @@ static void hand_over(struct wp_naming_thread *t)
     wp_buffer_clear(&t->made);
     t->counts.answered += t->made_count;
     t->counts.unnamed += t->unnamed_count;
-    t->counts.objects = t->object_count;
+    t->counts.objects = t->read_count;
     t->counts.debug_bytes = t->debug_bytes;
     t->made_count = t->unnamed_count = 0;
 }
@@ -188,6 +241,10 @@ static void *run(void *context)
         jobs = taken;
         pthread_mutex_unlock(&t->lock);
         do_jobs(t, &jobs);
+        if (jobs.room > KEPT_JOBS) {
+            free(jobs.items);
+            jobs = (struct jobs){0};
+        }
         pthread_mutex_lock(&t->lock);
         hand_over(t);
     }
@@ -202,7 +259,7 @@ static bool add_job(struct wp_naming_thread *t, const struct job *job)
     pthread_mutex_lock(&t->lock);
     struct jobs *w = &t->waiting;
     bool has_room = w->count < w->room;
-    if (!has_room && (w->count < JOBS || job->kind == JOB_DROP)) {
+    if (!has_room && (w->count < JOBS || job->kind == JOB_DROP || job->kind == JOB_CLOSE)) {
         uint32_t room = w->room ? w->room * 2 : 256;
         struct job *items = realloc(w->items, room * sizeof(*items));
         if (items) {
@@ -222,15 +279,43 @@ static bool add_job(struct wp_naming_thread *t, const struct job *job)
     return has_room;
 }
 
+/* Room for the number's size, and for the number once it is closed. */
+static bool make_place(struct wp_naming_thread *t, uint32_t object)
+{
+    bool has_room = object < t->closed_room;
+    if (has_room)
+        return true;
+    uint32_t room = object + 64, *closed = realloc(t->closed, room * sizeof(*closed));
+    if (!closed)
+        return false;
+    t->closed = closed;
+    t->closed_room = room;
+    pthread_mutex_lock(&t->lock);
+    uint64_t *sizes = realloc(t->sizes, room * sizeof(*sizes));
+    for (uint32_t i = t->size_room; sizes && i < room; i++)
+        sizes[i] = 0;
+    if (sizes) {
+        t->sizes = sizes;
+        t->size_room = room;
+    }
+    pthread_mutex_unlock(&t->lock);
+    return sizes;
+}
+
 uint32_t wp_naming_thread_object(struct wp_naming_thread *t, struct wp_elf_file *file, int root_fd, const char *path)
 {
-    struct opening *o = malloc(sizeof(*o));
+    uint32_t object = t->closed_count ? t->closed[t->closed_count - 1] : t->next_object;
+    struct opening *o = make_place(t, object) ? malloc(sizeof(*o)) : NULL;
     if (o) {
         *o = (struct opening){.file = *file, .root_fd = root_fd};
         strncpy(o->path, path, sizeof(o->path) - 1);
-        if (add_job(t, &(struct job){.kind = JOB_OBJECT, .opening = o})) {
+        if (add_job(t, &(struct job){.kind = JOB_OBJECT, .opening = o, .object = object})) {
             *file = (struct wp_elf_file){.fd = -1};
-            return t->next_object++;
+            if (t->closed_count)
+                t->closed_count--;
+            else
+                t->next_object++;
+            return object;
         }
         free(o);
     }
@@ -238,6 +323,22 @@ uint32_t wp_naming_thread_object(struct wp_naming_thread *t, struct wp_elf_file 
     if (root_fd >= 0)
         close(root_fd);
     return UINT32_MAX;
+}
+
+void wp_naming_thread_close(struct wp_naming_thread *t, uint32_t object)
+{
+    if (object >= t->next_object || !add_job(t, &(struct job){.kind = JOB_CLOSE, .object = object}))
+        return; /* without memory for it the object stays */
+    t->closed[t->closed_count++] = object;
+    forget_size(t, object);
+}
+
+uint64_t wp_naming_thread_bytes(struct wp_naming_thread *t, uint32_t object)
+{
+    pthread_mutex_lock(&t->lock);
+    uint64_t bytes = object < t->size_room ? t->sizes[object] : 0;
+    pthread_mutex_unlock(&t->lock);
+    return bytes;
 }
 
 bool wp_naming_thread_place(struct wp_naming_thread *t, uint32_t object, uint64_t offset, uint32_t ticket)
@@ -270,6 +371,8 @@ bool wp_naming_thread_next(struct wp_naming_thread *t, uint32_t *ticket, struct 
 {
     if (t->taken_at == t->taken.size) {
         t->taken_at = 0;
+        if (t->taken.capacity > KEPT_BYTES)
+            wp_buffer_fini(&t->taken);
         wp_buffer_clear(&t->taken);
         pthread_mutex_lock(&t->lock);
         struct wp_buffer swap = t->taken;
@@ -335,6 +438,8 @@ static void release(struct wp_naming_thread *t)
     for (uint32_t i = 0; i < t->object_count; i++)
         wp_object_names_destroy(t->objects[i].names);
     free(t->objects);
+    free(t->sizes);
+    free(t->closed);
     free(t->waiting.items);
     wp_buffer_fini(&t->answers);
     wp_buffer_fini(&t->taken);

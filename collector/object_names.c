@@ -11,13 +11,14 @@
 #include <string.h>
 
 #define NAME_BYTES 4096u
+#define LIBDW_PART 2u /* of debug info: what libdw makes of it, by and by, takes a third to a half as much again */
 
 struct wp_object_names {
-    struct wp_elf_file file, separate; /* stay open as long as there are lines from them */
+    struct wp_elf_file file, separate; /* one of them stays as long as there are lines from it, without its descriptor */
     struct wp_elf_symbols *symbols;
     struct wp_debug_lines *lines;      /* NULL: none */
     bool has_bombs;                    /* names that unfold without end: its names stay as they are */
-    char names[WP_INLINE_LEVELS][NAME_BYTES]; /* of the last answer */
+    char *names[WP_INLINE_LEVELS];     /* owned; of the last answer; NULL: not needed yet */
 };
 
 void wp_object_names_destroy(struct wp_object_names *n)
@@ -28,6 +29,8 @@ void wp_object_names_destroy(struct wp_object_names *n)
     wp_elf_symbols_destroy(n->symbols);
     wp_elf_file_close(&n->separate);
     wp_elf_file_close(&n->file);
+    for (unsigned i = 0; i < WP_INLINE_LEVELS; i++)
+        free(n->names[i]);
     free(n);
 }
 
@@ -53,6 +56,18 @@ static void open_separate(struct wp_object_names *n, int root_fd, struct wp_debu
         open_fetched(n, fetch);
 }
 
+/* Of the file nothing is kept that was read for its functions, nor its descriptor: all debug info is in memory then. */
+static int open_lines(struct wp_object_names *n, struct wp_elf_file *file, uint64_t limit)
+{
+    wp_elf_file_read_anew(file);
+    int rc = wp_debug_lines_open(&n->lines, file, limit, NULL);
+    if (rc)
+        return rc;
+    wp_elf_file_close(file == &n->file ? &n->separate : &n->file);
+    wp_elf_file_done(file);
+    return 0;
+}
+
 int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd, struct wp_debug_fetch *fetch,
     uint64_t debug_limit, struct wp_error *err)
 {
@@ -71,14 +86,23 @@ int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *f
         wp_object_names_destroy(n);
         return rc;
     }
-    if (debug_limit && wp_debug_lines_open(&n->lines, &n->file, debug_limit, NULL) && n->separate.elf)
-        wp_debug_lines_open(&n->lines, &n->separate, debug_limit, NULL);
+    if (debug_limit && open_lines(n, &n->file, debug_limit) && n->separate.elf)
+        open_lines(n, &n->separate, debug_limit);
     if (!n->lines) { /* nothing more will be read */
         wp_elf_file_close(&n->separate);
         wp_elf_file_close(&n->file);
     }
     *names = n;
     return 0;
+}
+
+uint64_t wp_object_names_bytes(const struct wp_object_names *n)
+{
+    uint64_t debug = wp_object_names_debug_bytes(n);
+    uint64_t bytes = sizeof(*n) + wp_elf_symbols_bytes(n->symbols) + debug + debug / LIBDW_PART;
+    for (unsigned i = 0; i < WP_INLINE_LEVELS; i++)
+        bytes += n->names[i] ? NAME_BYTES : 0;
+    return bytes;
 }
 
 uint64_t wp_object_names_debug_bytes(const struct wp_object_names *n)
@@ -95,6 +119,8 @@ static const char *readable(struct wp_object_names *n, unsigned level, const cha
 {
     if (!function)
         return "";
+    if (!n->names[level] && !(n->names[level] = malloc(NAME_BYTES)))
+        return function;
     enum wp_demangled rc = n->has_bombs ? WP_DEMANGLE_PLAIN : wp_demangle(function, n->names[level], NAME_BYTES);
     n->has_bombs = n->has_bombs || rc == WP_DEMANGLE_BOMB;
     return rc == WP_DEMANGLE_DONE ? n->names[level] : function;
@@ -108,6 +134,8 @@ void wp_object_names_data(struct wp_object_names *n, uint64_t offset, const char
         return;
     const char *symbol = wp_elf_symbols_data(n->symbols, address, &inside);
     const char *name = symbol ? readable(n, 1, symbol) : NULL;
+    if (!n->names[0] && !(n->names[0] = malloc(NAME_BYTES)))
+        return;
     if (!name)
         snprintf(n->names[0], NAME_BYTES, "%s+0x%llx", base, (unsigned long long)address);
     else if (inside)

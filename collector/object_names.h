@@ -19,7 +19,8 @@ struct wp_place_name {
 int wp_object_names_create(struct wp_object_names **names, struct wp_elf_file *file, int root_fd, struct wp_debug_fetch *fetch,
     uint64_t debug_limit, struct wp_error *err);
 void wp_object_names_destroy(struct wp_object_names *names);
-/* Bytes of debug info that are held. */
+/* Bytes of memory that it takes; of them, of debug info. */
+uint64_t wp_object_names_bytes(const struct wp_object_names *names);
 uint64_t wp_object_names_debug_bytes(const struct wp_object_names *names);
 uint32_t wp_object_names_functions(const struct wp_object_names *names);
 /* The data at a place, or just behind the last that is in the file: "queue_lock (BASE)", "BASE+0x4040" where no symbol is. */

@@ -14,6 +14,7 @@
 
 #define PAGES 64u         /* a CPU; what an ordinary perf_event_mlock_kb allows */
 #define PATH_BYTES 4096u
+#define TAKEN 1024u       /* records that were taken and are still kept, when there are always some that wait */
 #define MISC_BUILD_ID (1u << 14) /* PERF_RECORD_MISC_MMAP_BUILD_ID, Linux 5.12 */
 
 struct ring {
@@ -206,15 +207,43 @@ static int by_time(const void *x, const void *y)
     return a->order < b->order ? -1 : 1;
 }
 
-int wp_sideband_read(struct wp_sideband *s)
+/* Behind a reader that is always late some records always wait. */
+static int forget_taken(struct wp_sideband *s)
 {
-    if (s->taken == s->count) {
-        s->taken = s->count = 0;
+    struct wp_buffer paths = {0};
+    if (s->taken < s->count && (s->taken < TAKEN || s->taken < s->count - s->taken))
+        return 0;
+    for (size_t i = s->taken; i < s->count; i++) {
+        struct entry *entry = &s->entries[i];
+        const char *path = entry->record.is_exec ? "" : (const char *)s->paths.data + entry->path_at;
+        entry->path_at = paths.size;
+        if (!entry->record.is_exec)
+            wp_buffer_append(&paths, path, strlen(path) + 1);
+    }
+    if (paths.failed) {
+        wp_buffer_fini(&paths);
+        return -ENOMEM;
+    }
+    memmove(s->entries, s->entries + s->taken, (s->count - s->taken) * sizeof(*s->entries));
+    s->count -= s->taken;
+    s->taken = 0;
+    if (paths.size) {
+        wp_buffer_fini(&s->paths);
+        s->paths = paths;
+    } else {
         wp_buffer_clear(&s->paths);
     }
+    return 0;
+}
+
+int wp_sideband_read(struct wp_sideband *s)
+{
+    int rc = forget_taken(s);
+    if (rc)
+        return rc;
     size_t before = s->count;
     for (unsigned i = 0; i < s->ring_count; i++) {
-        int rc = read_ring(s, &s->rings[i]);
+        rc = read_ring(s, &s->rings[i]);
         if (rc)
             return rc;
     }

@@ -11,6 +11,7 @@
 #define KEYS (1u << 17)   /* of stacks, before the source is asked to tell them anew */
 #define LOCK_TICKET 0x80000000u /* of a lock; frames' numbers are below */
 #define LATE 64u        /* processes whose last new stack is at hand; a power of two */
+#define OBJECTS_MOST 65536u /* of the address spaces: no waiting for names any more */
 #define DEEPEST 256u    /* frames of a part of a stack that are looked at */
 #define TRACING 0x80000000u /* of the value in `frames`: a kernel function of tracing itself */
 
@@ -172,6 +173,15 @@ static void fill_frame(struct wp_stack_table *t, uint32_t id, const struct wp_pl
     }
 }
 
+/* Better when nothing waits for a name, for the fleet's answers to what was asked before are lost. */
+static void forget_objects(struct wp_stack_table *t, bool is_settled)
+{
+    if (!t->spaces || (!is_settled && wp_address_spaces_objects(t->spaces) < OBJECTS_MOST) || !wp_address_spaces_forget_objects(t->spaces))
+        return;
+    wp_symbolizer_renumber(t->symbolizer);
+    wp_intmap_clear(&t->places);
+}
+
 bool wp_stack_table_names(struct wp_stack_table *t, unsigned timeout_ms)
 {
     struct wp_place_name place;
@@ -184,6 +194,7 @@ bool wp_stack_table_names(struct wp_stack_table *t, unsigned timeout_ms)
             fill_frame(t, id, &place);
         else if (place.count)
             wp_wait_table_name(t->waits, id & ~LOCK_TICKET, place.levels[0].function);
+    forget_objects(t, is_all);
     return is_all;
 }
 

@@ -4,6 +4,7 @@
 #include "collector/demangle.h"
 #include "collector/fleet_names.h"
 #include "collector/kernel_symbols.h"
+#include "collector/named_files.h"
 #include "collector/naming_thread.h"
 #include "collector/process_file.h"
 #include "common/intmap.h"
@@ -22,6 +23,8 @@
 #define JIT_MAPS 256u  /* of processes at one time, each holds a directory open */
 #define MAPPINGS 65536u
 #define UNKNOWN UINT32_MAX
+#define HELD_BYTES ((uint64_t)96 << 20) /* of functions and debug info, all files together */
+#define HELD_FILES 4096u
 #define LOCK_TICKET 0x80000000u   /* of wp_symbolizer_ask_lock */
 #define WANTED_TICKET 0x40000000u /* of what others want, with its place in tells; frames' tickets are below */
 
@@ -55,7 +58,8 @@ struct wp_symbolizer {
     struct wp_intmap tell_of;       /* ticket of a frame -> place in tells */
     struct object *objects;         /* by the address spaces' number */
     uint32_t object_count;
-    struct wp_intmap by_build;      /* build id -> number; of files without one their inode and times */
+    uint32_t first_object;          /* what the fleet knows objects[0] by: answers to questions before a renumbering are of none */
+    struct wp_named_files *files;   /* by build id; those without one by their inode and times */
     struct wp_intmap by_mapping;    /* data of a file in a process -> number, UNKNOWN: it cannot be read */
     struct wp_intmap jit_of;        /* pid -> place in maps, UNKNOWN: it has none */
     struct wp_jit_map *maps[JIT_MAPS];
@@ -70,8 +74,9 @@ struct wp_symbolizer {
 struct wp_symbolizer *wp_symbolizer_create(const struct wp_names_from *from, const struct wp_logger *logger)
 {
     struct wp_symbolizer *z = calloc(1, sizeof(*z));
-    if (!z || !(z->thread = wp_naming_thread_create(from ? from->fetch : NULL, logger))) {
-        free(z);
+    if (!z || !(z->thread = wp_naming_thread_create(from ? from->fetch : NULL, logger)) ||
+        !(z->files = wp_named_files_create(z->thread, &(struct wp_named_files_limits){HELD_BYTES, HELD_FILES}))) {
+        wp_symbolizer_destroy(z);
         return NULL;
     }
     z->fleet = from ? from->fleet : NULL;
@@ -103,7 +108,7 @@ void wp_symbolizer_destroy(struct wp_symbolizer *z)
     for (unsigned i = 0; i < JIT_MAPS; i++)
         wp_jit_map_destroy(z->maps[i]);
     free(z->objects);
-    wp_intmap_fini(&z->by_build);
+    wp_named_files_destroy(z->files);
     wp_intmap_fini(&z->by_mapping);
     wp_intmap_fini(&z->jit_of);
     wp_kernel_symbols_destroy(z->kernel);
@@ -175,15 +180,11 @@ static uint32_t number_at(struct wp_symbolizer *z, struct wp_elf_file *file, int
     struct wp_intkey key;
     bool has_id = key_of(file, &key);
     uint32_t number;
-    if (has_id && wp_intmap_get(&z->by_build, key, &number)) { /* under another path */
-        wp_elf_file_close(file);
-        if (root_fd >= 0)
-            close(root_fd);
-        return number;
-    }
-    number = wp_naming_thread_object(z->thread, file, root_fd, path);
-    if (has_id && number != UNKNOWN)
-        wp_intmap_put(&z->by_build, key, number);
+    if (!has_id || !wp_named_files_find(z->files, key, &number))
+        return wp_named_files_add(z->files, has_id ? &key : NULL, file, root_fd, path);
+    wp_elf_file_close(file); /* it is known under another path */
+    if (root_fd >= 0)
+        close(root_fd);
     return number;
 }
 
@@ -197,7 +198,7 @@ static void load(struct wp_symbolizer *z, struct object *o, uint32_t pid, const 
 {
     struct wp_elf_file file;
     uint32_t number;
-    if (object->build_id_size && wp_intmap_get(&z->by_build, build_key(object->build_id, object->build_id_size), &number)) {
+    if (object->build_id_size && wp_named_files_find(z->files, build_key(object->build_id, object->build_id_size), &number)) {
         o->number = number + 1;
         return;
     }
@@ -251,6 +252,7 @@ static bool ask_here(struct wp_symbolizer *z, uint32_t number, const struct wp_b
 {
     if (!wp_naming_thread_place(z->thread, number, offset, ticket))
         return false;
+    wp_named_files_use(z->files, number);
     uint32_t at = z->fleet && wp_fleet_names_are_on(z->fleet) && build->size ? new_tell(z, build, offset) : UNKNOWN;
     if (at != UNKNOWN && wp_intmap_put(&z->tell_of, (struct wp_intkey){ticket, 0}, at))
         z->free_tells[z->free_tell_count++] = at;
@@ -264,8 +266,8 @@ static bool ask_fleet(struct wp_symbolizer *z, uint32_t index, struct object *o,
     uint32_t number;
     struct wp_build build = build_of(object);
     if (!z->fleet || !wp_fleet_names_are_on(z->fleet) || !build.size ||
-        wp_intmap_get(&z->by_build, build_key(build.bytes, build.size), &number) ||
-        !wp_fleet_names_ask(z->fleet, &build, index, offset, ticket))
+        wp_named_files_find(z->files, build_key(build.bytes, build.size), &number) ||
+        !wp_fleet_names_ask(z->fleet, &build, z->first_object + index, offset, ticket))
         return false;
     o->asking++;
     if (o->held || !(o->held = calloc(1, sizeof(*o->held))))
@@ -284,7 +286,7 @@ static bool ask_fleet(struct wp_symbolizer *z, uint32_t index, struct object *o,
 static void read_here(struct wp_symbolizer *z, struct object *o, const struct wp_fleet_named *named)
 {
     uint32_t number;
-    if (!o->number && wp_intmap_get(&z->by_build, build_key(named->build.bytes, named->build.size), &number))
+    if (!o->number && wp_named_files_find(z->files, build_key(named->build.bytes, named->build.size), &number))
         o->number = number + 1;
     if (!o->number && o->held) {
         number = number_at(z, &o->held->file, o->held->root_fd, o->held->path);
@@ -304,7 +306,7 @@ static void read_here(struct wp_symbolizer *z, struct object *o, const struct wp
 static void ask_for_others(struct wp_symbolizer *z, const struct wp_fleet_named *named)
 {
     uint32_t number, at = UNKNOWN;
-    if (wp_intmap_get(&z->by_build, build_key(named->build.bytes, named->build.size), &number))
+    if (wp_named_files_find(z->files, build_key(named->build.bytes, named->build.size), &number))
         at = new_tell(z, &named->build, named->offset);
     if (at == UNKNOWN)
         wp_fleet_names_tell(z->fleet, &named->build, named->offset, NULL);
@@ -317,7 +319,8 @@ static bool next_of_fleet(struct wp_symbolizer *z, uint32_t *ticket, struct wp_p
 {
     struct wp_fleet_named named;
     while (z->fleet && wp_fleet_names_next(z->fleet, &named)) {
-        struct object *o = named.reply == WP_FLEET_WANTED || named.object >= z->object_count ? NULL : &z->objects[named.object];
+        uint32_t index = named.object - z->first_object;
+        struct object *o = named.reply == WP_FLEET_WANTED || index >= z->object_count ? NULL : &z->objects[index];
         if (named.reply == WP_FLEET_READ && o)
             read_here(z, o, &named);
         else if (named.reply == WP_FLEET_WANTED)
@@ -423,8 +426,20 @@ static uint32_t file_of_lock(struct wp_symbolizer *z, const struct wp_lock_place
 bool wp_symbolizer_ask_lock(struct wp_symbolizer *z, const struct wp_lock_place *lock, uint32_t ticket)
 {
     uint32_t number = file_of_lock(z, lock);
+    if (number != UNKNOWN)
+        wp_named_files_use(z->files, number);
     return number != UNKNOWN &&
         wp_naming_thread_data(z->thread, number, lock->address - lock->start + lock->file_offset, ticket);
+}
+
+/* A file is not held any more: who maps it has it read again. */
+static void forget_file(void *context, uint32_t number)
+{
+    struct wp_symbolizer *z = context;
+    for (uint32_t i = 0; i < z->object_count; i++)
+        if (z->objects[i].number == number + 1)
+            z->objects[i].number = z->objects[i].tries = 0;
+    wp_intmap_clear(&z->by_mapping);
 }
 
 bool wp_symbolizer_next(struct wp_symbolizer *z, uint32_t *ticket, struct wp_place_name *place)
@@ -444,12 +459,23 @@ bool wp_symbolizer_next(struct wp_symbolizer *z, uint32_t *ticket, struct wp_pla
         }
         return true;
     }
+    wp_named_files_shrink(z->files, forget_file, z);
     return false;
 }
 
 bool wp_symbolizer_settle(struct wp_symbolizer *z, unsigned timeout_ms)
 {
     return wp_naming_thread_settle(z->thread, timeout_ms) && (!z->fleet || wp_fleet_names_are_settled(z->fleet));
+}
+
+void wp_symbolizer_renumber(struct wp_symbolizer *z)
+{
+    for (uint32_t i = 0; i < z->object_count; i++)
+        let_go(&z->objects[i]);
+    free(z->objects);
+    z->objects = NULL;
+    z->first_object += z->object_count;
+    z->object_count = 0;
 }
 
 void wp_symbolizer_forget(struct wp_symbolizer *z, uint32_t pid)

@@ -51,6 +51,8 @@ bool wp_symbolizer_ask_lock(struct wp_symbolizer *symbolizer, const struct wp_lo
 bool wp_symbolizer_next(struct wp_symbolizer *symbolizer, uint32_t *ticket, struct wp_place_name *place);
 /* Waits until everything that was asked is answered (true), at most so long. */
 bool wp_symbolizer_settle(struct wp_symbolizer *symbolizer, unsigned timeout_ms);
+/* The address spaces' objects have other numbers now. */
+void wp_symbolizer_renumber(struct wp_symbolizer *symbolizer);
 /* The process runs another program now, or is gone. */
 void wp_symbolizer_forget(struct wp_symbolizer *symbolizer, uint32_t pid);
 

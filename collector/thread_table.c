@@ -24,6 +24,7 @@ struct slot {
     struct wp_thread_entry entry;
     uint32_t id, comm_before;
     uint64_t left_ns;         /* when it left the CPU last, 0 not seen */
+    bool is_missing;          /* by the last sweep */
 };
 
 struct grave {
@@ -202,6 +203,24 @@ void wp_thread_table_dead(struct wp_thread_table *t, uint32_t tid)
     bury(t, &t->slots[index]);
     t->slots[index].id = 0;
     t->free_slots[t->free_count++] = index;
+}
+
+void wp_thread_table_sweep(struct wp_thread_table *t, bool (*is_there)(void *context, uint32_t tid), void *context)
+{
+    for (uint32_t i = 0; i < t->slot_count; i++) {
+        struct slot *slot = &t->slots[i];
+        if (!slot->id)
+            continue;
+        bool was_missing = slot->is_missing;
+        slot->is_missing = !is_there(context, slot->entry.tid);
+        if (was_missing && slot->is_missing)
+            wp_thread_table_dead(t, slot->entry.tid);
+    }
+}
+
+uint32_t wp_thread_table_count(const struct wp_thread_table *t)
+{
+    return t->by_tid.count;
 }
 
 /* Who asks has the expression on its own command line and is not meant: wakepath, sudo before it, the collector. */

@@ -7,8 +7,7 @@
 #include <bpf/bpf.h>
 #include <pthread.h>
 #include <stdlib.h>
-
-#define FILES 16384u /* as many as the kernel side has room for */
+#include <string.h>
 
 struct object {
     struct wp_unwind_id id;
@@ -25,7 +24,7 @@ struct wp_unwind_objects {
     struct wp_unwind_objects_options options;
     pthread_mutex_t lock;
     struct wp_intmap by_id;  /* -> number */
-    struct object *objects;  /* owned; FILES of them, in the order they came */
+    struct object *objects;  /* owned; options.most of them, in the order they came */
     struct file *files;      /* owned; the same */
     uint32_t object_count, file_count, next;
     uint64_t pages, made_room_ns;
@@ -40,8 +39,8 @@ struct wp_unwind_objects *wp_unwind_objects_create(const struct wp_unwind_object
     o->options = *options;
     o->next = WP_UNWIND_VDSO + 1;
     pthread_mutex_init(&o->lock, NULL);
-    o->objects = calloc(FILES, sizeof(*o->objects)); /* untouched memory costs nothing */
-    o->files = calloc(FILES, sizeof(*o->files));
+    o->objects = calloc(options->most, sizeof(*o->objects)); /* untouched memory costs nothing */
+    o->files = calloc(options->most, sizeof(*o->files));
     if (!o->objects || !o->files) {
         wp_unwind_objects_destroy(o);
         return NULL;
@@ -74,26 +73,6 @@ bool wp_unwind_objects_find(struct wp_unwind_objects *o, struct wp_unwind_id id,
     bool is_there = wp_intmap_get(&o->by_id, (struct wp_intkey){id.a, id.b}, number);
     pthread_mutex_unlock(&o->lock);
     return is_there;
-}
-
-void wp_unwind_objects_add(struct wp_unwind_objects *o, struct wp_unwind_id id, uint32_t number, uint32_t pages)
-{
-    pthread_mutex_lock(&o->lock);
-    if (o->object_count < FILES) {
-        o->objects[o->object_count++] = (struct object){id, number, pages, false};
-        o->pages += pages;
-        wp_intmap_put(&o->by_id, (struct wp_intkey){id.a, id.b}, number);
-    }
-    pthread_mutex_unlock(&o->lock);
-}
-
-void wp_unwind_objects_file(struct wp_unwind_objects *o, const struct wp_unwind_file *file, uint32_t number)
-{
-    pthread_mutex_lock(&o->lock);
-    if (o->file_count < FILES && !bpf_map_update_elem(o->options.files_fd, file, &number, BPF_ANY))
-        o->files[o->file_count++] = (struct file){*file, number};
-    __atomic_fetch_add(o->options.generation, 1, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&o->lock);
 }
 
 /* Large ones that came first, then any, until a quarter of the pages is free. */
@@ -134,8 +113,13 @@ static bool is_in(const struct wp_intmap *numbers, uint32_t number)
     return wp_intmap_get(numbers, (struct wp_intkey){number, 0}, &one);
 }
 
-static void drop_files(struct wp_unwind_objects *o, const struct wp_intmap *leaving,
-    void (*forgotten)(void *context, const struct wp_unwind_file *file), void *context)
+static void drop_file(struct wp_unwind_objects *o, const struct wp_unwind_file *file)
+{
+    bpf_map_delete_elem(o->options.files_fd, file);
+    o->options.forgotten(o->options.context, file);
+}
+
+static void drop_files(struct wp_unwind_objects *o, const struct wp_intmap *leaving)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < o->file_count; i++) {
@@ -143,10 +127,19 @@ static void drop_files(struct wp_unwind_objects *o, const struct wp_intmap *leav
             o->files[kept++] = o->files[i];
             continue;
         }
-        bpf_map_delete_elem(o->options.files_fd, &o->files[i].file);
-        forgotten(context, &o->files[i].file);
+        drop_file(o, &o->files[i].file);
     }
     o->file_count = kept;
+}
+
+/* An object may stay that no file stands for any more: the next one of its build is it again. */
+static void drop_first_files(struct wp_unwind_objects *o)
+{
+    uint32_t gone = o->options.most / 4 + 1;
+    for (uint32_t i = 0; i < gone; i++)
+        drop_file(o, &o->files[i].file);
+    o->file_count -= gone;
+    memmove(o->files, o->files + gone, o->file_count * sizeof(*o->files));
 }
 
 static void drop_pages(struct wp_unwind_objects *o, const struct wp_intmap *leaving)
@@ -161,10 +154,43 @@ static void drop_pages(struct wp_unwind_objects *o, const struct wp_intmap *leav
     }
 }
 
-bool wp_unwind_objects_make_room(struct wp_unwind_objects *o, void (*forgotten)(void *context, const struct wp_unwind_file *file),
-    void *context)
+static void drop_leaving(struct wp_unwind_objects *o)
 {
     struct wp_intmap leaving = {0};
+    drop_objects(o, &leaving);
+    drop_files(o, &leaving);
+    __atomic_fetch_add(o->options.generation, 1, __ATOMIC_RELEASE); /* nobody walks by their pages from now on */
+    drop_pages(o, &leaving);
+    wp_intmap_fini(&leaving);
+}
+
+void wp_unwind_objects_add(struct wp_unwind_objects *o, struct wp_unwind_id id, uint32_t number, uint32_t pages)
+{
+    pthread_mutex_lock(&o->lock);
+    if (o->object_count == o->options.most) {
+        for (uint32_t i = 0; i <= o->options.most / 4; i++)
+            o->objects[i].is_leaving = true;
+        drop_leaving(o);
+    }
+    o->objects[o->object_count++] = (struct object){id, number, pages, false};
+    o->pages += pages;
+    wp_intmap_put(&o->by_id, (struct wp_intkey){id.a, id.b}, number);
+    pthread_mutex_unlock(&o->lock);
+}
+
+void wp_unwind_objects_file(struct wp_unwind_objects *o, const struct wp_unwind_file *file, uint32_t number)
+{
+    pthread_mutex_lock(&o->lock);
+    if (o->file_count == o->options.most)
+        drop_first_files(o);
+    if (!bpf_map_update_elem(o->options.files_fd, file, &number, BPF_ANY))
+        o->files[o->file_count++] = (struct file){*file, number};
+    __atomic_fetch_add(o->options.generation, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&o->lock);
+}
+
+bool wp_unwind_objects_make_room(struct wp_unwind_objects *o)
+{
     pthread_mutex_lock(&o->lock);
     uint64_t now = wp_clock_ns();
     bool may = o->object_count && (!o->has_made_room || now - o->made_room_ns >= o->options.pause_s * 1000000000ull);
@@ -172,12 +198,8 @@ bool wp_unwind_objects_make_room(struct wp_unwind_objects *o, void (*forgotten)(
         o->has_made_room = true;
         o->made_room_ns = now;
         choose(o);
-        drop_objects(o, &leaving);
-        drop_files(o, &leaving, forgotten, context);
-        __atomic_fetch_add(o->options.generation, 1, __ATOMIC_RELEASE); /* nobody walks by their pages from now on */
-        drop_pages(o, &leaving);
+        drop_leaving(o);
     }
     pthread_mutex_unlock(&o->lock);
-    wp_intmap_fini(&leaving);
     return may;
 }

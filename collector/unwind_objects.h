@@ -21,6 +21,9 @@ struct wp_unwind_id {
 struct wp_unwind_objects_options {
     int files_fd, pages_fd;  /* the maps unwind_files and unwind_pages; borrowed */
     uint32_t *generation;    /* of the kernel side, raised when files have become known or are forgotten */
+    void (*forgotten)(void *context, const struct wp_unwind_file *file); /* a file is unknown again */
+    void *context;
+    uint32_t most;           /* files, and objects; as many as the map unwind_files takes */
     unsigned pause_s;        /* between two times that room is made: what does not fit at all shall not be read all the time */
 };
 
@@ -31,13 +34,11 @@ void wp_unwind_objects_destroy(struct wp_unwind_objects *objects);
 /* A number for an object that is not there yet. */
 uint32_t wp_unwind_objects_number(struct wp_unwind_objects *objects);
 bool wp_unwind_objects_find(struct wp_unwind_objects *objects, struct wp_unwind_id id, uint32_t *number);
-/* Its pages have been put. */
+/* Its pages have been put. Of too many objects a quarter goes, with their files. */
 void wp_unwind_objects_add(struct wp_unwind_objects *objects, struct wp_unwind_id id, uint32_t number, uint32_t pages);
-/* A file has become known; number 0: it has no rows. */
+/* A file has become known; number 0: it has no rows. Of too many files the quarter that came first goes; they are asked for again. */
 void wp_unwind_objects_file(struct wp_unwind_objects *objects, const struct wp_unwind_file *file, uint32_t number);
-/* Forgets objects, a quarter of all pages or more, and tells the files that are unknown again. False: not so soon, or there is
- * nothing to forget. */
-bool wp_unwind_objects_make_room(struct wp_unwind_objects *objects, void (*forgotten)(void *context, const struct wp_unwind_file *file),
-    void *context);
+/* Forgets objects, a quarter of all pages or more, and their files. False: not so soon, or there is nothing to forget. */
+bool wp_unwind_objects_make_room(struct wp_unwind_objects *objects);
 
 #endif

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #define QUEUE 4096u
+#define FILES 16384u /* as many as the kernel side has room for */
 #define WORKERS 3u
 #define SMALL ((uint64_t)2 << 20) /* bytes of a file */
 #define MAPS_BYTES ((size_t)16 << 20)
@@ -120,7 +121,7 @@ static uint32_t tell(struct wp_unwinder *u, const struct wp_unwind_rows *rows, c
     uint64_t start = wp_clock_ns();
     int rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats);
     if (rc == -E2BIG) {
-        if (wp_unwind_objects_make_room(u->objects, forget, u))
+        if (wp_unwind_objects_make_room(u->objects))
             wp_log(u->options.logger, WP_LOG_INFO, "unwind rows of what came first were given up for others file=%s", path);
         rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats); /* the other worker may just have made room */
     }
@@ -300,6 +301,8 @@ static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int 
         job->size = (uint64_t)status.st_size;
         snprintf(job->path, sizeof(job->path), "%.255s", path);
         pthread_cond_broadcast(&u->more);
+        if (u->asked.count >= 4 * FILES) /* those that the kernel knows are not asked for */
+            wp_intmap_clear(&u->asked);
         wp_intmap_put(&u->asked, key, 1);
     }
     pthread_mutex_unlock(&u->lock);
@@ -403,7 +406,7 @@ struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options
     pthread_cond_init(&u->idle, NULL);
     u->cache.folder = options->cache;
     u->objects = wp_unwind_objects_create(&(struct wp_unwind_objects_options){.files_fd = options->files_fd, .pages_fd = options->pages_fd,
-        .generation = options->generation, .pause_s = ROOM_PAUSE_S});
+        .generation = options->generation, .forgotten = forget, .context = u, .most = FILES, .pause_s = ROOM_PAUSE_S});
     if (!u->objects) {
         release(u);
         return NULL;

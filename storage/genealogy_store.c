@@ -101,6 +101,111 @@ static int take(void *context, const uint8_t *bytes, size_t size, struct wp_erro
     return rc;
 }
 
+#define SAME_START_NS 2000000000ull /* two sessions' clocks tell one start a little apart */
+
+struct expiry {
+    const struct genealogy *all;
+    bool *is_kept;
+    uint32_t *queue, queued, most;
+};
+
+static void keep(struct expiry *expiry, uint32_t row)
+{
+    if (expiry->is_kept[row] || expiry->queued >= expiry->most)
+        return;
+    expiry->is_kept[row] = true;
+    expiry->queue[expiry->queued++] = row;
+}
+
+bool wp_genealogy_same_start(uint64_t a_ns, uint64_t b_ns)
+{
+    return !a_ns || !b_ns || (a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns) <= SAME_START_NS;
+}
+
+/* The rows of the parent: they stand together, in order of host and pid. */
+static void keep_parent(struct expiry *expiry, const struct row *child)
+{
+    const struct genealogy *all = expiry->all;
+    uint32_t low = 0, high = all->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct row *row = &all->rows[middle];
+        int rc = compare_texts(all->strings, row->host, child->host);
+        if (rc < 0 || (!rc && row->pid < child->parent_pid))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < all->count && all->rows[low].pid == child->parent_pid &&
+             !compare_texts(all->strings, all->rows[low].host, child->host); low++)
+        if (wp_genealogy_same_start(all->rows[low].start_ns, child->parent_start_ns))
+            keep(expiry, low);
+}
+
+/* Sorts and marks; whom a kept process descends from is kept. */
+static int mark(struct genealogy *all, bool *is_kept, bool (*is_needed)(void *context, const struct wp_genealogy_row *row),
+    void *context)
+{
+    struct expiry expiry = {all, is_kept, calloc(all->count + 1, sizeof(uint32_t)), 0, WP_GENEALOGY_ROWS};
+    if (!expiry.queue)
+        return -ENOMEM;
+    qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all->strings);
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct row *row = &all->rows[i];
+        struct wp_genealogy_row shown = {wp_intern_text(all->strings, row->host), wp_intern_text(all->strings, row->comm),
+            wp_intern_text(all->strings, row->exe), row->pid, row->parent_pid, row->start_ns, row->parent_start_ns};
+        if (is_needed(context, &shown))
+            keep(&expiry, i);
+    }
+    for (uint32_t i = 0; i < expiry.queued; i++)
+        keep_parent(&expiry, &all->rows[expiry.queue[i]]);
+    free(expiry.queue);
+    return 0;
+}
+
+/* --- too many --- */
+
+static int by_time(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool is_later(void *context, const struct wp_genealogy_row *row)
+{
+    return row->start_ns > *(const uint64_t *)context;
+}
+
+static void drop(struct genealogy *all, const bool *is_kept)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (is_kept[i])
+            all->rows[left++] = all->rows[i];
+    all->count = left;
+}
+
+/* Sorted. A host that starts processes for ever leaves the latest, down to three quarters of the limit, and whom they descend from. */
+static int trim(struct genealogy *all)
+{
+    if (all->count <= WP_GENEALOGY_ROWS)
+        return 0;
+    uint64_t *starts = malloc(all->count * sizeof(*starts));
+    bool *is_kept = calloc(all->count, sizeof(*is_kept));
+    int rc = starts && is_kept ? 0 : -ENOMEM;
+    for (uint32_t i = 0; !rc && i < all->count; i++)
+        starts[i] = all->rows[i].start_ns;
+    if (!rc) {
+        qsort(starts, all->count, sizeof(*starts), by_time);
+        rc = mark(all, is_kept, is_later, &starts[all->count - WP_GENEALOGY_ROWS / 4 * 3]);
+    }
+    if (!rc)
+        drop(all, is_kept);
+    free(starts);
+    free(is_kept);
+    return rc;
+}
+
 /* Strings are numbered as the sorted rows first name them. */
 struct packer {
     const struct genealogy *all;
@@ -134,6 +239,10 @@ static void put_row(struct packer *packer, const struct row *row)
 static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
 {
     struct genealogy *all = context;
+    if (all->count)
+        qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all->strings);
+    if (trim(all))
+        return wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
     struct wp_columns columns = {0};
     struct packer packer = {.all = all};
     Wakepath__Store__Genealogy *m = &packer.message;
@@ -149,8 +258,6 @@ static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
     m->parent_start_ns = wp_columns_u64(&columns, all->count);
     int rc = columns.has_failed ? wp_error_set(err, -ENOMEM, "out of memory for a genealogy") : 0;
     if (!rc) {
-        if (all->count)
-            qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all->strings);
         for (uint32_t i = 0; i < all->count; i++)
             if (!i || compare_rows(&all->rows[i], &all->rows[i - 1], all->strings))
                 put_row(&packer, &all->rows[i]);
@@ -193,81 +300,14 @@ int wp_genealogy_compact(struct wp_txn *txn, const char *shard, struct wp_error 
     return rc;
 }
 
-/* --- what is not needed any more --- */
-
-#define SAME_START_NS 2000000000ull /* two sessions' clocks tell one start a little apart */
-
-struct expiry {
-    const struct genealogy *all;
-    bool *is_kept;
-    uint32_t *queue, queued;
-};
-
-static void keep(struct expiry *expiry, uint32_t row)
-{
-    if (expiry->is_kept[row])
-        return;
-    expiry->is_kept[row] = true;
-    expiry->queue[expiry->queued++] = row;
-}
-
-bool wp_genealogy_same_start(uint64_t a_ns, uint64_t b_ns)
-{
-    return !a_ns || !b_ns || (a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns) <= SAME_START_NS;
-}
-
-/* The rows of the parent: they stand together, in order of host and pid. */
-static void keep_parent(struct expiry *expiry, const struct row *child)
-{
-    const struct genealogy *all = expiry->all;
-    uint32_t low = 0, high = all->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct row *row = &all->rows[middle];
-        int rc = compare_texts(all->strings, row->host, child->host);
-        if (rc < 0 || (!rc && row->pid < child->parent_pid))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < all->count && all->rows[low].pid == child->parent_pid &&
-             !compare_texts(all->strings, all->rows[low].host, child->host); low++)
-        if (wp_genealogy_same_start(all->rows[low].start_ns, child->parent_start_ns))
-            keep(expiry, low);
-}
-
-/* Sorts and marks; whom a kept process descends from is kept. */
-static int mark(struct genealogy *all, bool *is_kept, bool (*is_needed)(void *context, const struct wp_genealogy_row *row),
-    void *context)
-{
-    struct expiry expiry = {all, is_kept, calloc(all->count + 1, sizeof(uint32_t)), 0};
-    if (!expiry.queue)
-        return -ENOMEM;
-    qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all->strings);
-    for (uint32_t i = 0; i < all->count; i++) {
-        const struct row *row = &all->rows[i];
-        struct wp_genealogy_row shown = {wp_intern_text(all->strings, row->host), wp_intern_text(all->strings, row->comm),
-            wp_intern_text(all->strings, row->exe), row->pid, row->parent_pid, row->start_ns, row->parent_start_ns};
-        if (is_needed(context, &shown))
-            keep(&expiry, i);
-    }
-    for (uint32_t i = 0; i < expiry.queued; i++)
-        keep_parent(&expiry, &all->rows[expiry.queue[i]]);
-    free(expiry.queue);
-    return 0;
-}
-
 /* Writes what is left; *dropped rows went. */
 static int put_rest(struct wp_txn *txn, const struct wp_key *key, struct genealogy *all, const bool *is_kept, size_t *dropped,
     struct wp_error *err)
 {
     struct wp_buffer bytes = {0};
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < all->count; i++)
-        if (is_kept[i])
-            all->rows[left++] = all->rows[i];
-    *dropped = all->count - left;
-    all->count = left;
+    uint32_t before = all->count;
+    drop(all, is_kept);
+    *dropped = before - all->count;
     int rc = *dropped ? pack(all, &bytes, err) : 0;
     if (!rc && *dropped)
         rc = wp_txn_put_key(txn, key, bytes.data, bytes.size, err);

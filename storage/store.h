@@ -105,6 +105,7 @@ int wp_txn_put_last_sample(struct wp_txn *txn, const char *shard, const uint8_t 
 int wp_txn_put_last_samples(struct wp_txn *txn, const char *shard, const uint8_t (*sessions)[16], size_t count, uint64_t real_s,
     struct wp_error *err);
 
+#define WP_GENEALOGY_ROWS 262144u /* of a shard: of more the latest stay, and whom they descend from */
 struct wp_genealogy_row {      /* "__state__/genealogy.<shard>": appended */
     const char *host, *comm, *exe;
     uint32_t pid, parent_pid;

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #define PAGES 256u
+#define MOST 16u
 
 struct maps {
     int files, pages;
@@ -20,14 +21,21 @@ struct maps {
     struct wp_unwind_objects *objects;
 };
 
+static void forgotten(void *context, const struct wp_unwind_file *file)
+{
+    struct maps *m = context;
+    m->forgotten++;
+    m->inodes += file->inode;
+}
+
 static void make(struct maps *m, unsigned pause_s)
 {
     LIBBPF_OPTS(bpf_map_create_opts, how, .map_flags = BPF_F_NO_PREALLOC);
     *m = (struct maps){.generation = 1};
-    m->files = bpf_map_create(BPF_MAP_TYPE_HASH, "files", sizeof(struct wp_unwind_file), sizeof(uint32_t), 16, &how);
+    m->files = bpf_map_create(BPF_MAP_TYPE_HASH, "files", sizeof(struct wp_unwind_file), sizeof(uint32_t), MOST, &how);
     m->pages = bpf_map_create(BPF_MAP_TYPE_HASH, "pages", sizeof(struct wp_unwind_place), sizeof(struct wp_unwind_page), PAGES, &how);
     assert_true(m->files >= 0 && m->pages >= 0);
-    m->objects = wp_unwind_objects_create(&(struct wp_unwind_objects_options){m->files, m->pages, &m->generation, pause_s});
+    m->objects = wp_unwind_objects_create(&(struct wp_unwind_objects_options){m->files, m->pages, &m->generation, forgotten, m, MOST, pause_s});
     assert_non_null(m->objects);
 }
 
@@ -69,13 +77,6 @@ static bool has_page(const struct maps *m, uint32_t number, uint32_t at)
     return !bpf_map_lookup_elem(m->pages, &(struct wp_unwind_place){number, at}, &page);
 }
 
-static void forgotten(void *context, const struct wp_unwind_file *file)
-{
-    struct maps *m = context;
-    m->forgotten++;
-    m->inodes += file->inode;
-}
-
 static void one_object_is_many_files(void **state)
 {
     (void)state;
@@ -106,7 +107,7 @@ static void room_is_made(void **state)
     wp_unwind_objects_file(m.objects, &(struct wp_unwind_file){.inode = 201}, large);
     uint32_t next = wp_unwind_objects_number(m.objects), before = m.generation;
     assert_int_equal(put(&m, next, 1), 0);
-    assert_true(wp_unwind_objects_make_room(m.objects, forgotten, &m));
+    assert_true(wp_unwind_objects_make_room(m.objects));
     assert_true(m.generation > before);
     assert_int_equal(m.forgotten, 2);
     assert_int_equal(m.inodes, 401);
@@ -132,12 +133,12 @@ static void not_too_often(void **state)
     (void)state;
     struct maps m;
     make(&m, 3600);
-    assert_false(wp_unwind_objects_make_room(m.objects, forgotten, &m)); /* there is nothing */
+    assert_false(wp_unwind_objects_make_room(m.objects)); /* there is nothing */
     load(&m, 1, 100, 8);
     load(&m, 2, 200, 8);
-    assert_true(wp_unwind_objects_make_room(m.objects, forgotten, &m));
+    assert_true(wp_unwind_objects_make_room(m.objects));
     assert_int_equal(m.forgotten, 1);
-    assert_false(wp_unwind_objects_make_room(m.objects, forgotten, &m));
+    assert_false(wp_unwind_objects_make_room(m.objects));
     assert_int_equal(m.forgotten, 1);
     unmake(&m);
 }
@@ -150,15 +151,42 @@ static void many_small_ones(void **state)
     make(&m, 0);
     for (uint64_t i = 0; i < 12; i++)
         load(&m, i + 1, 100 + i, 5);
-    assert_true(wp_unwind_objects_make_room(m.objects, forgotten, &m));
+    assert_true(wp_unwind_objects_make_room(m.objects));
     assert_int_equal(m.forgotten, 3);
     assert_int_equal(m.inodes, 303);
+    unmake(&m);
+}
+
+/* A host on which files come and go for ever: the latest are known, whatever came before, and no page stays of what is not. */
+static void files_come_and_go(void **state)
+{
+    (void)state;
+    struct maps m;
+    uint32_t numbers[20 * MOST];
+    make(&m, 3600);
+    for (uint32_t i = 0; i < 20 * MOST; i++) {
+        numbers[i] = load(&m, i + 1, 1000 + i, 2);
+        assert_int_equal(number_of(&m, 1000 + i), numbers[i]);
+        for (uint32_t back = 0; i >= MOST / 2 && back < MOST / 2; back++)
+            assert_int_equal(number_of(&m, 1000 + i - back), numbers[i - back]);
+    }
+    for (uint32_t i = 0; i < 10 * MOST; i++) { /* containers: one object under many inodes */
+        wp_unwind_objects_file(m.objects, &(struct wp_unwind_file){.inode = 90000 + i}, numbers[20 * MOST - 1]);
+        assert_int_equal(number_of(&m, 90000 + i), numbers[20 * MOST - 1]);
+    }
+    for (uint32_t i = 0; i < 10 * MOST; i++) { /* without rows */
+        wp_unwind_objects_file(m.objects, &(struct wp_unwind_file){.inode = 50000 + i}, 0);
+        assert_int_equal(number_of(&m, 50000 + i), 0);
+    }
+    for (uint32_t i = 0; i < 19 * MOST; i++)
+        assert_false(has_page(&m, numbers[i], 0) || has_page(&m, numbers[i], 1));
+    assert_in_range(m.forgotten, 40 * MOST - MOST, 40 * MOST);
     unmake(&m);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_object_is_many_files), cmocka_unit_test(room_is_made),
-        cmocka_unit_test(not_too_often), cmocka_unit_test(many_small_ones)};
+        cmocka_unit_test(not_too_often), cmocka_unit_test(many_small_ones), cmocka_unit_test(files_come_and_go)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

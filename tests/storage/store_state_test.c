@@ -141,6 +141,35 @@ static void genealogy_is_a_set(void **state)
     wp_buffer_fini(&raw[1]);
 }
 
+/* A host that starts processes for ever: the latest are there, whom they descend from, and not many more. */
+static void genealogy_is_bounded(void **state)
+{
+    struct wp_txn *txn = fixture_begin(*state, "v1", true);
+    const uint32_t chunk = 65536, all = 10 * chunk;
+    struct wp_genealogy_row *rows = calloc(chunk, sizeof(*rows));
+    bool has_first = false, has_last = false;
+    assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
+    for (uint32_t first = 1; first <= all; first += chunk) {
+        for (uint32_t i = 0; i < chunk; i++) /* of one parent, which is the oldest of all */
+            rows[i] = (struct wp_genealogy_row){"h", "p", "/bin/p", first + i, 1, (uint64_t)(first + i) * 10000000000u, 10000000000u};
+        assert_int_equal(wp_txn_add_genealogy(txn, "s", rows, chunk, NULL), 0);
+        assert_int_equal(wp_txn_compact(txn, "s", NULL), 0);
+    }
+    struct wp_buffer raw = get(txn, "__state__/genealogy.s", WP_VALUE_GENEALOGY);
+    Wakepath__Store__Genealogy *m = wakepath__store__genealogy__unpack(NULL, raw.size, raw.data);
+    assert_in_range(m->n_pid, WP_GENEALOGY_ROWS / 2, WP_GENEALOGY_ROWS);
+    for (size_t i = 0; i < m->n_pid; i++) {
+        has_first = has_first || m->pid[i] == 1;
+        has_last = has_last || m->pid[i] == all;
+        assert_true(m->pid[i] == 1 || m->pid[i] > all - WP_GENEALOGY_ROWS - chunk);
+    }
+    assert_true(has_first && has_last);
+    wakepath__store__genealogy__free_unpacked(m, NULL);
+    wp_buffer_fini(&raw);
+    wp_txn_abort(txn);
+    free(rows);
+}
+
 static void sourcemap_is_a_set(void **state)
 {
     struct wp_txn *txn = fixture_begin(*state, "v1", true);
@@ -309,7 +338,7 @@ static void damaged_state_is_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {TEST(layout_is_whole), TEST(resume_points_come_back), TEST(last_samples_are_merged),
-        TEST(clocks_are_kept_by_span), TEST(genealogy_is_a_set), TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule), TEST(metadata_makes_room_for_hosts),
+        TEST(clocks_are_kept_by_span), TEST(genealogy_is_a_set), TEST(genealogy_is_bounded), TEST(sourcemap_is_a_set), TEST(sourcemap_has_lines), TEST(metadata_has_one_rule), TEST(metadata_makes_room_for_hosts),
         TEST(damaged_state_is_an_error)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
