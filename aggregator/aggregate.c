@@ -18,6 +18,13 @@
 
 static const char *const limit_names[WP_LIMITS] = {"depth", "width", "budget", "history", "shards", "join", "late sample"};
 
+_Static_assert(WP_LIMITS <= WP_FLEET_LIMITS, "a fleet counts them all");
+
+const char *wp_limit_name(enum wp_limit limit)
+{
+    return limit_names[limit];
+}
+
 static void take_crossed(void *context, const struct wp_crossed *crossed)
 {
     struct wp_aggregate *aggregate = context;
@@ -492,6 +499,8 @@ void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *dr
         uint64_t ns = aggregate->explainer.limit_ns[i] - aggregate->counted_limit_ns[i];
         if (count)
             wp_report_limit(aggregate->report, limit_names[i], count, ns);
+        aggregate->fleet->limits[i].count += count;
+        aggregate->fleet->limits[i].ns += ns;
         aggregate->counted_limit[i] += count;
         aggregate->counted_limit_ns[i] += ns;
     }

@@ -28,7 +28,7 @@ struct case_of {             /* a way to explain a trace */
 
 struct outcome {
     struct wp_buffer reports[RULES], exemplars[RULES], windows[RULES];
-    uint64_t visits, limit_ns; /* limit_ns: by the budget */
+    uint64_t visits, limit_ns; /* limit_ns: by the budget, as the fleet counts it */
 };
 
 static void outcome_fini(struct outcome *outcome)
@@ -77,6 +77,24 @@ static void go_on(struct wp_host_session *session, const struct case_of *how)
     } while (session->fleet->walking);
 }
 
+/* What reports say that the budget cut; it is unaccounted, and with that reason. */
+static uint64_t limited(const struct wp_host_session *session)
+{
+    uint64_t limit_ns = 0, reason_ns = 0;
+    for (unsigned i = 0; i < session->aggregate_count; i++) {
+        const struct wp_report *report = session->aggregates[i]->report;
+        uint32_t count;
+        const struct wp_limit_count *limits = wp_report_limits(report, &count);
+        for (uint32_t j = 0; j < count; j++)
+            limit_ns += strcmp(wp_report_text(report, limits[j].name), "budget") ? 0 : limits[j].ns;
+        const struct wp_unexplained *rows = wp_report_unexplained_rows(report, &count);
+        for (uint32_t j = 0; j < count; j++)
+            reason_ns += strcmp(wp_report_text(report, rows[j].reason), "the host's epoch took too much explaining") ? 0 : rows[j].ns;
+    }
+    assert_int_equal(limit_ns, reason_ns);
+    return limit_ns;
+}
+
 static void take_outcome(struct wp_host_session *session, struct outcome *outcome)
 {
     *outcome = (struct outcome){.visits = session->fleet->visits};
@@ -85,10 +103,11 @@ static void take_outcome(struct wp_host_session *session, struct outcome *outcom
         wp_aggregate_close_delta(aggregate, session->drops, session->resolved_ns);
         assert_int_equal(wp_report_encode(aggregate->report, &outcome->reports[i], NULL), 0);
         assert_int_equal(wp_trace_encode(aggregate->exemplar.trace, &outcome->exemplars[i], NULL), 0);
-        outcome->limit_ns += aggregate->explainer.limit_ns[WP_LIMIT_BUDGET];
         for (unsigned j = 0; j < aggregate->chosen.box_count; j++)
             assert_int_equal(wp_exemplars_encode(&aggregate->chosen.boxes[j].set, &outcome->windows[i], NULL), 0);
     }
+    outcome->limit_ns = session->fleet->limits[WP_LIMIT_BUDGET].ns;
+    assert_int_equal(outcome->limit_ns, limited(session));
 }
 
 static void explain(const struct wp_host_session_options *options, const struct made_trace *trace, const struct case_of *how,
