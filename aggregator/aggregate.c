@@ -2,7 +2,9 @@
 #include "aggregator/aggregate.h"
 
 #include "aggregator/detached.h"
+#include "aggregator/explain_shared.h"
 #include "aggregator/timeline_window.h"
+#include "storage/rows.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,14 +18,22 @@
 
 static const char *const limit_names[WP_LIMITS] = {"depth", "width", "budget", "history", "shards", "join", "late sample"};
 
+_Static_assert(WP_LIMITS <= WP_FLEET_LIMITS, "a fleet counts them all");
+
+const char *wp_limit_name(enum wp_limit limit)
+{
+    return limit_names[limit];
+}
+
 static void take_crossed(void *context, const struct wp_crossed *crossed)
 {
     struct wp_aggregate *aggregate = context;
     if (aggregate->is_rehearsal)
         return;
+    uint64_t times = crossed->times ? crossed->times : 1;
     wp_report_edge(aggregate->report, crossed->from, crossed->to,
-        &(struct wp_report_edge){.messages = 1, .waited_ns = crossed->waited_ns, .transit_ns = crossed->transit_ns,
-            .transit_max_ns = crossed->transit_ns, .bound_max_ns = crossed->bound_ns});
+        &(struct wp_report_edge){.messages = times, .waited_ns = wp_times(crossed->waited_ns, times),
+            .transit_ns = wp_times(crossed->transit_ns, times), .transit_max_ns = crossed->transit_ns, .bound_max_ns = crossed->bound_ns});
 }
 
 /* --- other paths --- */
@@ -101,6 +111,14 @@ static void follow_all(struct wp_aggregate *aggregate)
     aggregate->explainer.is_other_path = false;
 }
 
+/* The report has all that was explained; what many waited for is forgotten. */
+static void tell_all(struct wp_aggregate *aggregate)
+{
+    wp_shared_settle(&aggregate->explainer);
+    wp_shared_clear(&aggregate->explainer);
+    wp_pieces_flush(aggregate);
+}
+
 /* --- for other shards --- */
 
 int wp_aggregate_ask(struct wp_aggregate *aggregate, const struct wp_stretch *stretch)
@@ -125,7 +143,7 @@ void wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns
     wp_explain_name_home(&aggregate->explainer, true);
     aggregate->explainer.leaves_no_marks = true; /* as those of the asker's own paths would */
     follow_all(aggregate);
-    wp_pieces_flush(aggregate);
+    tell_all(aggregate);
     aggregate->explainer.leaves_no_marks = leaves_no_marks;
     wp_explain_name_home(&aggregate->explainer, false);
 }
@@ -297,7 +315,9 @@ bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
         aggregate->walk = (struct wp_walk){.is_on = true, .end = aggregate->base_count};
     if (is_final && until_ns > aggregate->timeline->now_ns)
         until_ns = aggregate->timeline->now_ns;
-    if (!resolve_base(aggregate, until_ns, is_final))
+    bool is_whole = resolve_base(aggregate, until_ns, is_final);
+    wp_shared_settle(&aggregate->explainer); /* hosts may come and go before it goes on */
+    if (!is_whole)
         return false;
     aggregate->walk.is_on = false;
     aggregate->paused_ns += wp_timeline_paused(aggregate->timeline, aggregate->paused_until_ns, until_ns);
@@ -305,7 +325,7 @@ bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
     wp_transactions_file(aggregate);
     follow_all(aggregate);
     wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
-    wp_pieces_flush(aggregate);
+    tell_all(aggregate);
     if (aggregate->has_exemplar)
         wp_exemplar_extend(&aggregate->exemplar, until_ns);
     wp_chosen_look(aggregate);
@@ -343,6 +363,7 @@ void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bo
         resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
     follow_all(aggregate);
     wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
+    wp_shared_clear(x);
     aggregate->is_rehearsal = x->may_ask = x->leaves_no_marks = false;
     memcpy(x->limit_count, count, sizeof(count));
     memcpy(x->limit_ns, ns, sizeof(ns));
@@ -447,6 +468,8 @@ void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *dr
         uint64_t ns = aggregate->explainer.limit_ns[i] - aggregate->counted_limit_ns[i];
         if (count)
             wp_report_limit(aggregate->report, limit_names[i], count, ns);
+        aggregate->fleet->limits[i].count += count;
+        aggregate->fleet->limits[i].ns += ns;
         aggregate->counted_limit[i] += count;
         aggregate->counted_limit_ns[i] += ns;
     }
@@ -481,6 +504,8 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
     aggregate->explainer.piece = wp_pieces_take;
     aggregate->explainer.other_path = take_other_path;
     aggregate->explainer.crossed = take_crossed;
+    aggregate->explainer.wants_each = wp_pieces_wants_each;
+    aggregate->explainer.may_share = true;
     aggregate->explainer.context = aggregate;
     return 0;
 }

@@ -76,6 +76,9 @@ struct wp_aggregate {
     const struct wp_drop_spans *paused, *thinned; /* what its collector left out on purpose; borrowed, NULL none */
 };
 
+/* As the report calls it. */
+const char *wp_limit_name(enum wp_limit limit);
+
 /* Of host `home`; `number` is the aggregate's in the fleet. */
 int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, uint32_t home, uint32_t number,
     int64_t real_offset_ns);

@@ -155,6 +155,18 @@ static void put_messages(struct wp_aggregator_vitals *v)
     wp_metric_labelled(&v->text, name, "sender", "ambiguous", (double)totals->ambiguous);
 }
 
+static void put_limits(struct wp_aggregator_vitals *v)
+{
+    static const char times[] = "wakepath_aggregator_limits_total", seconds[] = "wakepath_aggregator_limited_seconds_total";
+    const struct wp_fleet *fleet = wp_engine_fleet(v->options.engine);
+    wp_metric_begin(&v->text, times, WP_COUNTER, "How often a bound of the explanation bit, of all aggregates, by its name.");
+    for (unsigned i = 0; i < WP_LIMITS; i++)
+        wp_metric_labelled(&v->text, times, "bound", wp_limit_name(i), (double)fleet->limits[i].count);
+    wp_metric_begin(&v->text, seconds, WP_COUNTER, "Time that it touched.");
+    for (unsigned i = 0; i < WP_LIMITS; i++)
+        wp_metric_labelled(&v->text, seconds, "bound", wp_limit_name(i), (double)fleet->limits[i].ns / 1e9);
+}
+
 static void put_shard(struct wp_aggregator_vitals *v, const struct wp_shards *shards, const char *name, const char *help,
     double (*value)(const struct wp_shard_state *state))
 {
@@ -262,6 +274,7 @@ static void put_all(struct wp_aggregator_vitals *v)
         &v->text, name, (struct wp_metric_label[]){{"version", wp_version()}, {"shard", v->options.shard}}, 2, 1);
     put_sums(v, &counts);
     put_messages(v);
+    put_limits(v);
     put_shards(v);
     put_names(v);
     put_refusals(v);

@@ -2,6 +2,7 @@
 #include "aggregator/explain.h"
 
 #include "aggregator/detached.h"
+#include "aggregator/explain_shared.h"
 #include "aggregator/explain_wait.h"
 #include "aggregator/names.h"
 #include "proto/shard_wire.h"
@@ -22,6 +23,7 @@ int wp_explainer_init(struct wp_explainer *x, struct wp_fleet *fleet, uint32_t h
 
 void wp_explainer_fini(struct wp_explainer *x)
 {
+    wp_shared_fini(x);
     wp_intmap_fini(&x->sites);
     for (uint32_t i = 0; i < x->name_room; i++) {
         free(x->names[i].frames);
@@ -218,6 +220,8 @@ void wp_explain_emit(struct wp_explainer *x, struct wp_piece *piece)
     piece->end_ns += (uint64_t)x->shift_ns;
     piece->layers = x->layers;
     piece->layer_count = x->depth;
+    if (x->recording)
+        wp_shared_piece(x, piece);
     x->piece(x->context, piece);
 }
 
@@ -343,66 +347,92 @@ void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t index, u
         wp_explain_cover_from(x, parent, index, wp_thread_find(&x->timeline->threads[index], to - 1), from, to);
 }
 
+/* What is left is not looked at: a bound bites. */
+static void cut_short(struct wp_explainer *x, const struct wp_shared_use *walk, enum wp_limit limit)
+{
+    uint64_t from = walk->from_ns, to = walk->to_ns;
+    x->limit_count[limit]++;
+    x->limit_ns[limit] += to - from;
+    wp_explain_taken(x, walk->thread, from, to);
+    wp_explain_emit(x, &(struct wp_piece){.node = walk->parent, .thread = walk->thread, .category = WP_UNACCOUNTED,
+        .start_ns = from, .end_ns = to,
+        .reason = limit == WP_LIMIT_BUDGET ? "the host's epoch took too much explaining" : "the explanation grew too wide"});
+}
+
+/* The slice of the last instant of what is left; false: that was all. */
+static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
+{
+    uint32_t parent = walk->parent, index = walk->thread;
+    uint64_t ordinal = walk->ordinal, from = walk->from_ns, to = walk->to_ns;
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    if (ordinal == thread->slice_end || ordinal < thread->first_slice) {
+        cover_before(x, parent, index, from, to);
+        return false;
+    }
+    /* A path's own slices are as many as its events: only what they wait for is cut by the budget. */
+    bool is_spent = ++x->fleet->visits - x->fleet->visits_before > x->options.budget && x->depth;
+    if (++x->visited > x->options.width || is_spent) {
+        cut_short(x, walk, is_spent ? WP_LIMIT_BUDGET : WP_LIMIT_WIDTH);
+        return false;
+    }
+    struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+    walk->ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
+    if (x->host == x->home && !x->leaves_no_marks) /* what other hosts' paths hold is theirs, and known only when they have got that far */
+        wp_detached_taken(slice, x->base_bit);
+    if (is_of_interest(x, slice) && (x->depth || x->is_other_path) && slice->out_ns < to) {
+        uint64_t low = slice->out_ns > from ? slice->out_ns : from;
+        if (x->depth)
+            wp_explain_on_path(x, parent, index, low, to);
+        walk->to_ns = low;
+        return true;
+    }
+    uint32_t node = wp_explain_process_node(x, parent, slice->identity);
+    push_layer(x, slice->identity, index);
+    if (slice->in_ns && slice->in_ns < to) {
+        if (slice->end_ns && slice->end_ns < to) { /* after its last run: it was dead */
+            uint64_t low = slice->end_ns > from ? slice->end_ns : from;
+            wp_explain_emit(x, &(struct wp_piece){.node = node, .thread = index, .category = WP_UNACCOUNTED,
+                .start_ns = low, .end_ns = to, .reason = slice->is_cut ? "that host's recording paused" : "the thread had ended",
+                .is_uncertain = !slice->is_cut});
+            to = low;
+        }
+        uint64_t low = slice->in_ns > from ? slice->in_ns : from;
+        cover_run(x, node, index, slice, low, to);
+        to = low;
+    }
+    if (to > from && slice->out_ns < to) {
+        uint64_t low = slice->out_ns > from ? slice->out_ns : from;
+        wp_explain_sleep(x, node, index, ordinal, low, to);
+        to = low;
+    }
+    x->depth--;
+    walk->to_ns = to;
+    return true;
+}
+
 void wp_explain_cover_from(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
 {
-    const struct wp_thread *thread = &x->timeline->threads[index];
-    while (to > from) {
-        if (ordinal == thread->slice_end || ordinal < thread->first_slice) {
-            cover_before(x, parent, index, from, to);
-            return;
-        }
-        /* A path's own slices are as many as its events: only what they wait for is cut by the budget. */
-        bool is_spent = ++x->fleet->visits - x->fleet->visits_before > x->options.budget && x->depth;
-        if (++x->visited > x->options.width || is_spent) {
-            enum wp_limit limit = is_spent ? WP_LIMIT_BUDGET : WP_LIMIT_WIDTH;
-            x->limit_count[limit]++;
-            x->limit_ns[limit] += to - from;
-            wp_explain_taken(x, index, from, to);
-            wp_explain_emit(x, &(struct wp_piece){.node = parent, .thread = index, .category = WP_UNACCOUNTED,
-                .start_ns = from, .end_ns = to,
-                .reason = is_spent ? "the host's epoch took too much explaining" : "the explanation grew too wide"});
-            return;
-        }
-        struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-        if (x->host == x->home && !x->leaves_no_marks) /* what other hosts' paths hold is theirs, and known only when they have got that far */
-            wp_detached_taken(slice, x->base_bit);
-        if (is_of_interest(x, slice) && (x->depth || x->is_other_path) && slice->out_ns < to) {
-            uint64_t low = slice->out_ns > from ? slice->out_ns : from;
-            if (x->depth)
-                wp_explain_on_path(x, parent, index, low, to);
-            to = low;
-            ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
+    struct wp_shared_use walk = {.parent = parent, .thread = index, .ordinal = ordinal, .from_ns = from, .to_ns = to};
+    bool goes_on = true, is_shared = x->may_share && wp_shared_begin(x, &walk);
+    while (goes_on && walk.to_ns > from) {
+        if (is_shared && wp_shared_repeat(x, &walk))
             continue;
-        }
-        uint32_t node = wp_explain_process_node(x, parent, slice->identity);
-        push_layer(x, slice->identity, index);
-        if (slice->in_ns && slice->in_ns < to) {
-            if (slice->end_ns && slice->end_ns < to) { /* after its last run: it was dead */
-                uint64_t low = slice->end_ns > from ? slice->end_ns : from;
-                wp_explain_emit(x, &(struct wp_piece){.node = node, .thread = index, .category = WP_UNACCOUNTED,
-                    .start_ns = low, .end_ns = to, .reason = slice->is_cut ? "that host's recording paused" : "the thread had ended",
-                    .is_uncertain = !slice->is_cut});
-                to = low;
-            }
-            uint64_t low = slice->in_ns > from ? slice->in_ns : from;
-            cover_run(x, node, index, slice, low, to);
-            to = low;
-        }
-        if (to > from && slice->out_ns < to) {
-            uint64_t low = slice->out_ns > from ? slice->out_ns : from;
-            wp_explain_sleep(x, node, index, ordinal, low, to);
-            to = low;
-        }
-        x->depth--;
-        ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
+        ordinal = walk.ordinal;
+        bool is_recorded = is_shared && wp_shared_record(x, &walk);
+        goes_on = cover_slice(x, &walk);
+        if (is_recorded)
+            wp_shared_recorded(x, &walk, ordinal);
     }
 }
 
 /* `end_ns`: of what is explained, in home's clock. */
 static void begin(struct wp_explainer *x, uint64_t end_ns)
 {
-    if (x->leaves != x->fleet->leaves) /* numbers of hosts may have another meaning now */
+    if (x->leaves != x->fleet->leaves) { /* numbers of hosts may have another meaning now */
         wp_intmap_clear(&x->sites);
+        wp_shared_clear(x);
+    }
+    wp_shared_bound(x);
     x->leaves = x->fleet->leaves;
     x->depth = 0;
     x->visited = 0;
@@ -437,7 +467,9 @@ int wp_explain_aside(struct wp_explainer *x, const struct wp_stretch *stretch,
     x->other_path = NULL;
     x->crossed = NULL;
     x->leaves_no_marks = true;
+    x->may_share = false;
     int rc = wp_explain(x, stretch);
+    x->may_share = kept.may_share;
     x->piece = kept.piece;
     x->other_path = kept.other_path;
     x->crossed = kept.crossed;

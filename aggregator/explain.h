@@ -22,9 +22,10 @@ struct wp_explain_options {
     uint32_t depth;          /* layers */
     uint32_t width;          /* slices looked at for one base sleep */
     uint64_t budget;         /* ... for all of one host's epoch */
+    uint32_t share;          /* a walk through so many slices may be one that many wait for (explain_shared.h); 0: none is */
 };
 
-#define WP_EXPLAIN_DEFAULTS ((struct wp_explain_options){100000, 100000, 5000000000, 1000000000, 64, 200000, 10000000})
+#define WP_EXPLAIN_DEFAULTS ((struct wp_explain_options){100000, 100000, 5000000000, 1000000000, 64, 200000, 10000000, 32})
 #define WP_DEPTH_LIMIT 256u
 
 #define WP_LAYER_FOREIGN UINT32_MAX
@@ -47,6 +48,7 @@ struct wp_piece {
     const struct wp_layer *layers;
     uint32_t layer_count;
     bool is_run;
+    uint64_t times;          /* so many of it, for others who waited; 0 stands for 1 */
 };
 
 /* A wait that a message from another host ended. */
@@ -54,6 +56,7 @@ struct wp_crossed {
     const char *from, *to;   /* hosts, borrowed */
     uint64_t waited_ns, transit_ns; /* of the wait, the last message was so long on its way */
     uint64_t bound_ns;       /* of the clocks */
+    uint64_t times;          /* so many of it; 0 stands for 1 */
 };
 
 /* Names on one host, remembered. */
@@ -90,8 +93,12 @@ struct wp_explainer {
     /* A sleep waits on another path: what that thread did in this stretch belongs to a path of its own. */
     void (*other_path)(void *context, const struct wp_stretch *stretch);
     void (*crossed)(void *context, const struct wp_crossed *crossed);
+    /* Who takes the pieces has to have each in its order, and not their number. May be NULL: no. */
+    bool (*wants_each)(void *context);
     void *context;
     uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS];
+    struct wp_shared *shared;          /* what many waited for; owned (explain_shared.h) */
+    bool may_share, recording;         /* it is looked for; what is emitted is taken in there, too */
     /* caches */
     struct wp_intmap sites;            /* (parent node, host and stack id) -> node */
     struct wp_explain_names *names;    /* by host, owned */

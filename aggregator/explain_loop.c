@@ -2,6 +2,7 @@
 #include "aggregator/explain_loop.h"
 
 #include "aggregator/explain_origin.h"
+#include "aggregator/explain_shared.h"
 #include "aggregator/explain_wait.h"
 
 #define JOIN_LIMIT 65536u
@@ -142,6 +143,15 @@ static bool is_alike(const struct wp_slice *first, const struct wp_slice *slice)
     return slice->syscall == first->syscall && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE));
 }
 
+/* It had been outstanding since before what counts. */
+static bool is_too_old(const struct wp_explainer *x, uint64_t since_ns)
+{
+    bool is_old = since_ns <= wp_explain_oldest(x);
+    if (x->recording && since_ns)
+        wp_shared_holds(x, is_old ? (int64_t)since_ns - 1 : -WP_SHARED_ALWAYS, is_old ? WP_SHARED_ALWAYS : (int64_t)since_ns - 1);
+    return is_old;
+}
+
 static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t ordinal, struct wp_loop_cache *found)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
@@ -162,7 +172,7 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
             continue;
         uint64_t since_ns = outstanding_since(x, index, slice);
         ends++;
-        if (since_ns <= wp_explain_oldest(x) || since_ns > first->out_ns + x->options.fit_ns)
+        if (is_too_old(x, since_ns) || since_ns > first->out_ns + x->options.fit_ns)
             continue;
         *found = (struct wp_loop_cache){.host = x->host, .thread = index, .first = ordinal, .end = i, .since_ns = since_ns,
             .is_exact = ends == 1};
@@ -179,7 +189,7 @@ enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t o
         return WP_LOOP_NONE;
     /* The sleeps of a loop are asked about one after the other. */
     bool is_known = cache->end && cache->is_exact && cache->host == x->host && cache->thread == thread &&
-        cache->first <= ordinal && ordinal < cache->end && cache->since_ns > wp_explain_oldest(x) && cache->leaves == x->fleet->leaves &&
+        cache->first <= ordinal && ordinal < cache->end && !is_too_old(x, cache->since_ns) && cache->leaves == x->fleet->leaves &&
         is_alike(wp_thread_slice(&x->timeline->threads[thread], cache->end), slice);
     enum wp_loop loop = is_known ? WP_LOOP_ENDED : find_end(x, thread, ordinal, cache);
     if (loop == WP_LOOP_ENDED) {

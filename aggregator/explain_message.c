@@ -4,6 +4,7 @@
  * host or on another one. Times of another host are translated at once by the clocks as they stand at the arrival; what
  * lies within their bound of an end (and the fit) is taken to be at that end.
  */
+#include "aggregator/explain_shared.h"
 #include "aggregator/explain_wait.h"
 #include "aggregator/names.h"
 #include "aggregator/shards.h"
@@ -280,6 +281,8 @@ static void explain_message(struct wp_explainer *x, const struct wp_wait *wait, 
     }
     if (far->host != x->host && x->crossed)
         x->crossed(x->context, &crossed);
+    if (far->host != x->host && x->recording)
+        wp_shared_crossed(x, &crossed);
     on_sender(x, wait, far, node, wait->slice->cause_d, send.thread, from, to);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/explain_origin.h"
 
+#include "aggregator/explain_shared.h"
 #include "aggregator/explain_wait.h"
 
 #define STEP_LIMIT 4096u /* slices of one search */
@@ -11,6 +12,7 @@ struct search {
     const struct wp_layer *layers;
     uint32_t layer_count, thread;
     uint64_t at_ns, budget_ns;  /* how much further back it may go */
+    uint64_t beyond_ns;         /* it would have gone on to so much further back than it may; 0: it ended otherwise */
 };
 
 static bool is_layer(const struct search *search, uint32_t thread)
@@ -30,8 +32,10 @@ static bool is_continuation(const struct wp_slice *slice)
 static bool go_back(struct search *search, uint64_t at_ns)
 {
     uint64_t step = search->at_ns > at_ns ? search->at_ns - at_ns : 0;
-    if (step > search->budget_ns)
+    if (step > search->budget_ns) {
+        search->beyond_ns = step - search->budget_ns;
         return false;
+    }
     search->budget_ns -= step;
     search->at_ns = at_ns;
     return true;
@@ -108,11 +112,22 @@ static void note_other(const struct search *search, struct wp_handover *found)
     found->thread = search->thread;
 }
 
+/* For whom the same is found: where the thread is one that waits below the recorded slice, only for that one; and while neither what
+ * decided falls out of the time that counts, nor what lies beyond it falls into it. */
+static void watch(const struct search *search, const struct wp_handover *found, int64_t beyond_ns, int64_t decided_ns)
+{
+    const struct wp_explainer *x = search->x;
+    if (found->origin == WP_ORIGIN_PATH && search->layers == x->layers && wp_shared_is_below(x, found->thread))
+        wp_shared_refuse(x, true);
+    wp_shared_holds(x, search->beyond_ns ? beyond_ns : -WP_SHARED_ALWAYS, found->origin == WP_ORIGIN_NOT_KNOWN ? WP_SHARED_ALWAYS : decided_ns);
+}
+
 struct wp_handover wp_explain_origin(const struct wp_explainer *x, const struct wp_layer *layers, uint32_t layer_count, uint32_t thread,
     uint64_t at_ns)
 {
     uint64_t oldest_ns = wp_explain_oldest(x);
-    struct search search = {x, layers, layer_count, thread, at_ns, at_ns > oldest_ns ? at_ns - oldest_ns : 0};
+    uint64_t budget_ns = at_ns > oldest_ns ? at_ns - oldest_ns : 0, decided_ns = 0;
+    struct search search = {x, layers, layer_count, thread, at_ns, budget_ns, 0};
     struct wp_handover found = {.origin = WP_ORIGIN_NOT_KNOWN};
     for (uint32_t links = 0, steps = 0; links < WP_ORIGIN_LINKS && steps < STEP_LIMIT; steps++) {
         enum step step = step_back(&search);
@@ -121,12 +136,19 @@ struct wp_handover wp_explain_origin(const struct wp_explainer *x, const struct 
         if (step == STEP_SAME)
             continue;
         links++;
+        if (!found.thread)
+            decided_ns = budget_ns - search.budget_ns;
         if (is_layer(&search, search.thread)) {
+            decided_ns = budget_ns - search.budget_ns;
             found = (struct wp_handover){WP_ORIGIN_PATH, search.thread, search.at_ns};
             break;
         }
         found.origin = WP_ORIGIN_OTHER;
         note_other(&search, &found);
+        if (x->recording && layers == x->layers)
+            wp_shared_met(x, search.thread);
     }
+    if (x->recording)
+        watch(&search, &found, (int64_t)(at_ns - budget_ns - search.beyond_ns), (int64_t)(at_ns - decided_ns));
     return found;
 }

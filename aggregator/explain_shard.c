@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A wait that ended with a message from another shard's host: the shard's answer is grafted onto the sleep. */
+#include "aggregator/explain_shared.h"
 #include "aggregator/explain_wait.h"
 #include "aggregator/shards.h"
 #include "proto/shard_wire.h"
@@ -127,6 +128,8 @@ void wp_wait_on_shard(struct wp_explainer *x, const struct wp_wait *wait, const 
     uint64_t from = asked->from_ns, to = asked->to_ns;
     if (from >= to)
         return;
+    if (x->recording) /* what it is called is the answer's, which may go */
+        wp_shared_refuse(x, false);
     bool is_known = wp_shards_look(x->fleet->shards, asked, x->may_ask, &reply);
     if (is_known && reply.to_ns < to && to - reply.to_ns <= x->options.fit_ns)
         reply.to_ns = to;

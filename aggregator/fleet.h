@@ -54,6 +54,8 @@ struct wp_fleet_host {
     bool is_followed;             /* with the paths of it that other shards asked for */
 };
 
+#define WP_FLEET_LIMITS 8u
+
 struct wp_fleet {
     struct wp_fleet_host *hosts;  /* owned */
     uint32_t count, room;
@@ -67,6 +69,8 @@ struct wp_fleet {
     uint64_t lateness_ns;         /* of the sessions */
     uint64_t visits;              /* slices that explanations looked at so far, all hosts' together: what time they take, in counts */
     uint64_t visits_before;       /* the epoch that is being explained: that many more are its host's */
+    struct wp_fleet_limit { uint64_t count, ns; } limits[WP_FLEET_LIMITS]; /* by enum wp_limit: how often bounds of the explanation bit in
+                                   * what was reported so far, and the time that it touched */
     uint64_t pause_at;            /* an epoch that is explained in parts stops there, and goes on later; 0: never */
     uint32_t walking;             /* host + 1 whose epoch has stopped so: others are taken in and not explained meanwhile; 0: none */
     struct wp_clocks *clocks;     /* owned */

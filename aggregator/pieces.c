@@ -3,6 +3,7 @@
 
 #include "aggregator/aggregate.h"
 #include "aggregator/shards.h"
+#include "storage/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -141,7 +142,7 @@ static void begin(struct wp_aggregate *aggregate, struct wp_pieces_slot *slot, c
 }
 
 /* True when the piece was added to others of its kind, which the report is told of together. */
-static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
+static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece, uint64_t times)
 {
     struct wp_pieces *pieces = &aggregate->pieces;
     if (piece->reason || piece->layer_count > SLOT_LAYERS)
@@ -157,8 +158,8 @@ static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
         }
     }
     pieces->used |= (uint64_t)1 << piece->node % SLOTS;
-    slot->ns += piece->end_ns - piece->start_ns;
-    slot->count++;
+    slot->ns = wp_sum(slot->ns, wp_times(piece->end_ns - piece->start_ns, times));
+    slot->count += times;
     return true;
 }
 
@@ -169,15 +170,20 @@ static uint32_t tid_of(const struct wp_aggregate *aggregate, const struct wp_pie
     return timeline && piece->thread < timeline->thread_count ? timeline->threads[piece->thread].tid : 0;
 }
 
-static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *piece)
+static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *piece, uint64_t times)
 {
     uint32_t node = report_node(aggregate, piece->node);
-    uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns, ns = piece->end_ns - piece->start_ns;
-    wp_report_add_at(aggregate->report, node, piece->category, piece->start_ns + offset_ns, piece->end_ns + offset_ns);
+    uint64_t each_ns = piece->end_ns - piece->start_ns, ns = wp_times(each_ns, times);
+    uint64_t start_ns = piece->start_ns + (uint64_t)aggregate->real_offset_ns, end_ns = start_ns + each_ns;
+    if (start_ns >> WP_REPORT_BUCKET_SHIFT == (end_ns - 1) >> WP_REPORT_BUCKET_SHIFT)
+        wp_report_add_within(aggregate->report, node, piece->category, start_ns, ns, times);
+    else
+        for (uint64_t i = 0; i < times; i++) /* few: one for each end of a bucket */
+            wp_report_add_at(aggregate->report, node, piece->category, start_ns, end_ns);
     count_processes(aggregate, piece->layers, piece->layer_count, piece->is_run, ns);
     wp_line_sums_add(&aggregate->lines, &aggregate->tree, piece->node, piece->category, ns, piece->is_run);
     if (piece->reason)
-        wp_report_unexplained(aggregate->report, node, piece->reason, ns, 1, tid_of(aggregate, piece));
+        wp_report_unexplained_each(aggregate->report, node, piece->reason, each_ns, times, tid_of(aggregate, piece));
 }
 
 void wp_pieces_take(void *context, const struct wp_piece *piece)
@@ -185,16 +191,26 @@ void wp_pieces_take(void *context, const struct wp_piece *piece)
     struct wp_aggregate *aggregate = context;
     if (aggregate->is_rehearsal)
         return;
+    uint64_t times = piece->times ? piece->times : 1;
     aggregate->has_news = true;
-    if (!join(aggregate, piece))
-        take_alone(aggregate, piece);
+    if (!join(aggregate, piece, times))
+        take_alone(aggregate, piece, times);
     uint64_t uncertain = piece->is_uncertain ? piece->end_ns - piece->start_ns : 0;
     if (!uncertain && aggregate->uncertain)
         uncertain = aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns);
     if (uncertain)
-        wp_report_uncertain(aggregate->report, uncertain);
-    if (aggregate->has_exemplar)
+        wp_report_uncertain(aggregate->report, wp_times(uncertain, times));
+    if (aggregate->has_exemplar && times > 1) /* nobody's in particular: it is full, or would have wanted each */
+        aggregate->exemplar.trace->omitted += times;
+    else if (aggregate->has_exemplar)
         wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, piece);
+}
+
+bool wp_pieces_wants_each(void *context)
+{
+    const struct wp_aggregate *aggregate = context;
+    const struct wp_exemplar *exemplar = &aggregate->exemplar;
+    return !aggregate->is_rehearsal && aggregate->has_exemplar && exemplar->trace->piece_count < exemplar->row_limit;
 }
 
 void wp_pieces_flush(struct wp_aggregate *aggregate)

@@ -32,6 +32,8 @@ struct wp_pieces {
 void wp_pieces_fini(struct wp_pieces *pieces);
 /* The explainer's `piece`, of an aggregate as context. */
 void wp_pieces_take(void *aggregate, const struct wp_piece *piece);
+/* The explainer's `wants_each`: the exemplar keeps them. */
+bool wp_pieces_wants_each(void *aggregate);
 /* Tells the report of all that was taken. */
 void wp_pieces_flush(struct wp_aggregate *aggregate);
 /* The report is empty now. */

@@ -27,11 +27,15 @@ static const char *meaning(const char *limit)
     static const char *const meanings[][2] = {
         {"depth", "Somebody waited for somebody who waited, through more processes than --depth follows"},
         {"width", "A sleep had more stretches behind it than --width looks at"},
+        {"budget", "A second of a host had more stretches behind what its threads waited for than --budget looks at"},
         {"history", "What was waited for lay further back than --history keeps"},
         {"memory", "A session held more memory than --host-memory or --memory lets it, and was ended: waits across that are cut"},
         {"shards", "Another aggregator did not say what its hosts did"},
         {"join", "A run between two sleeps that timed out was little longer than --join, and parted them"},
         {"late sample", "A sample came later after its run than --late-sample takes, and was not counted for it"},
+        {"lines", "There were more lines of source than a report has room for: the tables of lines and calls are without them"},
+        {"overhead: no events", "The collector recorded nothing for a while, to stay within --overhead-limit"},
+        {"overhead: fewer stacks", "The collector left stacks out, to stay within --overhead-limit"},
     };
     for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++)
         if (!strcmp(limit, meanings[i][0]))

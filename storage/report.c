@@ -219,6 +219,13 @@ void wp_report_unexplained(struct wp_report *report, uint32_t node, const char *
         wp_report_unexplained_add(report, &(struct wp_unexplained){node, text, ns, count, ns, tid});
 }
 
+void wp_report_unexplained_each(struct wp_report *report, uint32_t node, const char *reason, uint64_t ns, uint64_t count, uint32_t tid)
+{
+    uint32_t text = wp_report_string(report, reason);
+    if (text != UINT32_MAX)
+        wp_report_unexplained_add(report, &(struct wp_unexplained){node, text, wp_times(ns, count), count, ns, tid});
+}
+
 /* The first span that ends at or after `ns`. */
 static uint32_t span_at(const struct wp_report *report, uint64_t ns)
 {

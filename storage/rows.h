@@ -25,6 +25,13 @@ static inline uint64_t wp_sum(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+/* That sum of so many. */
+static inline uint64_t wp_times(uint64_t ns, uint64_t times)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(ns, times, &product) ? UINT64_MAX : product;
+}
+
 static inline uint64_t wp_pair(uint32_t high, uint32_t low)
 {
     return (uint64_t)high << 32 | low;

@@ -21,7 +21,8 @@
 #define LONG_NS 10000000000u   /* a history longer than any trace */
 #define SHORT_NS 50000000u
 
-enum order { AS_IT_HAPPENED, WITHIN_LATENESS, ONE_AFTER_THE_OTHER, IN_PARTS /* as it happened; epochs are explained some slices at a time */ };
+/* NOT_SHARED: as it happened; what several wait for is explained anew for each. In all others even single slices are shared. */
+enum order { NOT_SHARED, AS_IT_HAPPENED, WITHIN_LATENESS, ONE_AFTER_THE_OTHER, IN_PARTS /* as it happened; epochs are explained some slices at a time */ };
 
 struct fleet_run {
     struct wp_aggregate_rule rule;
@@ -48,7 +49,7 @@ static void probe(struct fleet_run *run, const struct made_fleet *made, uint32_t
     }
 }
 
-static void begin(struct fleet_run *run, const struct made_fleet *made, uint64_t history_ns, uint64_t seed)
+static void begin(struct fleet_run *run, const struct made_fleet *made, enum order order, uint64_t history_ns, uint64_t seed)
 {
     static const char *const names[HOSTS] = {"h1", "h2", "h3"};
     *run = (struct fleet_run){.rule = {.name = "main"}, .seed = seed};
@@ -62,6 +63,7 @@ static void begin(struct fleet_run *run, const struct made_fleet *made, uint64_t
         struct wp_hello hello = {.hostname = (char *)(uintptr_t)names[i], .start_real_ns = 5000000000};
         assert_int_equal(wp_host_session_create(&run->sessions[i], &hello, "v1", &run->options, NULL, NULL), 0);
         run->sums[i] = wp_report_create();
+        run->sessions[i]->aggregates[0]->explainer.options.share = order != NOT_SHARED;
         probe(run, made, i);
     }
 }
@@ -157,7 +159,7 @@ static void deliver_all(struct fleet_run *run, const struct made_fleet *made, en
 
 static void run_in(struct fleet_run *run, const struct made_fleet *made, enum order order, uint64_t history_ns, uint64_t seed)
 {
-    begin(run, made, history_ns, seed);
+    begin(run, made, order, history_ns, seed);
     deliver_all(run, made, order);
 }
 
@@ -273,7 +275,7 @@ static uint64_t hold(const struct made_fleet_options *options, bool is_exact, ui
     struct fleet_run first;
     uint64_t messages = 0;
     made_fleet_init(&made, options);
-    run_in(&first, &made, AS_IT_HAPPENED, history_ns, options->seed);
+    run_in(&first, &made, NOT_SHARED, history_ns, options->seed);
     for (uint32_t i = 0; i < HOSTS; i++) {
         categories_sum_up(first.sums[i]);
         assert_int_equal(base_total(first.sums[i]), i && !options->base_everywhere ? 0 : lives(&made, i));
