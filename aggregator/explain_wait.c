@@ -299,7 +299,7 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-    struct wp_wait wait = {.thread = index, .ordinal = ordinal, .slice = slice, .node = node,
+    struct wp_wait wait = {.thread = index, .slice = slice, .node = node,
         .is_kernel = is_kernel_thread(x, slice->identity)};
     if (slice->flags & WP_SLICE_PREEMPTED) {
         if (from < to)
@@ -328,15 +328,20 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
     const struct wp_slice *end = wp_thread_slice(thread, last);
     bool is_other = end->cause != WP_CAUSE_TIMER || slice->cause != WP_CAUSE_TIMER; /* timeouts of a loop stand each for itself */
     if (last != ordinal && end->in_ns && end->in_ns <= wp_explain_horizon(x) && end->wake_ns && is_other) {
-        wait.ordinal = last;
         wait.slice = end;
     }
-    if (wp_explain_loop(x, index, ordinal, &last) == WP_LOOP_ENDED) {
-        wait.ordinal = last;
-        wait.slice = wp_thread_slice(thread, last);
+    struct wp_loop_end loop;
+    if (wp_explain_loop(x, index, ordinal, &loop) == WP_LOOP_ENDED) {
+        wait.slice = slice;
+        low = loop.slice.wake_ns > from ? loop.slice.wake_ns : from;
+        if (low < to) /* the answer was there, and the thread slept on */
+            by_cause(x, &wait, low, to);
+        to = low < to ? low : to;
+        last = loop.ordinal;
+        wait.slice = &loop.slice;
         wait.is_outstanding = true;
     }
-    if (last == ordinal && wp_explain_is_parted(x, thread, ordinal)) {
+    if (from < to && last == ordinal && wp_explain_is_parted(x, thread, ordinal)) {
         x->limit_count[WP_LIMIT_JOIN]++;
         x->limit_ns[WP_LIMIT_JOIN] += to - from;
     }

@@ -7,8 +7,7 @@
 /* One sleep while it is being explained; [from, to) is what is left of it, to shrinking towards from. */
 struct wp_wait {
     uint32_t thread;        /* who sleeps; on another host (is_far): who is asked there */
-    uint64_t ordinal;       /* the slice whose waking explains it (the last of joined sleeps) */
-    const struct wp_slice *slice;
+    const struct wp_slice *slice; /* whose waking explains it (the last of joined sleeps) */
     uint32_t node;          /* "sleep:..." */
     uint64_t start_ns;      /* de facto start, in the present host's clock */
     uint64_t bound_ns;      /* of that clock */
