@@ -3,6 +3,7 @@
 
 #include "aggregator/explain_loop.h"
 #include "aggregator/explain_origin.h"
+#include "aggregator/explain_queue.h"
 #include "aggregator/names.h"
 
 #include <stdio.h>
@@ -143,6 +144,22 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
 
 /* --- by cause --- */
 
+/* The waker's time up to `to`; what it did for others before it turned to the sleeper is another path. */
+static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
+{
+    struct wp_queue queue;
+    if (!wp_explain_queue(x, wait, &queue)) {
+        wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
+        return;
+    }
+    uint64_t turned = queue.until_ns < from ? from : queue.until_ns < to ? queue.until_ns : to;
+    const struct wp_thread *thread = &x->timeline->threads[waker];
+    wp_wait_on_thread(x, wait, wait->node, waker, turned, to, true);
+    if (from < turned)
+        on_path_of(x, wait->node, waker, identity_in(thread, wp_thread_find(thread, turned - 1)), from, turned,
+            &(struct wp_handover){WP_ORIGIN_OTHER, queue.thread, turned});
+}
+
 static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     uint32_t waker = wait->slice->waker;
@@ -154,7 +171,7 @@ static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t
     if (is_kernel_thread(x, identity) && !strncmp(wp_timeline_comm(x->timeline, identity), "migration/", 10))
         wp_wait_label(x, wait, WP_STYLE_WAIT, "kernel:migration", WP_KERNEL_BLOCK, from, to);
     else
-        wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
+        on_waker(x, wait, waker, from, to);
 }
 
 #define SYSCALL_FUTEX 202

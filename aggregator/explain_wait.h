@@ -31,6 +31,9 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
 /* In a call that sends: it waits for room, which the other end makes by reading. */
 bool wp_wait_is_sending(const struct wp_slice *slice);
 
+/* In a call that reads from one file or socket. */
+bool wp_wait_is_reading(const struct wp_slice *slice);
+
 /* In a call that waits for whatever comes first of several: select, poll, epoll, io_uring. */
 bool wp_wait_is_choosing(const struct wp_slice *slice);
 
