@@ -70,6 +70,7 @@ struct wp_explain_names {
 struct wp_loop_cache {
     uint32_t host, thread, leaves;
     uint64_t first, end;     /* slices; end 0: none */
+    struct wp_answer answer; /* read_ns 0: the sleep of slice `end` ends it; else this does, before that slice */
     uint64_t since_ns;       /* outstanding since then */
     bool is_exact;           /* holds of all sleeps in between: no other end was passed over */
 };

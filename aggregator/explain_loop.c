@@ -152,14 +152,45 @@ static bool is_too_old(const struct wp_explainer *x, uint64_t since_ns)
     return is_old;
 }
 
+/* What is found holds for all who look less far back than to where the first of all answers was asked for. */
+static void note_answer(const struct wp_explainer *x, uint32_t index, struct wp_answer_wanted wanted, const struct wp_answer *found)
+{
+    struct wp_answer any;
+    uint32_t passed;
+    wanted.oldest_ns = 0;
+    if (!wp_asked_answered(&x->timeline->messages.asked, index, &wanted, &any, &passed))
+        return;
+    if (!found || found->asked_ns != any.asked_ns || found->arrived_ns != any.arrived_ns)
+        wp_shared_refuse(x, false);
+    else
+        wp_shared_holds(x, -WP_SHARED_ALWAYS, (int64_t)found->asked_ns - 1);
+}
+
+/* The answer that the thread read first of what it had asked for before that sleep. */
+static bool find_answer(const struct wp_explainer *x, uint32_t index, const struct wp_slice *first, struct wp_answer *answer, uint32_t *passed)
+{
+    struct wp_answer_wanted wanted = {first->out_ns, wp_explain_horizon(x), wp_explain_oldest(x), first->out_ns + x->options.fit_ns};
+    bool is_found = wp_asked_answered(&x->timeline->messages.asked, index, &wanted, answer, passed);
+    if (x->recording)
+        note_answer(x, index, wanted, is_found ? answer : NULL);
+    return is_found;
+}
+
 static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t ordinal, struct wp_loop_cache *found)
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *first = wp_thread_slice(thread, ordinal);
     uint64_t horizon = wp_explain_horizon(x);
-    uint32_t ends = 0;
+    uint32_t ends = 0, passed = 0;
+    struct wp_answer answer = {0};
+    bool is_answered = find_answer(x, index, first, &answer, &passed);
     for (uint64_t i = ordinal + 1; ends < END_LIMIT && i - ordinal < SLICE_LIMIT; i++) {
         const struct wp_slice *slice = i < thread->slice_end ? wp_thread_slice(thread, i) : NULL;
+        if (is_answered && (!slice || slice->out_ns >= answer.read_ns)) {
+            *found = (struct wp_loop_cache){.host = x->host, .thread = index, .first = ordinal, .end = i, .since_ns = answer.asked_ns,
+                .answer = answer, .is_exact = !ends && !passed};
+            return WP_LOOP_ENDED;
+        }
         if (!slice || slice->out_ns > horizon)
             return thread->is_dead && i == thread->slice_end ? WP_LOOP_NONE : WP_LOOP_OPEN;
         if (slice->flags & WP_SLICE_EXEC || slice->is_cut)
@@ -181,20 +212,43 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
     return WP_LOOP_NONE;
 }
 
-enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t ordinal, uint64_t *end)
+/* The sleeps of a loop are asked about one after the other. */
+static bool is_known(const struct wp_explainer *x, const struct wp_loop_cache *cache, uint32_t index, uint64_t ordinal)
+{
+    const struct wp_thread *thread = &x->timeline->threads[index];
+    const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+    if (!cache->end || !cache->is_exact || cache->host != x->host || cache->thread != index || cache->first > ordinal ||
+        ordinal >= cache->end || is_too_old(x, cache->since_ns) || cache->leaves != x->fleet->leaves)
+        return false;
+    if (cache->answer.read_ns)
+        return cache->answer.arrived_ns > slice->out_ns && is_alike(wp_thread_slice(thread, cache->first), slice);
+    return is_alike(wp_thread_slice(thread, cache->end), slice);
+}
+
+static struct wp_loop_end end_of(const struct wp_thread *thread, const struct wp_slice *first, const struct wp_loop_cache *found)
+{
+    const struct wp_answer *answer = &found->answer;
+    if (!answer->read_ns)
+        return (struct wp_loop_end){.ordinal = found->end, .slice = *wp_thread_slice(thread, found->end)};
+    struct wp_loop_end end = {.ordinal = found->end, .slice = *first, .is_awake = true};
+    end.slice.wake_ns = answer->arrived_ns;
+    end.slice.in_ns = answer->read_ns;
+    end.slice.cause = WP_CAUSE_MESSAGE;
+    end.slice.cause_a = answer->end;
+    end.slice.cause_d = answer->socket;
+    return end;
+}
+
+enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t ordinal, struct wp_loop_end *end)
 {
     const struct wp_slice *slice = wp_thread_slice(&x->timeline->threads[thread], ordinal);
     struct wp_loop_cache *cache = &x->loops[thread % WP_LOOP_CACHE];
     if (!may_go_on(slice) || !slice->syscall)
         return WP_LOOP_NONE;
-    /* The sleeps of a loop are asked about one after the other. */
-    bool is_known = cache->end && cache->is_exact && cache->host == x->host && cache->thread == thread &&
-        cache->first <= ordinal && ordinal < cache->end && !is_too_old(x, cache->since_ns) && cache->leaves == x->fleet->leaves &&
-        is_alike(wp_thread_slice(&x->timeline->threads[thread], cache->end), slice);
-    enum wp_loop loop = is_known ? WP_LOOP_ENDED : find_end(x, thread, ordinal, cache);
+    enum wp_loop loop = is_known(x, cache, thread, ordinal) ? WP_LOOP_ENDED : find_end(x, thread, ordinal, cache);
     if (loop == WP_LOOP_ENDED) {
         cache->leaves = x->fleet->leaves;
-        *end = cache->end;
+        *end = end_of(&x->timeline->threads[thread], slice, cache);
     }
     return loop;
 }
@@ -215,5 +269,6 @@ bool wp_explain_pending(struct wp_explainer *x, uint32_t index, uint64_t ordinal
     if (may_go_on(last) && ran_until(x, thread, end, parts_ns(x, last), &after) < parts_ns(x, last) &&
         (after == thread->slice_end || wp_thread_slice(thread, after)->out_ns > horizon))
         return true; /* it may come to that sleep yet */
-    return wp_explain_loop(x, index, ordinal, &end) == WP_LOOP_OPEN;
+    struct wp_loop_end loop;
+    return wp_explain_loop(x, index, ordinal, &loop) == WP_LOOP_OPEN;
 }

@@ -10,13 +10,20 @@
 
 enum wp_loop {
     WP_LOOP_NONE,   /* the sleep stands for itself */
-    WP_LOOP_ENDED,  /* by the sleep `end` */
+    WP_LOOP_ENDED,  /* what ended it is known */
     WP_LOOP_OPEN,   /* what ends it may still come */
 };
 
-/* For what the sleep of this slice went on: the first sleep behind it in the same call that something ended which the thread had
- * set going or asked for before this one began. `*end` is set with ENDED. */
-enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t slice, uint64_t *end);
+struct wp_loop_end {
+    uint64_t ordinal;       /* the sleep that was ended so; is_awake: the first one behind it */
+    struct wp_slice slice;  /* that sleep; is_awake: one that the answer would have ended, had it not come while the thread ran */
+    bool is_awake;
+};
+
+/* For what the sleep of this slice went on: what came first of an end, by something that the thread had set going or asked for before
+ * this one began, of a sleep behind it in the same call, and the read of an answer to what it had asked for before. `*end` is set
+ * with ENDED. */
+enum wp_loop wp_explain_loop(struct wp_explainer *x, uint32_t thread, uint64_t slice, struct wp_loop_end *end);
 
 /* The paper's rule: the start of the first, and the last, of the sleeps that are joined with this one. */
 uint64_t wp_explain_defacto_start(const struct wp_explainer *x, const struct wp_thread *thread, uint64_t slice);

@@ -35,6 +35,16 @@ bool wp_wait_is_sending(const struct wp_slice *slice)
     }
 }
 
+bool wp_wait_is_reading(const struct wp_slice *slice)
+{
+    switch (slice->syscall - 1) { /* read, readv, recvfrom, recvmsg */
+    case 0: case 19: case 45: case 47:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool find_datagram(const struct wp_explainer *x, uint64_t number_or_key, struct far *far)
 {
     *far = (struct far){.host = x->host, .datagram = number_or_key & ~WP_DATAGRAM_ELSEWHERE};

@@ -3,6 +3,7 @@
 
 #include "aggregator/explain_loop.h"
 #include "aggregator/explain_origin.h"
+#include "aggregator/explain_queue.h"
 #include "aggregator/names.h"
 
 #include <stdio.h>
@@ -143,6 +144,22 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
 
 /* --- by cause --- */
 
+/* The waker's time up to `to`; what it did for others before it turned to the sleeper is another path. */
+static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
+{
+    struct wp_queue queue;
+    if (!wp_explain_queue(x, wait, &queue)) {
+        wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
+        return;
+    }
+    uint64_t turned = queue.until_ns < from ? from : queue.until_ns < to ? queue.until_ns : to;
+    const struct wp_thread *thread = &x->timeline->threads[waker];
+    wp_wait_on_thread(x, wait, wait->node, waker, turned, to, true);
+    if (from < turned)
+        on_path_of(x, wait->node, waker, identity_in(thread, wp_thread_find(thread, turned - 1)), from, turned,
+            &(struct wp_handover){WP_ORIGIN_OTHER, queue.thread, turned});
+}
+
 static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     uint32_t waker = wait->slice->waker;
@@ -154,7 +171,7 @@ static void by_task(struct wp_explainer *x, const struct wp_wait *wait, uint64_t
     if (is_kernel_thread(x, identity) && !strncmp(wp_timeline_comm(x->timeline, identity), "migration/", 10))
         wp_wait_label(x, wait, WP_STYLE_WAIT, "kernel:migration", WP_KERNEL_BLOCK, from, to);
     else
-        wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
+        on_waker(x, wait, waker, from, to);
 }
 
 #define SYSCALL_FUTEX 202
@@ -299,7 +316,7 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
 {
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
-    struct wp_wait wait = {.thread = index, .ordinal = ordinal, .slice = slice, .node = node,
+    struct wp_wait wait = {.thread = index, .slice = slice, .node = node,
         .is_kernel = is_kernel_thread(x, slice->identity)};
     if (slice->flags & WP_SLICE_PREEMPTED) {
         if (from < to)
@@ -328,15 +345,20 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
     const struct wp_slice *end = wp_thread_slice(thread, last);
     bool is_other = end->cause != WP_CAUSE_TIMER || slice->cause != WP_CAUSE_TIMER; /* timeouts of a loop stand each for itself */
     if (last != ordinal && end->in_ns && end->in_ns <= wp_explain_horizon(x) && end->wake_ns && is_other) {
-        wait.ordinal = last;
         wait.slice = end;
     }
-    if (wp_explain_loop(x, index, ordinal, &last) == WP_LOOP_ENDED) {
-        wait.ordinal = last;
-        wait.slice = wp_thread_slice(thread, last);
+    struct wp_loop_end loop;
+    if (wp_explain_loop(x, index, ordinal, &loop) == WP_LOOP_ENDED) {
+        wait.slice = slice;
+        low = loop.slice.wake_ns > from ? loop.slice.wake_ns : from;
+        if (low < to) /* the answer was there, and the thread slept on */
+            by_cause(x, &wait, low, to);
+        to = low < to ? low : to;
+        last = loop.ordinal;
+        wait.slice = &loop.slice;
         wait.is_outstanding = true;
     }
-    if (last == ordinal && wp_explain_is_parted(x, thread, ordinal)) {
+    if (from < to && last == ordinal && wp_explain_is_parted(x, thread, ordinal)) {
         x->limit_count[WP_LIMIT_JOIN]++;
         x->limit_ns[WP_LIMIT_JOIN] += to - from;
     }

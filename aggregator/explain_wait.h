@@ -7,8 +7,7 @@
 /* One sleep while it is being explained; [from, to) is what is left of it, to shrinking towards from. */
 struct wp_wait {
     uint32_t thread;        /* who sleeps; on another host (is_far): who is asked there */
-    uint64_t ordinal;       /* the slice whose waking explains it (the last of joined sleeps) */
-    const struct wp_slice *slice;
+    const struct wp_slice *slice; /* whose waking explains it (the last of joined sleeps) */
     uint32_t node;          /* "sleep:..." */
     uint64_t start_ns;      /* de facto start, in the present host's clock */
     uint64_t bound_ns;      /* of that clock */
@@ -31,6 +30,9 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
 
 /* In a call that sends: it waits for room, which the other end makes by reading. */
 bool wp_wait_is_sending(const struct wp_slice *slice);
+
+/* In a call that reads from one file or socket. */
+bool wp_wait_is_reading(const struct wp_slice *slice);
 
 /* In a call that waits for whatever comes first of several: select, poll, epoll, io_uring. */
 bool wp_wait_is_choosing(const struct wp_slice *slice);

@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 
 #define AMBIGUOUS UINT32_MAX
-#define RING_LIMIT (1u << 20) /* sends or receives remembered a socket */
+#define REPLY_LIMIT (1u << 20)
 #define TCP_CLOSE_WAIT 8 /* include/net/tcp_states.h */
 #define TCP_CLOSE 7
 #define TCP_ESTABLISHED 1
@@ -141,37 +141,7 @@ static struct wp_socket *socket_of(struct wp_messages *messages, const struct wp
     return at(messages, id);
 }
 
-/* --- rings --- */
-
-/* Makes room for one entry more; each begins with its time. False: out of memory, nothing may be added. */
-static bool make_room(void **entries, struct wp_message_ring *ring, size_t size, uint64_t now_ns)
-{
-    uint64_t horizon = now_ns > WP_MESSAGE_HISTORY_NS ? now_ns - WP_MESSAGE_HISTORY_NS : 0;
-    if (*entries && ring->end - ring->first <= ring->mask)
-        return true;
-    while (ring->first < ring->end) {
-        uint64_t time_ns;
-        memcpy(&time_ns, (const char *)*entries + (ring->first & ring->mask) * size, sizeof(time_ns));
-        if (time_ns >= horizon)
-            break;
-        ring->first++;
-    }
-    uint64_t count = ring->end - ring->first;
-    if (*entries && count <= ring->mask / 2)
-        return true;
-    uint32_t wanted = *entries ? (ring->mask + 1) * 2 : 2; /* most connections have one request and one reply */
-    char *bigger = wanted <= RING_LIMIT ? malloc(wanted * size) : NULL;
-    if (!bigger) { /* keep going with what there is */
-        ring->first += ring->first < ring->end;
-        return *entries;
-    }
-    for (uint64_t i = ring->first; i < ring->end; i++)
-        memcpy(bigger + (i & (wanted - 1)) * size, (const char *)*entries + (i & ring->mask) * size, size);
-    free(*entries);
-    *entries = bigger;
-    ring->mask = wanted - 1;
-    return true;
-}
+/* --- transfers --- */
 
 static const struct wp_send *send_at(const struct wp_socket *socket, uint64_t i)
 {
@@ -233,7 +203,7 @@ static void add_send(struct wp_messages *messages, struct wp_socket *socket, con
 {
     void *entries = socket->sends;
     size_t before = ring_size(entries, &socket->send_ring);
-    bool has_room = make_room(&entries, &socket->send_ring, sizeof(*socket->sends), event->time_ns);
+    bool has_room = wp_message_ring_room(&entries, &socket->send_ring, sizeof(*socket->sends), event->time_ns);
     socket->sends = entries;
     messages->ring_bytes += (ring_size(entries, &socket->send_ring) - before) * sizeof(*socket->sends);
     if (has_room)
@@ -285,7 +255,7 @@ static struct wp_reply *new_reply(struct wp_messages *messages)
     }
     if (messages->reply_end == messages->reply_room) {
         uint32_t room = messages->reply_room ? messages->reply_room * 2 : 64;
-        struct wp_reply *replies = room <= RING_LIMIT ? realloc(messages->replies, room * sizeof(*replies)) : NULL;
+        struct wp_reply *replies = room <= REPLY_LIMIT ? realloc(messages->replies, room * sizeof(*replies)) : NULL;
         if (!replies)
             return NULL;
         messages->replies = replies;
@@ -317,7 +287,7 @@ static void add_receive(struct wp_messages *messages, const struct wp_event *eve
     struct wp_socket *socket = at(messages, event->d);
     void *entries = socket->receives;
     size_t before = ring_size(entries, &socket->receive_ring);
-    bool has_room = make_room(&entries, &socket->receive_ring, sizeof(*socket->receives), event->time_ns);
+    bool has_room = wp_message_ring_room(&entries, &socket->receive_ring, sizeof(*socket->receives), event->time_ns);
     socket->receives = entries;
     messages->ring_bytes += (ring_size(entries, &socket->receive_ring) - before) * sizeof(*socket->receives);
     if (has_room)
@@ -340,9 +310,20 @@ static void on_state(struct wp_messages *messages, struct wp_socket *socket, con
         end_socket(messages, event->d, event->time_ns);
 }
 
+static void note_answer(struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
+{
+    uint64_t asked_ns = wp_messages_asked(messages, event->d, event->time_ns), arrived_ns = arrival_of(socket, (uint32_t)event->a);
+    struct wp_answer answer = {event->time_ns, asked_ns, arrived_ns && arrived_ns < event->time_ns ? arrived_ns : event->time_ns, event->d,
+        (uint32_t)event->a};
+    if (asked_ns)
+        wp_asked_read(&messages->asked, thread, &answer);
+}
+
 /* A client's thread has asked, or was answered. */
 static void note_asked(struct wp_messages *messages, const struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
+    if (event->kind == WP_EVENT_SOCK_RECV)
+        note_answer(messages, socket, event, thread);
     if (event->kind == WP_EVENT_SOCK_SEND && !(event->flags & WP_SOCK_FIN) && !is_served(messages, socket, event->d))
         wp_asked_send(&messages->asked, thread, event->d, event->time_ns);
     else if (event->kind == WP_EVENT_SOCK_RECV || (event->kind == WP_EVENT_SOCK_STATE && event->c > TCP_ESTABLISHED && event->b != TCP_SYN_SENT))
@@ -409,7 +390,7 @@ void wp_messages_forget_thread(struct wp_messages *messages, uint32_t thread)
 size_t wp_messages_bytes(const struct wp_messages *messages)
 {
     size_t per_datagram = sizeof(*messages->datagram_ring) + sizeof(*messages->datagram_before);
-    return wp_idtable_bytes(&messages->table) + wp_idtable_bytes(&messages->last) + wp_idtable_bytes(&messages->asked.threads) + messages->ring_bytes +
+    return wp_idtable_bytes(&messages->table) + wp_idtable_bytes(&messages->last) + wp_asked_bytes(&messages->asked) + messages->ring_bytes +
         messages->datagram_room * per_datagram + messages->reply_room * sizeof(*messages->replies) +
         wp_intmap_bytes(&messages->by_address) + wp_intmap_bytes(&messages->datagrams);
 }

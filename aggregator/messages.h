@@ -36,14 +36,6 @@ struct wp_arrival {
     uint32_t end;          /* position behind the last byte */
 };
 
-/* A sleep is explained some epochs after it ended, and asks then for what was sent before it began. */
-#define WP_MESSAGE_HISTORY_NS 12000000000u
-
-struct wp_message_ring { /* entries [first, end) at i & mask; grown while what it holds is younger than the history */
-    uint64_t first, end;
-    uint32_t mask;
-};
-
 struct wp_socket {
     struct wp_send *sends;       /* owned, made at the first send */
     struct wp_receive *receives; /* owned */

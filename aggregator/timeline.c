@@ -53,6 +53,7 @@ int wp_timeline_init(struct wp_timeline *timeline, struct wp_dictionary *diction
     wp_idtable_init(&timeline->processes_table, sizeof(*timeline->processes));
     wp_idtable_init(&timeline->thread_of_entry_table, sizeof(*timeline->thread_of_entry));
     wp_idtable_init(&timeline->identity_of_entry_table, sizeof(*timeline->identity_of_entry));
+    wp_woken_init(&timeline->woken);
     if (!TRY_MAKE(timeline, threads, thread_room, 0) || !TRY_MAKE(timeline, identities, identity_room, 0) ||
         !TRY_MAKE(timeline, processes, process_room, 0) || wp_blockops_init(&timeline->blockops) ||
         wp_messages_init(&timeline->messages, dictionary)) {
@@ -80,6 +81,7 @@ void wp_timeline_fini(struct wp_timeline *timeline)
     wp_timeline_wait_fini(timeline);
     wp_blockops_fini(&timeline->blockops);
     wp_messages_fini(&timeline->messages);
+    wp_woken_fini(&timeline->woken);
     wp_drop_spans_fini(&timeline->pauses);
     *timeline = (struct wp_timeline){0};
 }
@@ -294,23 +296,6 @@ static void on_switch(struct wp_timeline *timeline, const struct wp_event *event
     timeline->cpu_time[cpu] = event->time_ns;
 }
 
-/* Keys of requests and datagrams are used again: what one means is asked at once, not when the sleep is explained. */
-static uint64_t cause_of(const struct wp_timeline *timeline, const struct wp_event *event)
-{
-    if (event->c == WP_CAUSE_BLOCK)
-        return wp_blockops_number(&timeline->blockops, event->d, event->a);
-    if (event->c == WP_CAUSE_MESSAGE)
-        return wp_messages_position(&timeline->messages, event->d, event->a);
-    return event->a;
-}
-
-static struct wp_waking waking_of(struct wp_timeline *timeline, const struct wp_event *event, uint32_t waker)
-{
-    return (struct wp_waking){.time_ns = event->time_ns, .a = cause_of(timeline, event), .waker = waker, .d = event->d,
-        .wait = wp_timeline_set_wait(timeline, event->wait), .cause = (uint8_t)event->c,
-        .in_irq = event->flags & (WP_CONTEXT_HARDIRQ | WP_CONTEXT_SOFTIRQ | WP_CONTEXT_NMI)};
-}
-
 static void on_waking(struct wp_timeline *timeline, const struct wp_event *event)
 {
     uint32_t waker = thread_of(timeline, event->thread), target = thread_of(timeline, event->other);
@@ -318,6 +303,7 @@ static void on_waking(struct wp_timeline *timeline, const struct wp_event *event
         return;
     struct wp_thread *thread = &timeline->threads[target];
     struct wp_slice *slice = wp_thread_last(thread);
+    struct wp_waking waking = wp_timeline_waking(timeline, event, waker, target);
     if (!slice) { /* its first fact */
         slice = wp_timeline_push_slice(timeline, thread, event->time_ns);
         if (!slice)
@@ -329,9 +315,8 @@ static void on_waking(struct wp_timeline *timeline, const struct wp_event *event
         timeline->counts.wakings_of_dead++;
     } else if (slice->in_ns) {
         timeline->counts.wakings_of_running++;
-        thread->early = waking_of(timeline, event, waker);
+        thread->early = waking;
     } else if (!slice->wake_ns || slice->wake_ns == slice->out_ns) {
-        struct wp_waking waking = waking_of(timeline, event, waker);
         wp_timeline_wake(slice, &waking);
     }
 }

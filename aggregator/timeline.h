@@ -10,6 +10,7 @@
 #include "aggregator/blockops.h"
 #include "aggregator/drop_spans.h"
 #include "aggregator/messages.h"
+#include "aggregator/woken.h"
 #include "proto/dictionary.h"
 
 #include <stdbool.h>
@@ -146,6 +147,7 @@ struct wp_timeline {
     uint16_t last_wait_number;          /* ... and what was found */
     struct wp_blockops blockops;
     struct wp_messages messages;
+    struct wp_woken woken;              /* by tasks, of these */
     uint64_t late_sample_ns;            /* a sample may come this long after its run ended */
     uint64_t start_ns, now_ns;          /* first and last event */
     uint64_t ring_bytes;                /* rings of slices and samples, as they are on the heap */
@@ -185,6 +187,8 @@ uint16_t wp_timeline_set_wait(struct wp_timeline *timeline, uint32_t string);
 void wp_timeline_wait_fini(struct wp_timeline *timeline);
 /* The sleep ends so. */
 void wp_timeline_wake(struct wp_slice *slice, const struct wp_waking *waking);
+/* A waking event: what it says of the thread of that index, noted at its waker if that is a task. */
+struct wp_waking wp_timeline_waking(struct wp_timeline *timeline, const struct wp_event *event, uint32_t waker, uint32_t target);
 /* --- for timeline.c --- */
 void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack);
 

@@ -36,6 +36,26 @@ uint16_t wp_timeline_set_wait(struct wp_timeline *timeline, uint32_t string)
     return (uint16_t)number;
 }
 
+/* Keys of requests and datagrams are used again: what one means is asked at once, not when the sleep is explained. */
+static uint64_t cause_of(const struct wp_timeline *timeline, const struct wp_event *event)
+{
+    if (event->c == WP_CAUSE_BLOCK)
+        return wp_blockops_number(&timeline->blockops, event->d, event->a);
+    if (event->c == WP_CAUSE_MESSAGE)
+        return wp_messages_position(&timeline->messages, event->d, event->a);
+    return event->a;
+}
+
+struct wp_waking wp_timeline_waking(struct wp_timeline *timeline, const struct wp_event *event, uint32_t waker, uint32_t target)
+{
+    bool in_irq = event->flags & (WP_CONTEXT_HARDIRQ | WP_CONTEXT_SOFTIRQ | WP_CONTEXT_NMI);
+    if (event->c == WP_CAUSE_TASK && waker && waker != target && !in_irq)
+        wp_woken_add(&timeline->woken, waker, target, event->time_ns);
+    return (struct wp_waking){.time_ns = event->time_ns, .a = cause_of(timeline, event), .waker = waker, .d = event->d,
+        .wait = wp_timeline_set_wait(timeline, event->wait), .cause = (uint8_t)event->c,
+        .in_irq = in_irq};
+}
+
 void wp_timeline_wake(struct wp_slice *slice, const struct wp_waking *waking)
 {
     slice->wake_ns = waking->time_ns;
