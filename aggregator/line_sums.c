@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/line_sums.h"
 
-#include "storage/rows.h"
+#include "storage/value/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

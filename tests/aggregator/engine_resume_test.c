@@ -7,7 +7,7 @@
 
 #include "aggregator/engine.h"
 #include "common/path.h"
-#include "storage/bucket.h"
+#include "storage/value/bucket.h"
 
 #include <fcntl.h>
 #include <malloc.h>

@@ -4,7 +4,7 @@
 
 #include "aggregator/engine.h"
 #include "common/path.h"
-#include "storage/bucket.h"
+#include "storage/value/bucket.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -7,7 +7,7 @@
  * that were put, and the quotient of the two: the write amplification. The store is made below TMPDIR, else /var/tmp.
  */
 #include "common/path.h"
-#include "storage/store.h"
+#include "storage/env/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>

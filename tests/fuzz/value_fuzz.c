@@ -7,8 +7,8 @@
  */
 #include "fuzz.h"
 
-#include "storage/head.h"
-#include "storage/value_check.h"
+#include "storage/kind/value_check.h"
+#include "storage/report/head.h"
 
 #include <stdlib.h>
 #include <string.h>

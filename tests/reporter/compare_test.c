@@ -6,13 +6,13 @@
 #include <cmocka.h>
 
 #include "common/path.h"
-#include "reporter/compare.h"
-#include "reporter/compare_findings.h"
-#include "reporter/format_check.h"
-#include "reporter/format_html.h"
-#include "reporter/format_text.h"
-#include "reporter/page.h"
-#include "reporter/view_data.h"
+#include "reporter/compare/compare.h"
+#include "reporter/compare/compare_findings.h"
+#include "reporter/data/view_data.h"
+#include "reporter/export/format_check.h"
+#include "reporter/export/format_text.h"
+#include "reporter/html/format_html.h"
+#include "reporter/page/page.h"
 #include "tests/reporter/sample.h"
 #include "tests/reporter/sample_service.h"
 

@@ -7,9 +7,9 @@
 #include <cmocka.h>
 
 #include "common/path.h"
-#include "reporter/check.h"
-#include "reporter/mixed.h"
-#include "reporter/side.h"
+#include "reporter/cmd/check.h"
+#include "reporter/compare/side.h"
+#include "reporter/facts/mixed.h"
 #include "tests/reporter/sample.h"
 
 #include <stdio.h>

@@ -6,17 +6,17 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reporter/calls.h"
-#include "reporter/components.h"
-#include "reporter/hosts.h"
-#include "reporter/io_facts.h"
-#include "reporter/modules.h"
-#include "reporter/origin_data.h"
-#include "reporter/over_time.h"
-#include "reporter/page.h"
-#include "reporter/site_summary.h"
-#include "reporter/wait_graph.h"
-#include "reporter/slow_requests.h"
+#include "reporter/facts/calls.h"
+#include "reporter/base/components.h"
+#include "reporter/facts/hosts.h"
+#include "reporter/facts/io_facts.h"
+#include "reporter/facts/modules.h"
+#include "reporter/data/origin_data.h"
+#include "reporter/facts/over_time.h"
+#include "reporter/page/page.h"
+#include "reporter/page/site_summary.h"
+#include "reporter/facts/wait_graph.h"
+#include "reporter/facts/slow_requests.h"
 #include "tests/reporter/sample_fleet.h"
 #include "tests/reporter/sample_service.h"
 

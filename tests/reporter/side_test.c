@@ -6,11 +6,11 @@
 #include <cmocka.h>
 
 #include "common/path.h"
-#include "reporter/compare.h"
-#include "reporter/kept_checks.h"
-#include "reporter/side.h"
-#include "reporter/side_parts.h"
-#include "storage/host_part.h"
+#include "reporter/compare/compare.h"
+#include "reporter/compare/kept_checks.h"
+#include "reporter/compare/side.h"
+#include "reporter/compare/side_parts.h"
+#include "storage/value/host_part.h"
 #include "tests/reporter/sample.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which files of this machine's disk the paths of a release may name. */
-#include "reporter/source_text.h"
+#include "reporter/source/source_text.h"
 
 #include "common/host_id.h"
 #include "common/path.h"

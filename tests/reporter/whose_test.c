@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reporter/hosts.h"
-#include "reporter/wait_graph.h"
+#include "reporter/facts/hosts.h"
+#include "reporter/facts/wait_graph.h"
 #include "tests/reporter/sample.h"
 #include "tests/reporter/sample_fleet.h"
 

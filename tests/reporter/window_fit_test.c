@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reporter/view_data.h"
-#include "reporter/window_fit.h"
+#include "reporter/data/view_data.h"
+#include "reporter/data/window_fit.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "store_fixture.h"
 
 #include "common/path.h"
-#include "storage/shrink.h"
+#include "storage/env/shrink.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
 #include "store_fixture.h"
 
 #include "common/path.h"
-#include "storage/txn.h"
+#include "storage/env/txn.h"
 
 int fixture_setup(void **state)
 {

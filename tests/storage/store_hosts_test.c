@@ -2,11 +2,11 @@
 /* Hosts of one shard: each has reports of its own, and together they are what one report of them all would be. */
 #include "store_fixture.h"
 
-#include "storage/host_part.h"
-#include "storage/merge_store.h"
-#include "storage/rollup.h"
-#include "storage/txn.h"
-#include "storage/verify.h"
+#include "storage/env/txn.h"
+#include "storage/upkeep/merge_store.h"
+#include "storage/upkeep/rollup.h"
+#include "storage/upkeep/verify.h"
+#include "storage/value/host_part.h"
 
 #include <errno.h>
 

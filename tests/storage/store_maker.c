@@ -12,8 +12,8 @@
 #include "made_report.h"
 
 #include "proto/store.pb-c.h"
-#include "storage/columns.h"
-#include "storage/txn.h"
+#include "storage/env/txn.h"
+#include "storage/value/columns.h"
 
 #include <errno.h>
 #include <stdio.h>

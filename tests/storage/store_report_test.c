@@ -2,9 +2,9 @@
 /* Reports in a store: deltas, shards, timeboxes, compaction, damage, verification. */
 #include "store_fixture.h"
 
-#include "storage/head.h"
-#include "storage/txn.h"
-#include "storage/verify.h"
+#include "storage/env/txn.h"
+#include "storage/report/head.h"
+#include "storage/upkeep/verify.h"
 
 #include <errno.h>
 

@@ -132,7 +132,7 @@ def files_of(tree):
 HEAD = "/* SPDX-License-Identifier: Apache-2.0 */\n"
 # name of the file, its text, a part of the breach that must be reported; None: must be clean
 PLANTS = (
-    ("collector/a.c", HEAD + '#include "storage/store.h"\n', "collector may not include storage"),
+    ("collector/a.c", HEAD + '#include "storage/env/store.h"\n', "collector may not include storage"),
     ("common/b.c", HEAD + '#include "proto/event.h"\n', "common may not include proto"),
     ("reporter/c.c", HEAD + '#  include "aggregator/engine.h"\n', "reporter may not include aggregator"),
     ("storage/d.c", HEAD + '#include "../cli/child.h"\n', "include by '../'"),
@@ -144,7 +144,7 @@ PLANTS = (
     ("cli/marked.c", HEAD + "/* TO" "DO */\n", "unfinished mark"),
     ("cli/guard.h", HEAD + "#ifndef GUARD_H\n#define GUARD_H\n#endif\n", "include guard"),
     ("misc/f.txt", "", "not a folder of the map"),
-    ("aggregator/fine.c", HEAD + '#include "storage/store.h"\n#include "aggregator/engine.h"\n#include <zmq.h>\n', None),
+    ("aggregator/fine.c", HEAD + '#include "storage/env/store.h"\n#include "aggregator/engine.h"\n#include <zmq.h>\n', None),
 )
 
 
