@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/line_sums.h"
 
+#include "storage/report/report_lines.h"
 #include "storage/value/rows.h"
 
 #include <stdlib.h>

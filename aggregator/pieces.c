@@ -3,6 +3,7 @@
 
 #include "aggregator/aggregate.h"
 #include "aggregator/shards.h"
+#include "storage/report/report_series.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/strings.h"
 #include "reporter/cmd/check.h"
 
 #include "reporter/compare/kept_checks.h"

@@ -4,6 +4,7 @@
 /* One aggregate in a format that is one file (docs/exports.md). Never prints itself. */
 #include "common/buffer.h"
 #include "storage/env/store.h"
+#include "storage/kind/selection.h"
 
 enum wp_format {
     WP_FORMAT_HTML,         /* printed: all pages of the aggregate in one file */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/cmd/question.h"
 
+#include "common/strings.h"
 #include "reporter/base/output.h"
 #include "reporter/compare/side.h"
 #include "reporter/display/escape.h"

@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "reporter/facts/group.h"
 #include "reporter/read/named.h"
+#include "storage/kind/selection.h"
 
 #define WP_QUESTION_RELEASES 256u
 

@@ -5,6 +5,7 @@
 #include "reporter/cmd/print.h"
 #include "reporter/read/named.h"
 #include "reporter/site/site.h"
+#include "storage/kind/selection.h"
 
 #include <argp.h>
 #include <stdbool.h>

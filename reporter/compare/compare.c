@@ -3,6 +3,8 @@
 
 #include "reporter/compare/compare_build.h"
 #include "reporter/facts/mixed.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_series.h"
 
 #include <errno.h>
 #include <math.h>

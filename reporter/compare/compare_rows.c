@@ -3,6 +3,8 @@
 
 #include "reporter/facts/stack_ends.h"
 #include "reporter/facts/stack_text.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_series.h"
 
 #include <errno.h>
 #include <stdio.h>

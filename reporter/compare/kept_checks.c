@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/kept_checks.h"
 
+#include "common/strings.h"
 #include "reporter/compare/compare_findings.h"
 #include "reporter/display/json_writer.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/release_store.h"
 
 #include <errno.h>
 #include <math.h>

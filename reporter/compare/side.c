@@ -2,7 +2,10 @@
 #include "reporter/compare/side.h"
 
 #include "common/path.h"
+#include "common/strings.h"
 #include "reporter/compare/side_parts.h"
+#include "storage/kind/report_store.h"
+#include "storage/report/report_read.h"
 #include "storage/upkeep/reference.h"
 #include "storage/value/bucket.h"
 

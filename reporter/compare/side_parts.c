@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/side_parts.h"
+#include "storage/report/report_merge.h"
 
 #include <errno.h>
 #include <stdio.h>

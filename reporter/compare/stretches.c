@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/stretches.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_series.h"
 
 #include <errno.h>
 #include <math.h>

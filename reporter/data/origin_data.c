@@ -4,6 +4,8 @@
 #include "common/intern.h"
 #include "common/intmap.h"
 #include "reporter/display/escape.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_series.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,6 +5,7 @@
 #include "reporter/compare/compare.h"
 #include "reporter/display/escape.h"
 #include "reporter/display/number_column.h"
+#include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,6 +6,7 @@
 #include "reporter/facts/recording_cost.h"
 #include "reporter/facts/slow_requests.h"
 #include "reporter/facts/unsampled.h"
+#include "storage/kind/report_store.h"
 
 #include <string.h>
 

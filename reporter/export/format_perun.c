@@ -2,6 +2,8 @@
 #include "reporter/export/format_perun.h"
 
 #include "reporter/display/escape.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_series.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,6 +5,7 @@
 #include "reporter/display/escape.h"
 #include "reporter/export/profile.pb-c.h"
 #include "reporter/facts/frame_table.h"
+#include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <string.h>

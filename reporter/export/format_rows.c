@@ -2,6 +2,7 @@
 #include "reporter/export/format_rows.h"
 
 #include "reporter/display/escape.h"
+#include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <inttypes.h>

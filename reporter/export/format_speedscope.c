@@ -3,6 +3,7 @@
 
 #include "reporter/display/escape.h"
 #include "reporter/facts/frame_table.h"
+#include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <inttypes.h>

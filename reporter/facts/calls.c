@@ -3,6 +3,7 @@
 
 #include "common/intmap.h"
 #include "reporter/base/components.h"
+#include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <stdlib.h>

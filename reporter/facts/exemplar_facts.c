@@ -4,6 +4,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/facts.h"
 #include "reporter/facts/slow_requests.h"
+#include "storage/report/trace_decode.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,9 @@
 #include "reporter/facts/functions.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/facts/unsampled.h"
+#include "storage/kind/late.h"
+#include "storage/kind/report_store.h"
+#include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,6 +14,7 @@
 #include "reporter/facts/source_lines.h"
 #include "reporter/facts/stack_ends.h"
 #include "reporter/read/stores.h"
+#include "storage/kind/late.h"
 
 struct wp_process_fact {
     const char *host, *comm;

@@ -5,6 +5,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/stack_text.h"
 #include "reporter/facts/slow_requests.h"
+#include "storage/report/report_read.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

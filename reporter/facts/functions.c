@@ -2,6 +2,7 @@
 #include "reporter/facts/functions.h"
 
 #include "reporter/facts/stack_ends.h"
+#include "storage/report/report_read.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "reporter/facts/group.h"
 
 #include "reporter/facts/frame_table.h"
+#include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <fnmatch.h>

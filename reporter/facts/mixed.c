@@ -2,6 +2,8 @@
 #include "reporter/facts/mixed.h"
 
 #include "reporter/display/humanize.h"
+#include "storage/kind/report_store.h"
+#include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "reporter/facts/modules.h"
 
 #include "common/intern.h"
+#include "storage/report/report_read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,8 @@
 #include "reporter/facts/origins.h"
 
 #include "reporter/facts/facts.h"
+#include "storage/report/report_merge.h"
+#include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <stdlib.h>

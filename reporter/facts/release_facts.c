@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/strings.h"
 #include "reporter/facts/release_facts.h"
 
 #include "storage/value/bucket.h"

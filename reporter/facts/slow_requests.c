@@ -2,6 +2,8 @@
 #include "reporter/facts/slow_requests.h"
 
 #include "reporter/facts/findings.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_transactions.h"
 #include "storage/value/rows.h"
 
 #include <stdlib.h>

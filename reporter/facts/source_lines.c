@@ -2,6 +2,8 @@
 #include "reporter/facts/source_lines.h"
 
 #include "common/intmap.h"
+#include "storage/report/report_lines.h"
+#include "storage/report/report_read.h"
 
 #include <stdlib.h>
 #include <string.h>

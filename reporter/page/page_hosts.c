@@ -2,6 +2,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/facts/hosts.h"
 #include "reporter/page/page.h"
+#include "storage/report/report_read.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
 #include "reporter/page/page.h"
+#include "storage/kind/report_store.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

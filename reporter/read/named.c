@@ -2,6 +2,7 @@
 #include "reporter/read/named.h"
 
 #include "common/path.h"
+#include "storage/kind/selection.h"
 
 #include <errno.h>
 #include <string.h>

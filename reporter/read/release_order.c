@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/read/release_order.h"
 
+#include "common/strings.h"
 #include "reporter/read/history.h"
+#include "storage/env/txn.h"
+#include "storage/kind/release_store.h"
 
 #include <errno.h>
 #include <stdlib.h>

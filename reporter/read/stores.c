@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/strings.h"
 #include "reporter/read/stores.h"
 
+#include "storage/env/txn.h"
+#include "storage/kind/exemplars_store.h"
+#include "storage/kind/release_store.h"
+#include "storage/kind/report_shares.h"
+#include "storage/kind/report_store.h"
+#include "storage/kind/state_store.h"
+#include "storage/report/report.h"
+#include "storage/report/report_decode.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_merge.h"
+#include "storage/report/trace.h"
 #include "storage/value/bucket.h"
 #include "storage/value/host_part.h"
 #include "storage/value/keys.h"

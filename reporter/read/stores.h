@@ -6,6 +6,10 @@
  * is in. A snapshot is one read transaction in each store that has the release.
  */
 #include "storage/env/store.h"
+#include "storage/kind/report_shares.h"
+#include "storage/kind/selection.h"
+#include "storage/report/exemplars.h"
+#include "storage/report/trace.h"
 
 #define WP_STORES_LIMIT 64u
 

@@ -9,6 +9,7 @@
 #include "reporter/html/format_html.h"
 #include "reporter/page/page.h"
 #include "reporter/site/assets.h"
+#include "storage/report/report_encode.h"
 
 #include <errno.h>
 #include <stdio.h>

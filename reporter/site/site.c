@@ -2,6 +2,7 @@
 #include "reporter/site/site.h"
 
 #include "common/path.h"
+#include "common/strings.h"
 #include "reporter/site/assets.h"
 #include "reporter/compare/compare_findings.h"
 #include "reporter/data/exemplar_data.h"

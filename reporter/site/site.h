@@ -5,6 +5,7 @@
 #include "reporter/compare/compare.h"
 #include "reporter/read/release_order.h"
 #include "reporter/source/source_text.h"
+#include "storage/kind/selection.h"
 
 #include <stdbool.h>
 

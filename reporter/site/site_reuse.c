@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/strings.h"
 #include "reporter/site/site_reuse.h"
 
 #include "storage/env/store_env.h"

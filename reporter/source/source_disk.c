@@ -2,6 +2,9 @@
 #include "reporter/source/source_disk.h"
 
 #include "common/host_id.h"
+#include "storage/env/txn.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/state_store.h"
 #include "storage/value/keys.h"
 
 #include <errno.h>

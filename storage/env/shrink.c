@@ -5,6 +5,7 @@
 #include "storage/env/env_pages.h"
 #include "storage/env/store_lock.h"
 #include "storage/env/txn.h"
+#include "storage/env/txn_body.h"
 
 #include <assert.h>
 #include <dirent.h>

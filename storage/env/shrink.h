@@ -5,7 +5,12 @@
  * Compacting copies of a release: to give space back while writers and readers have it open, and as a backup. LMDB's file
  * never gets smaller; a copy of what is in it is, and takes its place (docs/store-format.md: why nobody loses by it).
  */
-#include "storage/env/store.h"
+#include "common/error.h"
+
+#include <stdint.h>
+
+struct wp_store;
+struct wp_txn;
 
 struct wp_space {
     uint64_t file_bytes; /* up to the last page that was ever used */

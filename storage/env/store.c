@@ -2,10 +2,12 @@
 #include "storage/env/store.h"
 
 #include "common/path.h"
+#include "common/strings.h"
 #include "storage/env/network_fs.h"
 #include "storage/env/shrink.h"
-#include "storage/env/store_env.h"
+#include "storage/env/store_body.h"
 #include "storage/env/store_lock.h"
+#include "storage/env/txn.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -161,26 +163,6 @@ const char *wp_store_root(const struct wp_store *store)
 void wp_store_set_map_size(struct wp_store *store, size_t bytes)
 {
     store->map_size = bytes;
-}
-
-void wp_strings_free(char **strings, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        free(strings[i]);
-    free(strings);
-}
-
-int wp_strings_add(char ***strings, size_t *count, const char *text)
-{
-    char **grown = reallocarray(*strings, *count + 1, sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    *strings = grown;
-    grown[*count] = strdup(text);
-    if (!grown[*count])
-        return -ENOMEM;
-    (*count)++;
-    return 0;
 }
 
 static int compare_names(const void *left, const void *right)

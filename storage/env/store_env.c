@@ -4,6 +4,7 @@
 #include "common/path.h"
 #include "storage/env/env_check.h"
 #include "storage/env/env_pages.h"
+#include "storage/env/store_body.h"
 #include "storage/env/store_lock.h"
 
 #include <errno.h>

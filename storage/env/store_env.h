@@ -5,38 +5,13 @@
  * The LMDB environments of a store, one a release, opened once: LMDB's file locks break when a process opens one twice.
  * An environment's map can only change its size while no transaction of this process is in it, so they are counted.
  */
-#include "storage/env/store.h"
+#include "common/error.h"
 
-#include <lmdb.h>
-#include <pthread.h>
-#include <sys/queue.h>
-#include <sys/types.h>
+#include <stdbool.h>
 
-struct wp_env {
-    char release[129];
-    MDB_env *mdb;
-    bool is_read_only, is_broken; /* broken: LMDB gave up on it, to be opened again */
-    unsigned transactions;        /* of this process, in it now */
-    size_t wanted_map;            /* bytes; 0: as it is */
-    dev_t device;                 /* of the data.mdb that is open ... */
-    ino_t inode;                  /* ... the path may lead to another by now: compacting copies are exchanged for it */
-    LIST_ENTRY(wp_env) link;
-};
+struct wp_env;
+struct wp_store;
 
-struct wp_store {
-    char *root;
-    size_t map_size;              /* bytes of a new environment's map */
-    bool is_guarded;              /* for reading: environments are walked through before they are believed */
-    int shard_fd, upkeep_fd;      /* locks (storage/env/store_lock.h), -1: not held */
-    pthread_mutex_t lock;         /* over envs and the fields of each */
-    LIST_HEAD(wp_env_list, wp_env) envs;
-    unsigned env_count;
-};
-
-/* Sorted names of the folders that have a data.mdb, whether it can be read and holds something or not. */
-int wp_store_folders(struct wp_store *store, char ***folders, size_t *count, struct wp_error *err);
-/* -EINVAL when the place is a release's folder or below one: that is exchanged as a whole, with what is in it. */
-int wp_store_refuse_nested(const char *place, struct wp_error *err);
 /* The environment, with one transaction more counted in it. -ENOENT, -EACCES, -EBUSY ... */
 int wp_env_enter(struct wp_store *store, const char *release, bool write, struct wp_env **env, struct wp_error *err);
 void wp_env_leave(struct wp_store *store, struct wp_env *env);

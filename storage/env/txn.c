@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/env/txn.h"
 
+#include "common/strings.h"
 #include "storage/env/env_pages.h"
+#include "storage/env/store_env.h"
+#include "storage/env/txn_body.h"
 
 #include <errno.h>
 #include <stdlib.h>

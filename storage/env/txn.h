@@ -1,20 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_STORAGE_ENV_TXN_H
 #define WP_STORAGE_ENV_TXN_H
-/* The inside of a transaction, for the files that keep one kind of value each. */
-#include "storage/env/store_env.h"
+/* Transactions on a release: values by key. */
+#include "common/buffer.h"
+#include "common/error.h"
 #include "storage/value/keys.h"
 #include "storage/value/value.h"
 
-struct wp_txn {
-    struct wp_store *store;
-    struct wp_env *env;     /* entered */
-    MDB_txn *mdb;
-    MDB_dbi dbi;
-    bool is_write;
-    struct wp_buffer scratch; /* a value on its way in */
-    struct wp_value_zstd zstd;
-};
+struct wp_store;
+struct wp_txn;
+
+#define WP_STORE_TRIES 40 /* that a transaction is begun again while the map grows */
+
+/* Write transactions create the release when it is new; read transactions of a missing one return -ENOENT.
+ * A full map grows by itself and the transaction must then be begun again: -EAGAIN from put or commit. */
+int wp_txn_begin(struct wp_txn **txn, struct wp_store *store, const char *release, bool write, struct wp_error *err);
+int wp_txn_commit(struct wp_txn *txn, struct wp_error *err); /* ends it, whatever it returns */
+void wp_txn_abort(struct wp_txn *txn);                       /* NULL-safe */
+
+/* Raw protobuf (or blob) bytes by key; wraps and compresses. */
+int wp_txn_put(struct wp_txn *txn, const char *key, enum wp_value_kind kind, const uint8_t *bytes, size_t size,
+    struct wp_error *err);
+/* Appends the raw bytes to `out`. -ENOENT; -EBADMSG: damaged (err names the key and what is wrong). */
+int wp_txn_get(struct wp_txn *txn, const char *key, enum wp_value_kind kind, struct wp_buffer *out, struct wp_error *err);
+int wp_txn_delete(struct wp_txn *txn, const char *key, struct wp_error *err);
+/* Calls `visit` for every key with this prefix, in order, until it returns non-zero (which is returned). */
+int wp_txn_visit(struct wp_txn *txn, const char *prefix, int (*visit)(void *context, const char *key, size_t value_size),
+    void *context, struct wp_error *err);
+
+/* Deltas of a value that make its next one sum them up: a session that never ends does not pile them up. */
+#define WP_DELTAS 64u
 
 /* An error of LMDB in this transaction; a full map is noted for the next one. */
 int wp_txn_error(struct wp_txn *txn, struct wp_error *err, int mdb_rc, const char *what);
@@ -33,18 +48,5 @@ int wp_txn_keys(struct wp_txn *txn, const char *prefix, char ***keys, size_t *co
 /* Formats and puts, gets or finds out whether it is there. */
 int wp_txn_put_key(struct wp_txn *txn, const struct wp_key *key, const uint8_t *bytes, size_t size, struct wp_error *err);
 int wp_txn_get_key(struct wp_txn *txn, const struct wp_key *key, struct wp_buffer *out, struct wp_error *err);
-
-/* The part "genealogy", "sourcemap" or "source" of wp_txn_compact. */
-int wp_genealogy_compact(struct wp_txn *txn, const char *shard, struct wp_error *err);
-/* Drops the rows that are not needed, nor ancestors of one that is. */
-int wp_genealogy_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)(void *context,
-    const struct wp_genealogy_row *row), void *context, size_t *dropped, struct wp_error *err);
-/* Whether two start times (0 unknown) may be of one process. */
-bool wp_genealogy_same_start(uint64_t a_ns, uint64_t b_ns);
-/* Drops the rows of processes that are not needed; how many processes. */
-int wp_source_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)(void *context, const char *host, uint32_t pid,
-    uint64_t start_ns), void *context, size_t *dropped, struct wp_error *err);
-int wp_source_compact(struct wp_txn *txn, const char *shard, struct wp_error *err);
-int wp_sourcemap_compact(struct wp_txn *txn, const char *shard, struct wp_error *err);
 
 #endif

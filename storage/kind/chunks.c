@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/kind/chunks.h"
 
+#include "common/strings.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Exemplars in a release: what is new is joined with what is there, so that the order of writers does not matter. */
+#include "storage/kind/exemplars_store.h"
+
+#include "common/strings.h"
 #include "storage/env/txn.h"
 #include "storage/kind/report_store.h"
 

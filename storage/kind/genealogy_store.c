@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who started whom: rows of (host, pid, start) with their parents, a set. */
+#include "storage/kind/genealogy_store.h"
+
 #include "proto/store.pb-c.h"
 #include "storage/kind/chunks.h"
-#include "storage/kind/value_check.h"
-#include "storage/kind/value_join.h"
 #include "storage/value/columns.h"
 #include "storage/value/rows.h"
 

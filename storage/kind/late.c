@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What came late for timeboxes: metadata that aggregators write of them (aggregator/commit_timebox.h). */
+#include "storage/kind/late.h"
+
+#include "common/strings.h"
 #include "proto/store.pb-c.h"
 #include "storage/env/txn.h"
-#include "storage/kind/report_store.h"
 #include "storage/value/bucket.h"
 #include "storage/value/columns.h"
 #include "storage/value/host_part.h"

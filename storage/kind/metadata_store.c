@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Metadata: keys with values, of a release or an aggregate, one value a shard. One rule settles conflicts: the last
  * writer by time, then the greater shard id. */
+#include "storage/kind/metadata_store.h"
+
+#include "common/strings.h"
 #include "proto/store.pb-c.h"
 #include "storage/env/txn.h"
 #include "storage/kind/metadata_room.h"
-#include "storage/kind/value_check.h"
 #include "storage/value/bucket.h"
 #include "storage/value/columns.h"
 #include "storage/value/rows.h"

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a release holds as a whole: its aggregates and shards, and the digest that says whether any of it has changed. */
+#include "storage/kind/release_store.h"
+
 #include "common/path.h"
+#include "common/strings.h"
 #include "storage/env/txn.h"
+#include "storage/env/txn_body.h"
 #include "storage/report/head.h"
 
 #include <errno.h>

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports and their deltas become their sum. */
+#include "storage/kind/report_compact.h"
+
+#include "common/strings.h"
+#include "storage/kind/genealogy_store.h"
+#include "storage/kind/release_store.h"
 #include "storage/kind/report_store.h"
+#include "storage/kind/source_store.h"
+#include "storage/kind/sourcemap_store.h"
 
 #include <errno.h>
 #include <stdlib.h>

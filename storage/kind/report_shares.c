@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports share by share: what each host of each shard has in each timebox. */
+#include "storage/kind/report_shares.h"
+
+#include "storage/kind/report_compact.h"
 #include "storage/kind/report_store.h"
 
 #include <stdlib.h>

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports and traces in a release: deltas appended, merged when read, compacted. */
-#include "storage/env/txn.h"
 #include "storage/kind/report_store.h"
-#include "storage/report/head.h"
-#include "storage/report/report_body.h"
 
 #include "common/intern.h"
-#include "common/path.h"
+#include "common/strings.h"
+#include "storage/env/txn.h"
+#include "storage/env/txn_body.h"
+#include "storage/report/head.h"
+#include "storage/report/report_body.h"
+#include "storage/report/report_decode.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_merge.h"
+#include "storage/report/trace_decode.h"
+#include "storage/report/trace_encode.h"
 #include "storage/value/bucket.h"
 
 #include <errno.h>
@@ -14,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int fill_key(struct wp_key *key, enum wp_value_kind kind, const char *aggregate, uint64_t timebox_s,
+int wp_txn_report_key(struct wp_key *key, enum wp_value_kind kind, const char *aggregate, uint64_t timebox_s,
     const char *shard, const char *host, struct wp_error *err)
 {
     char text[WP_KEY_ROOM];
@@ -27,8 +33,7 @@ static int fill_key(struct wp_key *key, enum wp_value_kind kind, const char *agg
     return wp_key_format(key, text, err);
 }
 
-/* A report's body and head as they are stored. */
-static int pack(const struct wp_report *report, uint64_t timebox_length_s, struct wp_buffer *body, struct wp_buffer *head_bytes,
+int wp_report_pack_headed(const struct wp_report *report, uint64_t timebox_length_s, struct wp_buffer *body, struct wp_buffer *head_bytes,
     struct wp_error *err)
 {
     struct wp_head head;
@@ -36,27 +41,6 @@ static int pack(const struct wp_report *report, uint64_t timebox_length_s, struc
     head.timebox_length_s = timebox_length_s;
     int rc = wp_report_pack(report, body, &head.nodes, err);
     return rc ? rc : wp_head_encode(&head, head_bytes, err);
-}
-
-int wp_txn_add_host_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard, const char *host,
-    const struct wp_report *report, struct wp_error *err)
-{
-    struct wp_buffer body = {0}, head_bytes = {0};
-    struct wp_key key;
-    int rc = fill_key(&key, WP_VALUE_REPORT, aggregate, timebox_s, shard, host, err);
-    if (!rc)
-        rc = pack(report, 0, &body, &head_bytes, err);
-    if (!rc)
-        rc = wp_txn_append(txn, &key, &head_bytes, body.data, body.size, err);
-    wp_buffer_fini(&body);
-    wp_buffer_fini(&head_bytes);
-    return !rc && key.delta % WP_DELTAS == 0 ? wp_txn_compact_report(txn, &key, err) : rc;
-}
-
-int wp_txn_add_report(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
-    const struct wp_report *report, struct wp_error *err)
-{
-    return wp_txn_add_host_report(txn, aggregate, timebox_s, shard, NULL, report, err);
 }
 
 int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox_s, const char *shard,
@@ -67,7 +51,7 @@ int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox
     struct wp_head head;
     struct wp_key key;
     wp_head_of_trace(&head, trace);
-    int rc = fill_key(&key, WP_VALUE_TRACE, aggregate, timebox_s, shard, NULL, err);
+    int rc = wp_txn_report_key(&key, WP_VALUE_TRACE, aggregate, timebox_s, shard, NULL, err);
     if (!rc)
         rc = wp_key_format(&key, text, err);
     if (!rc)
@@ -79,31 +63,6 @@ int wp_txn_put_trace(struct wp_txn *txn, const char *aggregate, uint64_t timebox
     wp_buffer_fini(&body);
     wp_buffer_fini(&head_bytes);
     return rc;
-}
-
-bool wp_selection_has(const struct wp_selection *selection, const struct wp_key *key)
-{
-    if (!selection)
-        return true;
-    return key->timebox_s >= selection->since_s && (!selection->until_s || key->timebox_s < selection->until_s) &&
-           (!selection->shard || !strcmp(selection->shard, key->shard)) &&
-           (!selection->hosts || !wp_host_part_is_name(key->host) || wp_hosts_match(selection->hosts, key->host));
-}
-
-int wp_selection_has_hosts(const struct wp_selection *selection, const struct wp_key *key, const struct wp_report *report, bool *is_meant,
-    struct wp_error *err)
-{
-    uint32_t count, meant = 0;
-    const uint32_t *hosts = wp_report_hosts(report, &count);
-    *is_meant = true;
-    if (!selection || !selection->hosts || wp_host_part_is_name(key->host))
-        return 0;
-    for (uint32_t i = 0; i < count; i++)
-        meant += wp_hosts_match(selection->hosts, wp_report_text(report, hosts[i]));
-    *is_meant = meant && meant == count;
-    return !meant || meant == count ? 0
-        : wp_error_set(err, -EINVAL, "shard '%s' holds %u %s of '%.100s' and %u more in one sum, not to be told apart", key->shard, meant,
-              meant == 1 ? "host" : "hosts", selection->hosts, count - meant);
 }
 
 static int keys_of(struct wp_txn *txn, const char *aggregate, const char *what, char ***keys, size_t *count, struct wp_error *err)
@@ -361,7 +320,7 @@ int wp_txn_put_report(struct wp_txn *txn, const struct wp_key *key, const struct
 {
     struct wp_buffer body = {0}, head_bytes = {0};
     char text[WP_KEY_ROOM];
-    int rc = pack(report, timebox_length_s, &body, &head_bytes, err);
+    int rc = wp_report_pack_headed(report, timebox_length_s, &body, &head_bytes, err);
     if (!rc)
         rc = wp_key_format(key, text, err);
     if (!rc)

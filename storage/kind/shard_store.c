@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A shard's flag, and in its head where the shard comes from: two that only share a name are told apart when stores are
  * merged, and one that is merged again is known again. */
-#include "proto/store.pb-c.h"
 #include "storage/kind/shard_store.h"
+
+#include "common/strings.h"
+#include "proto/store.pb-c.h"
+#include "storage/env/txn_body.h"
+#include "storage/kind/release_store.h"
 #include "storage/value/columns.h"
 
 #include <errno.h>

@@ -13,4 +13,7 @@ int wp_txn_shard_of_origin(struct wp_txn *txn, const uint8_t origin[16], char sh
 /* Of a flag's value. -ENOENT. */
 int wp_shard_origin_of(const struct wp_value *value, uint8_t origin[16]);
 
+/* "__state__/shard.<shard>" with a new origin, and empty state values that are not there yet, so that the layout is whole. */
+int wp_txn_register_shard(struct wp_txn *txn, const char *shard, struct wp_error *err);
+
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which objects and JIT maps a process had, by the digest of what is known of them: a set of rows (process, name, digest),
  * one sub-message a process. A JIT map grows: each part of it that was learnt is a row of its own. */
+#include "storage/kind/source_store.h"
+
 #include "proto/store.pb-c.h"
 #include "storage/kind/chunks.h"
-#include "storage/kind/value_check.h"
-#include "storage/kind/value_join.h"
 #include "storage/value/columns.h"
 #include "storage/value/rows.h"
 

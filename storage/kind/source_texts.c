@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/kind/source_texts.h"
 
+#include "common/strings.h"
 #include "proto/store.pb-c.h"
 #include "storage/env/txn.h"
 #include "storage/value/columns.h"

@@ -5,7 +5,7 @@
  * The text of source files in a release: rows of "__state__/source.<shard>" of no process (no host, pid 0), from the path that
  * the debug info has to a blob. Such rows never expire, and so the blobs stay.
  */
-#include "storage/env/store.h"
+#include "storage/env/txn.h"
 
 #define WP_SOURCE_TEXT_LIMIT (2u << 20) /* bytes of one */
 

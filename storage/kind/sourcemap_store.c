@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* (build id, offset) -> function, file, line and what is inlined there: what addresses meant while the release ran, a set of rows. */
+#include "storage/kind/sourcemap_store.h"
+
 #include "proto/store.pb-c.h"
 #include "storage/kind/chunks.h"
-#include "storage/kind/value_check.h"
-#include "storage/kind/value_join.h"
 #include "storage/value/columns.h"
 #include "storage/value/rows.h"
 

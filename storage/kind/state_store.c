@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The small state values of a shard: resume points, last samples, clocks. */
+#include "storage/kind/state_store.h"
+
 #include "proto/store.pb-c.h"
 #include "storage/env/txn.h"
-#include "storage/kind/value_check.h"
 #include "storage/value/columns.h"
 
 #include <errno.h>

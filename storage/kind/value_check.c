@@ -2,9 +2,17 @@
 #include "storage/kind/value_check.h"
 
 #include "proto/store.pb-c.h"
+#include "storage/kind/genealogy_store.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/source_store.h"
+#include "storage/kind/sourcemap_store.h"
+#include "storage/kind/state_store.h"
 #include "storage/report/exemplars.h"
 #include "storage/report/head.h"
-#include "storage/value/columns.h"
+#include "storage/report/report_decode.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_read.h"
+#include "storage/report/trace_decode.h"
 
 #include <errno.h>
 #include <string.h>

@@ -8,12 +8,4 @@
 /* -EBADMSG with what is wrong. `raw` is the unwrapped body of `value`, which stood under `key`. */
 int wp_value_check(const struct wp_key *key, const struct wp_value *value, const struct wp_buffer *raw, struct wp_error *err);
 
-int wp_metadata_check(const uint8_t *bytes, size_t size, struct wp_error *err);
-int wp_processed_check(const struct wp_key *key, const uint8_t *bytes, size_t size, struct wp_error *err);
-int wp_last_sample_check(const uint8_t *bytes, size_t size, struct wp_error *err);
-int wp_clock_check(const uint8_t *bytes, size_t size, struct wp_error *err);
-int wp_genealogy_check(const uint8_t *bytes, size_t size, struct wp_error *err);
-int wp_sourcemap_check(const uint8_t *bytes, size_t size, struct wp_error *err);
-int wp_source_check(const uint8_t *bytes, size_t size, struct wp_error *err);
-
 #endif

@@ -2,6 +2,9 @@
 #include "storage/kind/value_join.h"
 
 #include "proto/store.pb-c.h"
+#include "storage/kind/genealogy_store.h"
+#include "storage/kind/source_store.h"
+#include "storage/kind/sourcemap_store.h"
 #include "storage/report/exemplars.h"
 #include "storage/value/columns.h"
 

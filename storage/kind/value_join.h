@@ -11,9 +11,5 @@
 /* Raw bodies of a kind of state; canonical. -EBADMSG: one of them is damaged. */
 int wp_value_join(enum wp_value_kind kind, const struct wp_buffer *a, const struct wp_buffer *b, struct wp_buffer *out,
     struct wp_error *err);
-/* Chunks of rows: a base and its deltas, of any number of stores. */
-int wp_genealogy_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err);
-int wp_sourcemap_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err);
-int wp_source_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err);
 
 #endif

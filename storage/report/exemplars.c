@@ -3,6 +3,7 @@
 
 #include "proto/store.pb-c.h"
 #include "storage/report/trace.h"
+#include "storage/report/trace_decode.h"
 #include "storage/value/columns.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 #include "storage/report/head.h"
 
 #include "proto/store.pb-c.h"
+#include "storage/report/report_read.h"
 #include "storage/value/columns.h"
 #include "storage/value/rows.h"
 

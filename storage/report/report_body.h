@@ -2,7 +2,9 @@
 #ifndef WP_STORAGE_REPORT_REPORT_BODY_H
 #define WP_STORAGE_REPORT_REPORT_BODY_H
 /* The inside of a report, for report*.c alone. */
-#include "storage/report/report.h"
+#include "common/intern.h"
+#include "common/intmap.h"
+#include "storage/report/report_types.h"
 #include "storage/value/rows.h"
 
 #include <stdbool.h>
@@ -47,24 +49,20 @@ struct wp_report {
     bool largest_is_fresh, has_failed;
 };
 
-/* wp_report_add, and which cell it was; WP_NO_CELL when it failed. */
-uint32_t wp_report_cell_add(struct wp_report *report, uint32_t node, enum wp_category category, uint64_t ns, uint64_t count);
-/* Adds to the sample of `cell` in the bucket `bucket` of width 2^shift, which may widen all buckets. */
-void wp_report_sample_add(struct wp_report *report, uint32_t cell, uint64_t bucket, unsigned shift, uint64_t ns);
-/* The place of a bucket of the report's own width, bucket_count when it is not there. */
-uint32_t wp_report_bucket_place(const struct wp_report *report, uint64_t bucket);
-/* Row adders by id of a string of this report; the public ones stand on them. */
-uint32_t wp_report_process_row(struct wp_report *report, const struct wp_report_process *key);
-void wp_report_unexplained_add(struct wp_report *report, const struct wp_unexplained *row);
-void wp_report_host_add(struct wp_report *report, uint32_t string);
-void wp_report_event_add(struct wp_report *report, const struct wp_event_count *row);
-void wp_report_limit_add(struct wp_report *report, const struct wp_limit_count *row);
-void wp_report_edge_add(struct wp_report *report, const struct wp_report_edge *row);
-void wp_report_transaction_add(struct wp_report *report, const struct wp_transaction *row);
-void wp_report_slowest_add(struct wp_report *report, const struct wp_slowest *row);
-uint32_t wp_report_site_row(struct wp_report *report, const struct wp_report_site *key);
-/* wp_report_encode, and how many nodes it wrote (those that time stands on). */
-int wp_report_pack(const struct wp_report *report, struct wp_buffer *out, uint32_t *nodes, struct wp_error *err);
-struct wp_tree_rows wp_report_tree(struct wp_report *report);
+/* Remembers that something was lost. */
+static inline uint32_t wp_report_checked(struct wp_report *report, uint32_t id)
+{
+    if (id == UINT32_MAX)
+        report->has_failed = true;
+    return id;
+}
+
+/* The row of `key` in `map`: *is_new when it is the next one, for which the caller has made room. */
+static inline uint32_t wp_report_find_row(struct wp_intmap *map, struct wp_intkey key, uint32_t count, bool *is_new)
+{
+    uint32_t row = count;
+    *is_new = !wp_intmap_get(map, key, &row);
+    return *is_new && wp_intmap_put(map, key, row) ? UINT32_MAX : row;
+}
 
 #endif

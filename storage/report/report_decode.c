@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes to a report. They may be anything: lengths, ids and order are checked before a row is made of them. */
+#include "storage/report/report_decode.h"
+
 #include "proto/store.pb-c.h"
 #include "storage/report/report_body.h"
+#include "storage/report/report_lines.h"
+#include "storage/report/report_rows.h"
+#include "storage/report/report_series.h"
+#include "storage/report/report_transactions.h"
 #include "storage/report/tree_columns.h"
 #include "storage/value/columns.h"
 

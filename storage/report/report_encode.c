@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "storage/report/report_encode.h"
+
 #include "proto/store.pb-c.h"
 #include "storage/report/report_order.h"
+#include "storage/report/report_series.h"
 #include "storage/value/columns.h"
 
 #include <errno.h>

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of source in a report: places, the time that stood on them, and what was called there. Rows that add up. */
-#include "storage/report/report_body.h"
+#include "storage/report/report_lines.h"
 
-/* The row of `key` in `map`; *is_new: it is the next one, for which there is room. UINT32_MAX: out of memory. */
-static uint32_t find_row(struct wp_intmap *map, struct wp_intkey key, uint32_t count, bool *is_new)
-{
-    uint32_t row = count;
-    *is_new = !wp_intmap_get(map, key, &row);
-    return *is_new && wp_intmap_put(map, key, row) ? UINT32_MAX : row;
-}
+#include "storage/report/report_body.h"
 
 uint32_t wp_report_site_row(struct wp_report *report, const struct wp_report_site *key)
 {
@@ -16,7 +10,7 @@ uint32_t wp_report_site_row(struct wp_report *report, const struct wp_report_sit
     uint32_t row = UINT32_MAX;
     if (key->file != UINT32_MAX && key->function != UINT32_MAX &&
             !wp_rows_grow(&report->sites, &report->site_room, report->site_count, sizeof(*report->sites)))
-        row = find_row(&report->by_site, (struct wp_intkey){wp_pair(key->file, key->line), key->function}, report->site_count,
+        row = wp_report_find_row(&report->by_site, (struct wp_intkey){wp_pair(key->file, key->line), key->function}, report->site_count,
             &is_new);
     if (row == UINT32_MAX)
         report->has_failed = true;
@@ -37,7 +31,7 @@ void wp_report_line_add(struct wp_report *report, const struct wp_report_line *a
     uint32_t row = UINT32_MAX;
     if (add->site < report->site_count && add->category < WP_CATEGORIES &&
             !wp_rows_grow(&report->lines, &report->line_room, report->line_count, sizeof(*report->lines)))
-        row = find_row(&report->by_line, (struct wp_intkey){add->site, add->category}, report->line_count, &is_new);
+        row = wp_report_find_row(&report->by_line, (struct wp_intkey){add->site, add->category}, report->line_count, &is_new);
     if (row == UINT32_MAX) {
         report->has_failed = true;
         return;
@@ -55,7 +49,7 @@ void wp_report_call_add(struct wp_report *report, const struct wp_report_call *a
     uint32_t row = UINT32_MAX;
     if (add->site < report->site_count && add->callee != UINT32_MAX && add->style < WP_STYLES && add->is_inlined <= 1 &&
             !wp_rows_grow(&report->calls, &report->call_room, report->call_count, sizeof(*report->calls)))
-        row = find_row(&report->by_call, (struct wp_intkey){wp_pair(add->site, add->callee), add->style << 1 | add->is_inlined},
+        row = wp_report_find_row(&report->by_call, (struct wp_intkey){wp_pair(add->site, add->callee), add->style << 1 | add->is_inlined},
             report->call_count, &is_new);
     if (row == UINT32_MAX) {
         report->has_failed = true;

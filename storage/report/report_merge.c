@@ -3,7 +3,13 @@
  * merge(into, from): ids of `from` are translated once each, then every row is added as if it had been recorded here.
  * All rows are sums or sets by content, which is what makes the law (associative, commutative, zero, exact) hold.
  */
+#include "storage/report/report_merge.h"
+
 #include "storage/report/report_body.h"
+#include "storage/report/report_lines.h"
+#include "storage/report/report_rows.h"
+#include "storage/report/report_series.h"
+#include "storage/report/report_transactions.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "storage/report/report_read.h"
+
 #include "storage/report/report_body.h"
 
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When the time of the cells was: samples in at most WP_REPORT_BUCKETS buckets, widened by doubling. */
+#include "storage/report/report_series.h"
+
 #include "storage/report/report_body.h"
+#include "storage/report/report_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

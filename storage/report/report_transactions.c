@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Transactions in a report: rows that add up, and the slowest of each service. */
+#include "storage/report/report_transactions.h"
+
 #include "storage/report/report_body.h"
 
 void wp_report_transaction_add(struct wp_report *report, const struct wp_transaction *add)

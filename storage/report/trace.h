@@ -9,7 +9,7 @@
 #include "common/buffer.h"
 #include "common/error.h"
 #include "common/intern.h"
-#include "storage/report/report.h"
+#include "storage/report/tree.h"
 #include "storage/value/category.h"
 
 struct wp_trace_piece {      /* one rectangle of the chronological flame: a node of the trace's own tree, a stretch of time */
@@ -66,7 +66,7 @@ struct wp_trace {
     struct wp_trace_path *paths;
     uint32_t frame_count, node_count, piece_count, thread_count, run_count, sleep_count, link_count, path_count;
     uint32_t frame_room, node_room, piece_room, thread_room, run_room, sleep_room, link_room, path_room;
-    struct wp_tree_index *index;  /* owned: frames and nodes by content (storage/value/rows.h) */
+    struct wp_tree_index *index;  /* owned: frames and nodes by content (storage/report/tree.h) */
 };
 
 struct wp_trace *wp_trace_create(void);
@@ -82,7 +82,5 @@ int wp_trace_add_run(struct wp_trace *trace, const struct wp_trace_run *run);
 int wp_trace_add_sleep(struct wp_trace *trace, const struct wp_trace_sleep *sleep);
 int wp_trace_add_link(struct wp_trace *trace, const struct wp_trace_link *link);
 int wp_trace_add_path(struct wp_trace *trace, const struct wp_trace_path *path);
-int wp_trace_encode(const struct wp_trace *trace, struct wp_buffer *out, struct wp_error *err);
-int wp_trace_decode(struct wp_trace **trace, const uint8_t *bytes, size_t size, struct wp_error *err);
 
 #endif

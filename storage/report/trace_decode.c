@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes to a trace. They may be anything: lengths and ids are checked before a row is made of them. */
+#include "storage/report/trace_decode.h"
+
 #include "proto/store.pb-c.h"
 #include "storage/report/trace.h"
 #include "storage/report/tree_columns.h"

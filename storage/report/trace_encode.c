@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "storage/report/trace_encode.h"
+
 #include "proto/store.pb-c.h"
 #include "storage/report/trace.h"
 #include "storage/value/columns.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/report/tree_columns.h"
 
-#include "storage/report/report.h"
+#include "common/intern.h"
 
 #include <errno.h>
 

@@ -2,8 +2,9 @@
 #ifndef WP_STORAGE_REPORT_TREE_COLUMNS_H
 #define WP_STORAGE_REPORT_TREE_COLUMNS_H
 /* The tree of a report's or a trace's message: texts, frames made of them, and nodes, each so many rows after its parent. */
+#include "common/intern.h"
+#include "storage/report/tree.h"
 #include "storage/value/columns.h"
-#include "storage/value/rows.h"
 
 struct wp_tree_columns { /* borrows the message's arrays */
     const ProtobufCBinaryData *strings;

@@ -3,6 +3,7 @@
 
 #include "proto/store.pb-c.h"
 #include "storage/env/txn.h"
+#include "storage/env/txn_body.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,6 +7,8 @@
  */
 #include "storage/text/dump_text.h"
 
+struct wp_txn;
+
 #define WP_DUMP_FIRST_LINE "wakepath-store dump 1"
 
 /* Appends the release; `flush` is called now and then to write and clear the buffer, and its -errno ends the dump. */

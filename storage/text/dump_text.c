@@ -2,7 +2,6 @@
 #include "storage/text/dump_text.h"
 
 #include "proto/store.pb-c.h"
-#include "storage/value/rows.h"
 
 #include <errno.h>
 #include <inttypes.h>

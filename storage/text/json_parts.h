@@ -5,7 +5,7 @@
 #include "common/buffer.h"
 #include "common/error.h"
 #include "storage/report/head.h"
-#include "storage/text/value_json.h"
+#include "storage/value/value.h"
 
 #include <json-c/json.h>
 #include <protobuf-c/protobuf-c.h>
@@ -19,9 +19,12 @@ void wp_json_put_hex(struct json_object *object, const char *name, ProtobufCBina
 struct json_object *wp_json_put_rows(struct json_object *object, const char *name);
 struct json_object *wp_json_add_row(struct json_object *rows);
 struct json_object *wp_head_json(const struct wp_head *head, bool is_trace);
-/* The content of a body, added to the object. -EBADMSG. */
-int wp_report_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err);
-int wp_trace_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err);
-int wp_exemplars_json(struct json_object *object, const struct wp_buffer *raw, struct wp_error *err);
+
+/* The head of a report or trace as an object; NULL when there is none or it is damaged. */
+struct json_object *wp_value_head_json(const struct wp_value *value);
+/* A JSON string of any bytes: what is not UTF-8 becomes U+FFFD. */
+struct json_object *wp_json_text(const char *bytes, size_t size);
+/* "name: value" lines; an array of objects is a line a row. Control bytes are shown as \xNN. */
+void wp_json_print(struct wp_buffer *out, struct json_object *object);
 
 #endif

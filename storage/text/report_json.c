@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "storage/text/report_json.h"
+
+#include "storage/report/report_decode.h"
+#include "storage/report/report_lines.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_series.h"
+#include "storage/report/report_transactions.h"
 #include "storage/text/json_parts.h"
 
 #include <stdlib.h>

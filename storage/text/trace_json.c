@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "storage/text/json_parts.h"
+#include "storage/text/trace_json.h"
 
 #include "storage/report/exemplars.h"
+#include "storage/report/trace_decode.h"
+#include "storage/text/json_parts.h"
 
 static void put_trace_threads(struct json_object *object, const struct wp_trace *trace)
 {

@@ -3,6 +3,8 @@
 
 #include "proto/store.pb-c.h"
 #include "storage/text/json_parts.h"
+#include "storage/text/report_json.h"
+#include "storage/text/trace_json.h"
 #include "storage/value/columns.h"
 
 #include <errno.h>

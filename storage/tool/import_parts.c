@@ -2,7 +2,6 @@
 #include "storage/tool/import_parts.h"
 
 #include "common/clock.h"
-#include "common/path.h"
 #include "common/scratch.h"
 #include "proto/frame.h"
 #include "proto/session.h"

@@ -2,7 +2,7 @@
 #ifndef WP_STORAGE_TOOL_IMPORT_PARTS_H
 #define WP_STORAGE_TOOL_IMPORT_PARTS_H
 /* What `wakepath-store import` needs for a capture: what it says of itself, and the two programs that make reports of it. */
-#include "storage/tool/store_tool.h"
+#include "storage/tool/tool.h"
 
 struct wp_origin {
     char session[40];          /* its UUID as text */

@@ -3,6 +3,20 @@
 
 #include "common/log.h"
 #include "common/version.h"
+#include "storage/env/store.h"
+#include "storage/tool/tool_cat.h"
+#include "storage/tool/tool_compact.h"
+#include "storage/tool/tool_dump.h"
+#include "storage/tool/tool_import.h"
+#include "storage/tool/tool_list.h"
+#include "storage/tool/tool_merge.h"
+#include "storage/tool/tool_metadata.h"
+#include "storage/tool/tool_prune.h"
+#include "storage/tool/tool_repair.h"
+#include "storage/tool/tool_shared.h"
+#include "storage/tool/tool_source.h"
+#include "storage/tool/tool_stat.h"
+#include "storage/tool/tool_verify.h"
 
 #include <argp.h>
 #include <errno.h>

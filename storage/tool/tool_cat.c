@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store cat */
+#include "storage/tool/tool_cat.h"
+
 #include "storage/env/txn.h"
+#include "storage/env/txn_body.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/store_tool.h"
+#include "storage/text/value_json.h"
+#include "storage/tool/tool_reference.h"
+#include "storage/tool/tool_shared.h"
 
 #include <errno.h>
 

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store compact */
+#include "storage/tool/tool_compact.h"
+
+#include "common/strings.h"
 #include "storage/env/txn.h"
+#include "storage/kind/release_store.h"
+#include "storage/kind/report_compact.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/store_tool.h"
+#include "storage/tool/tool_shared.h"
 #include "storage/upkeep/rollup.h"
 
 #include <errno.h>

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store dump, load, backup */
+#include "storage/tool/tool_dump.h"
+
 #include "common/json_plain.h"
+#include "common/path.h"
+#include "common/strings.h"
 #include "storage/env/shrink.h"
-#include "storage/env/store_env.h"
+#include "storage/env/store.h"
 #include "storage/env/txn.h"
+#include "storage/env/txn_body.h"
 #include "storage/text/dump_store.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/store_tool.h"
-
-#include "common/path.h"
+#include "storage/text/value_json.h"
+#include "storage/tool/tool_shared.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store import: what was recorded elsewhere, filed under its own release. A capture goes through the aggregator. */
-#include "storage/kind/report_store.h"
-#include "storage/kind/shard_store.h"
-#include "storage/text/json_parts.h"
-#include "storage/tool/import_parts.h"
-#include "storage/tool/store_tool.h"
-#include "storage/upkeep/merge_store.h"
+#include "storage/tool/tool_import.h"
 
 #include "common/path.h"
 #include "common/release_id.h"
+#include "common/strings.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/release_store.h"
+#include "storage/kind/report_store.h"
+#include "storage/kind/shard_store.h"
+#include "storage/kind/state_store.h"
+#include "storage/text/json_parts.h"
+#include "storage/tool/import_parts.h"
+#include "storage/tool/tool_shared.h"
+#include "storage/upkeep/merge_store.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store ls */
+#include "storage/tool/tool_list.h"
+
+#include "common/strings.h"
+#include "storage/env/store.h"
 #include "storage/env/txn.h"
 #include "storage/report/head.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/store_tool.h"
+#include "storage/tool/tool_shared.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store merge: first everything is looked at, then each release is one transaction. */
-#include "storage/env/store_env.h"
+#include "storage/tool/tool_merge.h"
+
+#include "common/strings.h"
 #include "storage/env/txn.h"
+#include "storage/kind/release_store.h"
 #include "storage/kind/shard_store.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/store_tool.h"
+#include "storage/tool/tool_place.h"
+#include "storage/tool/tool_shared.h"
 #include "storage/upkeep/merge_store.h"
 #include "storage/value/rows.h"
 

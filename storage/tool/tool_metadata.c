@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store metadata get|set|rm|ls: of a release, of an aggregate, of one of its timeboxes. */
+#include "storage/tool/tool_metadata.h"
+
+#include "common/strings.h"
+#include "storage/env/store.h"
 #include "storage/env/txn.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/release_store.h"
+#include "storage/kind/shard_store.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/store_tool.h"
+#include "storage/tool/tool_shared.h"
 #include "storage/value/bucket.h"
 #include "storage/value/rows.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ROOT, RELEASE and KEY in one argument or in several: taken apart by where data.mdb is. */
-#include "storage/tool/store_tool.h"
+#include "storage/tool/tool_place.h"
 
 #include "storage/upkeep/reference.h"
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store prune: each release by age, then all of them together by size, then the space is given back. */
+#include "storage/tool/tool_prune.h"
+
+#include "common/strings.h"
 #include "storage/env/shrink.h"
 #include "storage/kind/report_store.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/store_tool.h"
+#include "storage/tool/tool_shared.h"
 #include "storage/upkeep/reference.h"
 #include "storage/upkeep/release_retention.h"
 #include "storage/upkeep/retention.h"

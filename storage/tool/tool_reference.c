@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* References where a release or a key is asked for: wakepath-store cat ROOT REV~2:AGGREGATE@TIMEBOX */
+#include "storage/tool/tool_reference.h"
+
+#include "storage/kind/bucket_store.h"
 #include "storage/kind/report_store.h"
+#include "storage/report/report_encode.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/store_tool.h"
+#include "storage/text/report_json.h"
 #include "storage/upkeep/reference.h"
 #include "storage/value/bucket.h"
 

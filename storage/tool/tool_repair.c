@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store repair --drop-damaged */
+#include "storage/tool/tool_repair.h"
+
+#include "common/strings.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/store_tool.h"
+#include "storage/tool/tool_shared.h"
 #include "storage/upkeep/repair.h"
 
 #include <errno.h>

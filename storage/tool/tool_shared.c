@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the commands share. */
-#include "storage/tool/store_tool.h"
+#include "storage/tool/tool_shared.h"
 
 #include "common/json_plain.h"
+#include "common/strings.h"
+#include "storage/env/store.h"
+#include "storage/env/txn.h"
+#include "storage/tool/tool_place.h"
+#include "storage/tool/tool_reference.h"
 #include "storage/upkeep/reference.h"
 
 #include <errno.h>

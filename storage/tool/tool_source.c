@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store source add|ls: the text of source files, kept with the release that ran. */
+#include "storage/tool/tool_source.h"
+
 #include "common/intern.h"
 #include "common/source_file.h"
+#include "common/strings.h"
 #include "proto/store.pb-c.h"
+#include "storage/env/store.h"
 #include "storage/env/txn.h"
+#include "storage/kind/release_store.h"
+#include "storage/kind/source_store.h"
 #include "storage/kind/source_texts.h"
 #include "storage/text/json_parts.h"
-#include "storage/text/value_json.h"
-#include "storage/tool/store_tool.h"
+#include "storage/tool/tool_shared.h"
 #include "storage/value/columns.h"
 
 #include <errno.h>

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store stat, releases */
+#include "storage/tool/tool_stat.h"
+
+#include "common/strings.h"
 #include "storage/env/txn.h"
+#include "storage/env/txn_body.h"
+#include "storage/kind/bucket_store.h"
+#include "storage/kind/release_store.h"
 #include "storage/report/head.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/store_tool.h"
+#include "storage/tool/tool_shared.h"
 #include "storage/value/bucket.h"
 
 #include <errno.h>

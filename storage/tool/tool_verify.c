@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* wakepath-store verify: each release is read in a process of its own, which hands back what it has found as JSON. */
-#include "storage/env/store_env.h"
+#include "storage/tool/tool_verify.h"
+
+#include "common/strings.h"
 #include "storage/text/json_parts.h"
-#include "storage/tool/store_tool.h"
+#include "storage/tool/tool_shared.h"
 #include "storage/upkeep/verify.h"
 
 #include <errno.h>

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State that outlives its use: sessions that are over, processes that nothing refers to, blobs that no process has. */
-#include "storage/kind/report_store.h"
-#include "storage/upkeep/retention.h"
+#include "storage/upkeep/expiry.h"
 
+#include "common/strings.h"
 #include "proto/store.pb-c.h"
+#include "storage/kind/genealogy_store.h"
+#include "storage/kind/release_store.h"
+#include "storage/kind/report_store.h"
+#include "storage/kind/source_store.h"
+#include "storage/report/report_read.h"
 #include "storage/value/columns.h"
 #include "storage/value/rows.h"
 

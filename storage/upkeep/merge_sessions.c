@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/upkeep/merge_sessions.h"
 
+#include "storage/env/txn_body.h"
+#include "storage/kind/metadata_store.h"
 #include "storage/kind/shard_store.h"
 #include "storage/value/rows.h"
 

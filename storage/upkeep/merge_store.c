@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/upkeep/merge_store.h"
 
+#include "common/strings.h"
+#include "storage/env/txn_body.h"
+#include "storage/kind/genealogy_store.h"
+#include "storage/kind/release_store.h"
+#include "storage/kind/report_compact.h"
 #include "storage/kind/report_store.h"
 #include "storage/kind/shard_store.h"
+#include "storage/kind/source_store.h"
+#include "storage/kind/sourcemap_store.h"
 #include "storage/kind/value_join.h"
 #include "storage/report/head.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/trace_decode.h"
 #include "storage/upkeep/merge_sessions.h"
 
 #include <errno.h>

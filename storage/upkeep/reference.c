@@ -2,6 +2,8 @@
 #include "storage/upkeep/reference.h"
 
 #include "common/path.h"
+#include "common/strings.h"
+#include "storage/env/store.h"
 #include "storage/env/txn.h"
 #include "storage/report/head.h"
 #include "storage/value/bucket.h"

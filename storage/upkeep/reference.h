@@ -7,6 +7,9 @@
  */
 #include "storage/value/keys.h"
 
+struct wp_store;
+struct wp_txn;
+
 struct wp_reference {
     char release[WP_ID_ROOM];
     uint64_t back;             /* releases before it */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/upkeep/release_retention.h"
 
+#include "common/strings.h"
 #include "storage/env/txn.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/release_store.h"
+#include "storage/kind/state_store.h"
 #include "storage/upkeep/rollup.h"
 #include "storage/value/bucket.h"
 #include "storage/value/keys.h"

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/upkeep/repair.h"
 
+#include "common/strings.h"
 #include "proto/store.pb-c.h"
-#include "storage/value/columns.h"
 #include "storage/env/env_pages.h"
 #include "storage/env/txn.h"
+#include "storage/env/txn_body.h"
+#include "storage/kind/shard_store.h"
+#include "storage/kind/source_store.h"
+#include "storage/kind/state_store.h"
 #include "storage/upkeep/verify.h"
-#include "storage/kind/value_join.h"
+#include "storage/value/columns.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,26 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/upkeep/retention.h"
 
+#include "common/strings.h"
+#include "storage/kind/release_store.h"
 #include "storage/kind/report_store.h"
+#include "storage/upkeep/expiry.h"
 #include "storage/value/rows.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int wp_retention_delete(struct wp_txn *txn, const struct wp_retention *rule, const char *key, const char *why,
-    struct wp_error *err)
-{
-    const uint8_t *bytes;
-    size_t size;
-    int rc = wp_txn_stored(txn, key, &bytes, &size, err);
-    if (!rc)
-        rc = wp_txn_delete(txn, key, err);
-    if (!rc && rule->gone)
-        rule->gone(rule->context, key, size + strlen(key), why);
-    return rc;
-}
 
 /* Why it goes, or NULL. */
 static const char *verdict(const struct wp_retention *rule, const struct wp_key *key, uint64_t length_s)

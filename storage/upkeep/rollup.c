@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "storage/upkeep/rollup.h"
 
-#include "storage/kind/report_store.h"
+#include "common/strings.h"
+#include "storage/kind/release_store.h"
+#include "storage/kind/report_compact.h"
 #include "storage/value/rows.h"
 
 #include <string.h>

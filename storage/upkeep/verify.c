@@ -4,8 +4,9 @@
 #include "proto/store.pb-c.h"
 #include "storage/env/env_pages.h"
 #include "storage/env/txn.h"
+#include "storage/env/txn_body.h"
+#include "storage/kind/bucket_store.h"
 #include "storage/kind/value_check.h"
-#include "storage/value/bucket.h"
 #include "storage/value/columns.h"
 
 #include <errno.h>

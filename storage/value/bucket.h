@@ -8,9 +8,16 @@
  * parameters meet in one bucket on whatever host, and others stand beside it. A plain NAME is a bucket too: nothing says
  * with what it was recorded. Who asks for NAME means the only bucket of that name.
  */
-#include "storage/value/keys.h"
+#include "common/buffer.h"
+#include "common/error.h"
+#include "common/path.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define WP_BUCKET_FACTS 9u
+#define WP_BUCKET_PREFIX "bucket." /* of the keys of metadata that say them */
 
 struct wp_bucket {
     const char *selector;      /* as WP_SERVICE_SELECTOR or wp_selector_print say it; borrowed */
@@ -30,24 +37,19 @@ struct wp_bucket_fact {
 void wp_bucket_facts(struct wp_bucket_fact facts[WP_BUCKET_FACTS], const char *aggregate, const struct wp_bucket *bucket);
 /* NAME~DIGEST; a name of over 119 bytes is cut, the digest holds all of it. */
 void wp_bucket_name(char name[WP_ID_ROOM], const struct wp_bucket_fact facts[WP_BUCKET_FACTS]);
-/* Says them in the aggregate's metadata. */
-int wp_bucket_put(struct wp_txn *txn, const char *shard, const struct wp_bucket_fact facts[WP_BUCKET_FACTS], uint64_t real_s,
-    struct wp_error *err);
-
+/* Adds "key=value\n"; all lines in order of their keys are what a digest is made of ... */
+void wp_bucket_line(struct wp_buffer *lines, const char *key, const char *value);
+/* ... by this. */
+void wp_bucket_digest(char name[WP_ID_ROOM], const char *aggregate, const struct wp_buffer *lines);
 /* An id, or an id with a digest behind it; not the store's own folders. */
 bool wp_aggregate_valid(const char *name);
 /* Length of NAME in NAME~DIGEST, or of the whole. */
 size_t wp_bucket_base(const char *name);
+/* Whether the NAME of a bucket is this one. */
+bool wp_bucket_is_of(const char *name, const char *base, size_t size);
 /* Of sorted names: whether none but this one has its NAME. */
 bool wp_bucket_is_alone(char *const *names, size_t count, const char *name);
 /* The one that is meant by `asked`: it itself, or the only bucket of that name. -ENOENT, also when there are several; err names some. */
 int wp_bucket_choose(char *const *names, size_t count, const char *asked, char chosen[WP_ID_ROOM], struct wp_error *err);
-/* The same among the aggregates of a release. */
-int wp_txn_bucket(struct wp_txn *txn, const char *asked, char chosen[WP_ID_ROOM], struct wp_error *err);
-/* "key value, key value" of the parameters in which a bucket differs from others of its NAME; "" when it is alone. */
-int wp_bucket_difference(struct wp_txn *txn, char *const *names, size_t count, const char *name, struct wp_buffer *out,
-    struct wp_error *err);
-/* -EBADMSG: its metadata says parameters, and its name has not been made of them. */
-int wp_bucket_check(struct wp_txn *txn, const char *name, struct wp_error *err);
 
 #endif

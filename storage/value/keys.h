@@ -8,13 +8,13 @@
  * (host_part.h) "@HOST" follows.
  */
 #include "common/error.h"
-#include "storage/env/store.h"
+#include "common/path.h"
 #include "storage/value/host_part.h"
+#include "storage/value/value.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define WP_ID_ROOM 129
 #define WP_KEY_ROOM 512
 #define WP_DELTA_LIMIT 9999999999ull
 

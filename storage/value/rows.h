@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_STORAGE_VALUE_ROWS_H
 #define WP_STORAGE_VALUE_ROWS_H
-/* Growing arrays of plain rows, and the arithmetic and lookups that reports and traces share. */
+/* Growing arrays of plain rows, and the arithmetic that reports and traces share. */
 #include "common/intern.h"
-#include "common/intmap.h"
-#include "storage/report/report.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define WP_ROWS_LIMIT (1u << 28) /* rows of one kind in one report or trace */
@@ -30,22 +29,5 @@ static inline uint64_t wp_pair(uint32_t high, uint32_t low)
     return (uint64_t)high << 32 | low;
 }
 
-/* Frames and nodes by content. */
-struct wp_tree_index {
-    struct wp_intmap frames, children;
-};
-
-struct wp_tree_rows { /* borrows the owner's arrays */
-    struct wp_tree_index *index;
-    struct wp_frame_info **frames;
-    struct wp_node **nodes;
-    uint32_t *frame_count, *frame_room, *node_count, *node_room;
-};
-
-/* Ids of the frame or node, made if new; UINT32_MAX when out of memory or for a parent or frame that is not there. */
-uint32_t wp_tree_frame(const struct wp_tree_rows *tree, struct wp_frame_info info);
-uint32_t wp_tree_child(const struct wp_tree_rows *tree, uint32_t parent, uint32_t frame);
-/* Makes frame 0 and the root. -ENOMEM. */
-int wp_tree_start(const struct wp_tree_rows *tree);
 
 #endif

@@ -7,7 +7,6 @@
  */
 #include "common/buffer.h"
 #include "common/error.h"
-#include "storage/env/store.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +16,13 @@
 #define WP_VALUE_VERSION 1u          /* of the messages in the bodies; older ones are read forever */
 #define WP_VALUE_HEAD_LIMIT 65536u
 #define WP_VALUE_RAW_LIMIT (256u << 20)
+
+enum wp_value_kind {
+    WP_VALUE_SHARD = 1, WP_VALUE_METADATA, WP_VALUE_PROCESSED, WP_VALUE_LAST_SAMPLE, WP_VALUE_GENEALOGY,
+    WP_VALUE_SOURCEMAP, WP_VALUE_SOURCE, WP_VALUE_CLOCK, WP_VALUE_REPORT, WP_VALUE_TRACE, WP_VALUE_BLOB,
+    WP_VALUE_EXEMPLARS,
+    WP_VALUE_KINDS
+};
 
 enum wp_value_codec { WP_CODEC_NONE, WP_CODEC_ZSTD, WP_CODECS };
 

@@ -13,6 +13,8 @@
 #include "reporter/export/format_text.h"
 #include "reporter/html/format_html.h"
 #include "reporter/page/page.h"
+#include "storage/report/report_merge.h"
+#include "storage/report/report_series.h"
 #include "tests/reporter/sample.h"
 #include "tests/reporter/sample_service.h"
 

@@ -21,6 +21,7 @@
 #include "reporter/site/single_file.h"
 #include "reporter/data/view_data.h"
 #include "reporter/facts/wait_edges.h"
+#include "storage/report/report_read.h"
 #include "tests/reporter/sample.h"
 
 #include <errno.h>

@@ -10,6 +10,7 @@
 #include "reporter/cmd/check.h"
 #include "reporter/compare/side.h"
 #include "reporter/facts/mixed.h"
+#include "storage/report/report_series.h"
 #include "tests/reporter/sample.h"
 
 #include <stdio.h>

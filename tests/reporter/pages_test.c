@@ -17,6 +17,8 @@
 #include "reporter/page/site_summary.h"
 #include "reporter/facts/wait_graph.h"
 #include "reporter/facts/slow_requests.h"
+#include "storage/kind/selection.h"
+#include "storage/report/report_transactions.h"
 #include "tests/reporter/sample_fleet.h"
 #include "tests/reporter/sample_service.h"
 

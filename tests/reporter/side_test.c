@@ -10,6 +10,9 @@
 #include "reporter/compare/kept_checks.h"
 #include "reporter/compare/side.h"
 #include "reporter/compare/side_parts.h"
+#include "storage/env/txn.h"
+#include "storage/kind/state_store.h"
+#include "storage/report/report_series.h"
 #include "storage/value/host_part.h"
 #include "tests/reporter/sample.h"
 

@@ -4,6 +4,10 @@
 
 #include "common/host_id.h"
 #include "common/path.h"
+#include "storage/env/txn.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/shard_store.h"
+#include "storage/kind/state_store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,6 +8,10 @@
 
 #include "reporter/facts/hosts.h"
 #include "reporter/facts/wait_graph.h"
+#include "storage/env/txn.h"
+#include "storage/kind/report_add.h"
+#include "storage/kind/selection.h"
+#include "storage/kind/shard_store.h"
 #include "tests/reporter/sample.h"
 #include "tests/reporter/sample_fleet.h"
 

@@ -7,6 +7,8 @@
 
 #include "reporter/data/view_data.h"
 #include "reporter/data/window_fit.h"
+#include "storage/report/trace_decode.h"
+#include "storage/report/trace_encode.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "made_report.h"
 
 #include "storage/report/exemplars.h"
+#include "storage/report/trace_encode.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -4,6 +4,7 @@
 
 #include "common/path.h"
 #include "storage/env/shrink.h"
+#include "storage/env/txn.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -5,6 +5,7 @@
 #include "made_report.h"
 
 #include "storage/env/store.h"
+#include "storage/kind/selection.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
