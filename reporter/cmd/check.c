@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/strings.h"
 #include "reporter/cmd/check.h"
 
+#include "common/strings.h"
 #include "reporter/compare/kept_checks.h"
 #include "reporter/data/other_windows.h"
 #include "reporter/export/format_check.h"
 #include "reporter/export/format_text.h"
+#include "reporter/facts/facts_read.h"
 #include "reporter/facts/mixed.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_compare.h"
 #include "reporter/read/history.h"
 #include "reporter/site/single_file.h"
 

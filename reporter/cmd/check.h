@@ -2,26 +2,10 @@
 #ifndef WP_REPORTER_CMD_CHECK_H
 #define WP_REPORTER_CMD_CHECK_H
 /* `wakepath-reporter check [OLD] NEW`: two releases compared for a script. Never prints. */
-#include "reporter/cmd/reporter_options.h"
-#include "reporter/compare/side.h"
+#include "reporter/cmd/check_options.h"
 
 #define WP_EXIT_DEGRADED 2
 
-enum wp_check_format { WP_CHECK_TEXT, WP_CHECK_JSON, WP_CHECK_JUNIT, WP_CHECK_HTML };
-
-struct wp_check_options {
-    struct wp_common_options common;
-    struct wp_side_spec before, after; /* release "": to be found out */
-    const char *aggregate;             /* NULL: main, else the largest */
-    enum wp_check_format format;
-    const char *canary;                /* hosts, against all others of the same release at the same time; "": not asked */
-    bool same_time;
-    bool keeps;                        /* what was found, in the store */
-    const char *old_text;              /* the older side as it was asked for, NULL: found out */
-};
-
-/* Ends the program where the command line asks for that (argp). argv[0] is "check". */
-void wp_check_options_parse(struct wp_check_options *options, int argc, char **argv);
 /* Appends what there is to say. -ENOENT: one of the two is not there, or nothing older to compare with. */
 int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, bool *is_degraded, struct wp_error *err);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/cmd/check.h"
+#include "reporter/cmd/check_options.h"
 
-#include "common/path.h"
 #include "storage/value/bucket.h"
 
 #include <string.h>

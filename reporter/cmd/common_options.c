@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options that reporting and checking share. */
-#include "reporter/cmd/reporter_options.h"
+#include "reporter/cmd/common_options.h"
+
+#include "reporter/compare/compare.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/strings.h"
 #include "reporter/cmd/print.h"
 
+#include "common/strings.h"
 #include "reporter/compare/side.h"
 #include "reporter/data/other_windows.h"
 #include "reporter/export/format_folded.h"
@@ -12,7 +12,9 @@
 #include "reporter/export/format_rows.h"
 #include "reporter/export/format_speedscope.h"
 #include "reporter/export/format_text.h"
-#include "reporter/page/page.h"
+#include "reporter/facts/facts_read.h"
+#include "reporter/facts/origins.h"
+#include "reporter/page/page_overview.h"
 #include "reporter/site/single_file.h"
 
 #include <errno.h>

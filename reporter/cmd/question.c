@@ -8,6 +8,8 @@
 #include "reporter/display/humanize.h"
 #include "reporter/display/json_writer.h"
 #include "reporter/export/format_text.h"
+#include "reporter/facts/facts_read.h"
+#include "reporter/facts/group.h"
 
 #include <errno.h>
 #include <inttypes.h>

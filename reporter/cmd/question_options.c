@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/cmd/question.h"
+#include "reporter/cmd/question_options.h"
 
-#include "common/path.h"
-#include "reporter/compare/side.h"
+#include "reporter/compare/side_spec.h"
+#include "reporter/facts/group.h"
 #include "storage/value/bucket.h"
 
 #include <argp.h>

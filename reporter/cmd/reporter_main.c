@@ -7,7 +7,7 @@
 #include "reporter/cmd/check.h"
 #include "reporter/cmd/question.h"
 #include "reporter/cmd/reporter_options.h"
-#include "reporter/site/site_run.h"
+#include "reporter/cmd/site_run.h"
 
 #include <argp.h>
 #include <stdio.h>

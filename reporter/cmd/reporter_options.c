@@ -2,8 +2,7 @@
 #include "reporter/cmd/reporter_options.h"
 
 #include "common/config.h"
-#include "common/path.h"
-#include "reporter/compare/side.h"
+#include "reporter/compare/side_spec.h"
 #include "reporter/export/sheet.h"
 #include "storage/value/bucket.h"
 

@@ -2,26 +2,16 @@
 #ifndef WP_REPORTER_CMD_REPORTER_OPTIONS_H
 #define WP_REPORTER_CMD_REPORTER_OPTIONS_H
 /* The command line of wakepath-reporter. */
+#include "reporter/cmd/common_options.h"
 #include "reporter/cmd/print.h"
 #include "reporter/read/named.h"
-#include "reporter/site/site.h"
+#include "reporter/source/source_text.h"
 #include "storage/kind/selection.h"
 
 #include <argp.h>
 #include <stdbool.h>
 
 struct wp_config;
-/* What reporting and checking have in common: which stores, how releases stand, how two are compared. */
-struct wp_common_options {
-    const char *stores[WP_STORES_LIMIT]; /* borrowed from argv */
-    size_t store_count;
-    struct wp_order_options order;
-    struct wp_compare_options compare;
-    bool threshold_given;
-};
-
-/* The options of it, for a program's argp; its input is a struct wp_common_options *. */
-extern const struct argp wp_common_argp;
 
 struct wp_reporter_options {
     struct wp_common_options common;

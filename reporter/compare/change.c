@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One row of a comparison: its rates, what they vary by, and whether they differ by more than that. */
+#include "reporter/compare/change.h"
+
 #include "reporter/compare/compare_build.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
+#define LISTED_SHARE 0.001   /* of the whole of one side: less is not a row */
 #define LEAST_PIECES 5u      /* on the fuller side: fewer happenings are no distribution */
+
+bool wp_change_is_listed(const struct wp_compare *compare, uint64_t before, uint64_t after)
+{
+    return (double)before >= LISTED_SHARE * (double)compare->side[WP_BEFORE].total_ns + 1 ||
+           (double)after >= LISTED_SHARE * (double)compare->side[WP_AFTER].total_ns + 1;
+}
 
 void wp_change_fill(const struct wp_compare_build *build, struct wp_change *change, const struct wp_row_sums *sums,
     uint32_t row)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/compare.h"
 
+#include "reporter/compare/change.h"
 #include "reporter/compare/compare_build.h"
+#include "reporter/compare/compare_flame.h"
+#include "reporter/compare/compare_method.h"
 #include "reporter/facts/mixed.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_series.h"
@@ -11,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LISTED_SHARE 0.001   /* of the whole of one side: less is not a row */
 #define MATERIAL_SHARE 0.002 /* of the whole before: a change of less is not worth a verdict, however sure */
 
 static const struct {
@@ -114,12 +116,6 @@ static void label_sides(struct wp_compare *compare)
 }
 
 /* --- one row --- */
-
-bool wp_change_is_listed(const struct wp_compare *compare, uint64_t before, uint64_t after)
-{
-    return (double)before >= LISTED_SHARE * (double)compare->side[WP_BEFORE].total_ns + 1 ||
-           (double)after >= LISTED_SHARE * (double)compare->side[WP_AFTER].total_ns + 1;
-}
 
 static int rank_class(const struct wp_compare *compare, const struct wp_change *change)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/compare_findings.h"
 
+#include "reporter/compare/compare_method.h"
 #include "reporter/display/humanize.h"
-#include "reporter/facts/findings.h"
+#include "reporter/facts/doing.h"
 #include "reporter/facts/stack_text.h"
 
 #include <math.h>
@@ -96,7 +97,7 @@ static const char *times(struct wp_pool *pool, double ratio)
 const char *wp_compare_sentence(struct wp_pool *pool, const struct wp_compare *compare, const struct wp_change *change)
 {
     const char *who = subject(pool, change), *unit = wp_per_unit(compare->options.per);
-    const char *does = change->category >= 0 ? wp_findings_doing((enum wp_category)change->category)
+    const char *does = change->category >= 0 ? wp_category_doing((enum wp_category)change->category)
         : is_new(change) || is_gone(change) ? "takes part" : "takes";
     const char *before = wp_rate_text(pool, change->rate[WP_BEFORE].value);
     const char *after = wp_rate_text(pool, change->rate[WP_AFTER].value), *p = certainty(pool, compare, change);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The difference flames: what each node of one side's flame takes on the other side, and whether that is a change. */
+#include "reporter/compare/compare_flame.h"
+
+#include "reporter/compare/change.h"
 #include "reporter/compare/compare_build.h"
 
 #include <errno.h>

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the method that was asked for says of the rows of a comparison. */
+#include "reporter/compare/compare_method.h"
+
+#include "reporter/compare/change.h"
 #include "reporter/compare/compare_build.h"
+#include "reporter/compare/method_outliers.h"
+#include "reporter/compare/method_series.h"
 
 #include <errno.h>
 #include <math.h>

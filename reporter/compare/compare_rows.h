@@ -5,7 +5,7 @@
  * The rows of a comparison before they are tested: both reports under one tree, and the time of each row on both sides
  * by bucket. Used by compare.c alone.
  */
-#include "reporter/compare/compare.h"
+#include "reporter/compare/compare_types.h"
 
 struct wp_compare_side {
     const struct wp_report *report;

@@ -3,6 +3,7 @@
 
 #include "common/strings.h"
 #include "reporter/compare/compare_findings.h"
+#include "reporter/compare/compare_method.h"
 #include "reporter/display/json_writer.h"
 #include "storage/kind/metadata_store.h"
 #include "storage/kind/release_store.h"

@@ -58,15 +58,10 @@ const char *wp_severity_key(enum wp_severity severity);
 /* What is a change when nobody says otherwise, percent. */
 double wp_method_threshold(enum wp_method method);
 
-/* One row by AVERAGE, MODEL, INTEGRAL or LOCAL; false: no memory. */
-bool wp_method_series(enum wp_method method, struct wp_assessment *assessment, const struct wp_series side[2], double threshold_percent);
-
 struct wp_outlier_row {
     double before, after;     /* exclusive time, ns a unit; 0 not there */
     double whole;             /* of its object before, all functions */
     struct wp_assessment assessment;
 };
-/* All functions at once; changes of less than cutoff percent of `whole`, and of less than `least` ns a unit, are none. false: no memory. */
-bool wp_method_outliers(struct wp_outlier_row *rows, size_t count, double cutoff_percent, double least);
 
 #endif

@@ -5,6 +5,8 @@
  * and Handle Outliers, 1993), Tukey's fences of 1.5 interquartile ranges (Exploratory Data Analysis, 1977), and two standard
  * deviations of what these two left.
  */
+#include "reporter/compare/method_outliers.h"
+
 #include "reporter/base/quantile.h"
 #include "reporter/compare/method.h"
 

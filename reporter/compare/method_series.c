@@ -4,6 +4,8 @@
  * best_model_order_equality.py, integral_comparison.py, local_statistics.py) follow an amount over the size of a structure; here it is a
  * rate over the time since the recording began, as far as both sides went.
  */
+#include "reporter/compare/method_series.h"
+
 #include "reporter/base/quantile.h"
 #include "reporter/compare/method.h"
 #include "reporter/compare/model_fit.h"

@@ -6,18 +6,9 @@
  * are those of --since and --until, and select whole timeboxes; either may be left out. A host cannot be told from the others
  * in stores from before hosts had reports of their own, unless an aggregator's shard holds nothing but that host.
  */
+#include "reporter/compare/side_spec.h"
 #include "reporter/facts/facts.h"
 
-struct wp_side_spec {
-    char release[129], aggregate[129]; /* aggregate "": the default */
-    char host[256];                    /* "": all; shell patterns parted by commas, '!' before them: all but those */
-    uint64_t since_s, until_s;
-    bool same_time;                    /* only timeboxes that the other side has, too */
-    uint64_t back;                     /* releases before the named one; wp_side_find makes it 0 */
-};
-
-/* -EINVAL, with what is wrong. */
-int wp_side_parse(struct wp_side_spec *spec, const char *text, struct wp_error *err);
 /* The release that is meant. -ENOENT. */
 int wp_side_find(struct wp_side_spec *spec, const struct wp_stores *stores, struct wp_error *err);
 /* Facts of a side; `aggregate` is taken when the spec names none, and NULL is main, else the largest. -ENOENT; -EINVAL: the
@@ -30,9 +21,5 @@ int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, cons
 /* The aggregate that is meant: `asked`, else main, else the one of the largest total. -ENOENT. */
 int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, const struct wp_selection *selection,
     char chosen[129], struct wp_error *err);
-/* Hosts as --hosts takes them, borrowed. -EINVAL: none are named. */
-int wp_hosts_parse(const char *text, const char **hosts);
-/* Seconds since the epoch from text as --since takes it. -EINVAL. */
-int wp_time_parse(const char *text, uint64_t *seconds);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/compare/side_parts.h"
+
+#include "reporter/facts/facts_read.h"
 #include "storage/report/report_merge.h"
 
 #include <errno.h>

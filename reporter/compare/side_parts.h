@@ -5,7 +5,8 @@
  * A side of a comparison in its smallest parts, a timebox of a host each (of a shard whose hosts have no reports of their own): to
  * take those of some hosts, and those of timeboxes that the other side has, too.
  */
-#include "reporter/compare/side.h"
+#include "reporter/compare/side_spec.h"
+#include "reporter/facts/facts.h"
 
 struct wp_side_part {
     uint64_t timebox_s;

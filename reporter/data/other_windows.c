@@ -2,7 +2,7 @@
 #include "reporter/data/other_windows.h"
 
 #include "reporter/data/window_fit.h"
-#include "reporter/display/humanize.h"
+#include "reporter/facts/exemplar_facts.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "reporter/data/view_data.h"
 
 #include "common/intmap.h"
-#include "reporter/compare/compare.h"
 #include "reporter/display/escape.h"
 #include "reporter/display/number_column.h"
 #include "storage/report/report_read.h"

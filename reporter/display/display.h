@@ -5,10 +5,9 @@
  * A page before it has a format: headings, paragraphs, notices, findings, facts, tables, charts, views. The page builders
  * make it, the formatters read it. Texts are plain (never escaped here) and live in the display's pool or longer.
  */
+#include "reporter/base/text_pool.h"
 #include "reporter/display/latency_column.h"
 #include "reporter/display/query.h"
-#include "reporter/base/text_pool.h"
-#include "reporter/facts/over_time.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -120,6 +119,7 @@ enum wp_item_kind {
 };
 
 struct wp_listing;         /* listing.h */
+struct wp_over_time;       /* facts/over_time.h */
 
 struct wp_item {
     enum wp_item_kind kind;

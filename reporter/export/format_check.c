@@ -2,6 +2,7 @@
 #include "reporter/export/format_check.h"
 
 #include "reporter/compare/compare_findings.h"
+#include "reporter/compare/compare_method.h"
 #include "reporter/display/escape.h"
 #include "reporter/display/json_writer.h"
 

@@ -7,10 +7,8 @@
  */
 #include "reporter/base/text_pool.h"
 #include "reporter/display/query.h"
-#include "reporter/facts/exemplar_facts.h"
 #include "reporter/facts/flame_tree.h"
 #include "reporter/facts/metadata_facts.h"
-#include "reporter/facts/origins.h"
 #include "reporter/facts/source_lines.h"
 #include "reporter/facts/stack_ends.h"
 #include "reporter/read/stores.h"
@@ -73,6 +71,46 @@ struct wp_finding {
 
 #define WP_FINDINGS 16
 
+/* A window that can be shown event by event. */
+struct wp_exemplar_fact {
+    const char *service;     /* where the request came in; "" a wait */
+    const char *host, *comm;
+    uint32_t pid, tid;
+    uint64_t start_ns;       /* realtime */
+    uint64_t length_ns;
+    unsigned rank;           /* 1 the slowest of its service; 0: it is not among the slowest */
+    bool is_typical;
+    bool is_beginning;       /* no single request or wait: the beginning of a recording (other_windows.h) */
+    const char *title;       /* "The slowest request on tcp port 80" */
+    const char *why;         /* a sentence: how it was chosen */
+    const char *most;        /* the frame that stands on top longest, "" none ... */
+    uint32_t most_category;
+    uint64_t most_ns;        /* ... and how long */
+    struct wp_trace *trace;  /* owned */
+};
+
+struct wp_exemplar_facts {
+    struct wp_exemplar_fact *rows; /* in the pool; the slowest first, by service, then beginnings; their number on the site is index + 1 */
+    size_t count;
+};
+
+/* Whose time it is: a host, or a shard whose hosts cannot be told apart (origins.h). */
+#define WP_ORIGINS 32u /* the largest; the others are one more, together */
+
+struct wp_origin {
+    const char *name;         /* a host, or "shard s1" */
+    const char *hosts;        /* of a shard: "web-1, web-2 and 3 more"; of a host "" */
+    size_t host_count;
+    uint64_t total_ns;
+    struct wp_report *report; /* owned; NULL: the only origin there is, the aggregate's report */
+};
+
+struct wp_origins {
+    struct wp_origin *rows;   /* in the facts' pool; the largest first */
+    size_t count;
+    uint64_t missing_ns;      /* of the aggregate, in no origin: what could not be read again */
+};
+
 struct wp_facts {
     struct wp_pool pool;
     const char *release, *aggregate;
@@ -112,14 +150,6 @@ struct wp_facts {
     struct wp_stack_ends stack_ends;
     double coverage, accounted_percent;
 };
-
-/* Facts from a report that is already there (takes it, and the trace, which may be NULL). */
-int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggregate, struct wp_report *report,
-    struct wp_trace *trace, struct wp_error *err);
-/* Reads report and trace from the snapshot. Damaged values are left out and listed in `damage`. */
-int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
-    const struct wp_selection *selection, struct wp_error *err);
-void wp_facts_fini(struct wp_facts *facts);
 
 /* Name of a frame; "" when out of range. */
 const char *wp_facts_frame_name(const struct wp_facts *facts, uint32_t frame);

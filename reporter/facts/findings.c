@@ -3,8 +3,9 @@
 
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
-#include "reporter/facts/stack_text.h"
+#include "reporter/facts/doing.h"
 #include "reporter/facts/slow_requests.h"
+#include "reporter/facts/stack_text.h"
 #include "storage/report/report_read.h"
 
 #include <inttypes.h>
@@ -15,30 +16,7 @@
 #define LEAST_REQUESTS 100u /* fewer have no slow twentieth to speak of */
 #define LEAST_SHARE 1000u /* a finding below a thousandth of the total says nothing */
 
-/* What a process did while it was on top of the pseudo-stack. */
-static const char *const doing[WP_CATEGORIES] = {
-    [WP_UNDERSTOOD_FUNCTIONS] = "runs its own code",
-    [WP_BLOCKING_IO] = "waits for the disk",
-    [WP_RUNNING_NOT_SAMPLED] = "runs, with no sample to say in which function",
-    [WP_MESSAGE_IN_FLIGHT] = "waits for messages on their way",
-    [WP_IO_QUEUE] = "waits in the disk's queue",
-    [WP_SCHEDULER] = "waits for a free CPU",
-    [WP_REMOTE_NOT_TRACED] = "waits for a peer that nobody records",
-    [WP_DELIBERATE_SLEEP] = "sleeps on purpose",
-    [WP_HARDWARE_WAIT] = "waits for hardware",
-    [WP_INVOLUNTARY] = "is pushed off its CPU",
-    [WP_KERNEL_BLOCK] = "is blocked inside the kernel",
-    [WP_TIMEOUT] = "waits until a timeout",
-    [WP_OTHER_PATH] = "waits for work on another path",
-    [WP_UNACCOUNTED] = "waits without an explanation",
-};
-
-const char *wp_findings_doing(enum wp_category category)
-{
-    return doing[category];
-}
-
-/* The same for a category alone: "<time> (<share>) <this>". */
+/* What a category says of a time: "<time> (<share>) <this>". */
 static const char *const category_says[WP_CATEGORIES] = {
     [WP_BLOCKING_IO] = "goes to disks at work",
     [WP_MESSAGE_IN_FLIGHT] = "passes while messages are on their way",
@@ -147,8 +125,8 @@ static const char *mostly(struct walk *walk, const struct group *group)
     const char *how = group->categories[most] * 10 >= group->ns * 9 ? "which" : "which mostly";
     const char *function = most == WP_UNDERSTOOD_FUNCTIONS ? busiest_function(walk, group) : NULL;
     if (function)
-        return wp_pool_printf(pool, "%s %s, first of all in %s", how, doing[most], wp_pool_clip(pool, function, 60));
-    return wp_pool_printf(pool, "%s %s", how, doing[most]);
+        return wp_pool_printf(pool, "%s %s, first of all in %s", how, wp_category_doing(most), wp_pool_clip(pool, function, 60));
+    return wp_pool_printf(pool, "%s %s", how, wp_category_doing(most));
 }
 
 static void find_processes(struct walk *walk)

@@ -7,8 +7,6 @@
  */
 #include "reporter/facts/facts.h"
 
-/* What a process does in a category, after its name: "waits for the disk". */
-const char *wp_findings_doing(enum wp_category category);
 /* Fills facts->findings, the largest first. Out of memory shows in facts->pool.failed. */
 void wp_findings_build(struct wp_facts *facts);
 /* Indices of the findings that open a page: the three largest, with the unexplained one in their place when it counts

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/flame_tree.h"
+
 #include "storage/report/report_read.h"
 
 #include <errno.h>

@@ -2,6 +2,7 @@
 #include "reporter/facts/group.h"
 
 #include "reporter/facts/frame_table.h"
+#include "reporter/facts/group_lines.h"
 #include "storage/report/report_read.h"
 
 #include <errno.h>
@@ -287,8 +288,12 @@ static void take_rows(struct wp_group *group, struct maker *maker)
 int wp_group_build(struct wp_group *group, const struct wp_facts *facts, const struct wp_group_filter *filter,
     enum wp_group_by by, struct wp_error *err)
 {
-    if (by == WP_BY_FILE || by == WP_BY_LINE)
-        return wp_group_lines(group, facts, filter, by == WP_BY_LINE, err);
+    if (by == WP_BY_FILE || by == WP_BY_LINE) {
+        int rc = wp_group_lines(group, facts, filter, by == WP_BY_LINE, err);
+        if (rc)
+            wp_group_fini(group);
+        return rc;
+    }
     struct maker maker = {.facts = facts, .filter = filter, .by = by, .home = find_home(facts), .keys = wp_intern_create()};
     struct wp_stack_walk walk;
     uint32_t frames;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums by line of source and by file: from the report's lines, which are no stacks. */
-#include "reporter/facts/group.h"
+#include "reporter/facts/group_lines.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -54,6 +54,5 @@ int wp_group_lines(struct wp_group *group, const struct wp_facts *facts, const s
         qsort(group->rows, group->count, sizeof(*group->rows), compare);
     if (group->rows && !group->pool.failed)
         return 0;
-    wp_group_fini(group);
     return wp_error_set(err, -ENOMEM, "out of memory for the lines of %s", facts->aggregate);
 }

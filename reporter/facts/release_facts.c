@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/strings.h"
 #include "reporter/facts/release_facts.h"
 
+#include "common/strings.h"
 #include "storage/value/bucket.h"
 
 #include <errno.h>

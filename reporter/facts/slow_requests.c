@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/slow_requests.h"
 
-#include "reporter/facts/findings.h"
+#include "reporter/facts/doing.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_transactions.h"
 #include "storage/value/rows.h"
@@ -21,7 +21,7 @@ struct building {
 
 const char *wp_slow_requests_part(unsigned part)
 {
-    return part == WP_PART_UNREAD ? "lies unread in the socket" : wp_findings_doing((enum wp_category)part);
+    return part == WP_PART_UNREAD ? "lies unread in the socket" : wp_category_doing((enum wp_category)part);
 }
 
 static int compare_rows(const void *left, const void *right, void *context)

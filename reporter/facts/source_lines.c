@@ -228,3 +228,38 @@ const uint32_t *wp_source_callers(const struct wp_source_lines *lines, uint32_t 
         ;
     return lines->by_callee + low;
 }
+
+const char *wp_source_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+bool wp_source_line_sum(const struct wp_source_lines *lines, uint32_t file, uint32_t line, struct wp_source_site *sum,
+    uint32_t *first_site, uint32_t *site_count)
+{
+    *sum = (struct wp_source_site){.file = file, .line = line};
+    *site_count = 0;
+    if (file >= lines->file_count)
+        return false;
+    uint32_t low = lines->files[file].first_site, end = low + lines->files[file].site_count, high = end;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (lines->sites[middle].line < line)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *first_site = low;
+    for (; low + *site_count < end && lines->sites[low + *site_count].line == line; ++*site_count) {
+        const struct wp_source_site *site = &lines->sites[low + *site_count];
+        sum->total_ns += site->total_ns;
+        sum->run_ns += site->run_ns;
+        sum->self_ns += site->self_ns;
+        sum->own_ns += site->own_ns;
+        sum->leaf_ns += site->leaf_ns;
+        for (int i = 0; i < WP_CATEGORIES; i++)
+            sum->categories[i] += site->categories[i];
+    }
+    return *site_count > 0;
+}

@@ -52,5 +52,10 @@ void wp_source_lines_build(struct wp_source_lines *lines, struct wp_pool *pool, 
 uint32_t wp_source_function(const struct wp_source_lines *lines, const char *function);
 /* Where the calls of `callee` (a site) begin in by_callee; *count of them. */
 const uint32_t *wp_source_callers(const struct wp_source_lines *lines, uint32_t callee, uint32_t *count);
+/* The last part of a path. */
+const char *wp_source_base(const char *path);
+/* The sum of the sites of a line; false: it has no time. */
+bool wp_source_line_sum(const struct wp_source_lines *lines, uint32_t file, uint32_t line, struct wp_source_site *sum,
+    uint32_t *first_site, uint32_t *site_count);
 
 #endif

@@ -2,6 +2,11 @@
 #include "reporter/html/format_html.h"
 
 #include "reporter/display/escape.h"
+#include "reporter/html/html_curve.h"
+#include "reporter/html/html_graph.h"
+#include "reporter/html/html_latency.h"
+#include "reporter/html/html_listing.h"
+#include "reporter/html/html_over_time.h"
 #include "reporter/html/html_parts.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/html/html_parts.h"
+#include "reporter/html/html_curve.h"
 
 #include "reporter/display/humanize.h"
 #include "storage/value/category.h"

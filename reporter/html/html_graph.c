@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/html/html_parts.h"
+#include "reporter/html/html_graph.h"
 
 #include "reporter/display/escape.h"
+#include "reporter/html/html_parts.h"
 
 #include <math.h>
 #include <stdlib.h>

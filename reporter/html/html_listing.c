@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Source text beside its times. */
+#include "reporter/html/html_listing.h"
+
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
 #include "reporter/display/listing.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/html/html_parts.h"
+#include "reporter/html/html_over_time.h"
 
 #include "reporter/display/humanize.h"
+#include "reporter/html/html_parts.h"
 #include "storage/value/category.h"
 
 /* Geometry of the drawing, in its own units. */

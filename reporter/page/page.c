@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/page/page.h"
 
+#include "reporter/page/page_about.h"
+#include "reporter/page/page_behind.h"
+#include "reporter/page/page_exemplars.h"
+#include "reporter/page/page_hosts.h"
+#include "reporter/page/page_io.h"
+#include "reporter/page/page_modules.h"
+#include "reporter/page/page_overview.h"
+#include "reporter/page/page_source.h"
+#include "reporter/page/page_tables.h"
+#include "reporter/page/page_transactions.h"
+#include "reporter/page/page_views.h"
+#include "reporter/page/page_waits.h"
+
 #include <errno.h>
 
 #define SOURCE_ROWS 20u /* below the functions */

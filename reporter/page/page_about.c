@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_about.h"
+
 #include "reporter/display/humanize.h"
 #include "reporter/facts/mixed.h"
-#include "reporter/page/page.h"
 
 #include <string.h>
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stands behind a figure: the drawn part is summed up in the browser, for what its address names; the tables are of all. */
+#include "reporter/page/page_behind.h"
+
 #include "reporter/display/escape.h"
 #include "reporter/display/humanize.h"
 #include "reporter/facts/modules.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_time.h"
 
 #include <inttypes.h>
 

@@ -1,52 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_calls.h"
+
 #include "reporter/display/humanize.h"
 #include "reporter/facts/stack_text.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_behind.h"
+#include "reporter/page/page_links.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#define A_PAGE 20u          /* functions; as mdprof pages them */
-#define MOST_FUNCTIONS 200u
-#define LEAST_SHARE 1000u   /* a function below a thousandth of the total has no page */
 #define CALL_ROWS 12u
 #define PLACE_ROWS 4u
 #define SITE_ROWS 8u
 #define NAME_BYTES 160u
 
-static size_t shown(const struct wp_facts *facts)
-{
-    size_t count = 0;
-    while (count < facts->function_count && count < MOST_FUNCTIONS &&
-            facts->functions[count].inclusive_ns >= facts->total_ns / LEAST_SHARE)
-        count++;
-    return count;
-}
-
 unsigned wp_page_function_parts(const struct wp_facts *facts)
 {
-    return (unsigned)((shown(facts) + A_PAGE - 1) / A_PAGE);
-}
-
-/* The function's own: it stays when others overtake it, unless it moves to another page. */
-static const char *anchor(struct wp_display *display, const struct wp_function_fact *function)
-{
-    uint32_t hash = 2166136261u;
-    for (const char *at = function->name; *at; at++)
-        hash = (hash ^ (unsigned char)*at) * 16777619u;
-    for (const char *at = function->object; *at; at++)
-        hash = (hash ^ (unsigned char)*at) * 16777619u;
-    return wp_pool_printf(&display->pool, "f%08" PRIx32 "-%" PRIu32, hash, function->style);
-}
-
-struct wp_link wp_page_function_link(struct wp_display *display, const struct wp_facts *facts, size_t function)
-{
-    const struct wp_function_fact *fact = &facts->functions[function];
-    if (function >= MOST_FUNCTIONS || fact->inclusive_ns < facts->total_ns / LEAST_SHARE)
-        return wp_page_flame_link(display, facts, "search", wp_pool_clip(&display->pool, fact->name, NAME_BYTES));
-    return wp_link_to_part(WP_PAGE_FUNCTION, facts->release, facts->aggregate, (unsigned)(function / A_PAGE) + 1,
-        anchor(display, fact));
+    return (unsigned)((wp_page_function_count(facts) + WP_PAGE_FUNCTIONS_EACH - 1) / WP_PAGE_FUNCTIONS_EACH);
 }
 
 /* The other end of a call: a function leads to its own place, anything else to the flame. */
@@ -230,7 +201,7 @@ static void add_function(struct wp_display *display, const struct wp_facts *fact
     if (!heading)
         return;
     heading->number = 2;
-    heading->anchor = anchor(display, function);
+    heading->anchor = wp_page_function_anchor(display, function);
     heading->link = wp_page_flame_link(display, facts, "search", heading->text);
     wp_display_fact(display, "Inclusive", wp_human_duration(pool, function->inclusive_ns),
         wp_pool_printf(pool, "%s of the total", wp_human_share(pool, function->inclusive_ns, facts->total_ns)));
@@ -263,7 +234,7 @@ static void add_cliques(struct wp_display *display, const struct wp_facts *facts
         return;
     wp_display_heading(display, "Recursion");
     struct wp_table *table = wp_display_table(display, "cliques", columns, 5,
-        calls->clique_count < A_PAGE ? calls->clique_count : A_PAGE);
+        calls->clique_count < WP_PAGE_FUNCTIONS_EACH ? calls->clique_count : WP_PAGE_FUNCTIONS_EACH);
     table->whole_ns = facts->total_ns;
     for (uint32_t i = 0; i < calls->clique_count; i++) {
         const struct wp_clique *clique = &calls->cliques[i];
@@ -287,7 +258,7 @@ static void add_turn(struct wp_display *display, const struct wp_facts *facts, u
 int wp_page_function(struct wp_display *display, const struct wp_facts *facts, const struct wp_calls *calls, unsigned part,
     struct wp_error *err)
 {
-    size_t count = shown(facts), first = (size_t)(part - 1) * A_PAGE, end = first + A_PAGE < count ? first + A_PAGE : count;
+    size_t count = wp_page_function_count(facts), first = (size_t)(part - 1) * WP_PAGE_FUNCTIONS_EACH, end = first + WP_PAGE_FUNCTIONS_EACH < count ? first + WP_PAGE_FUNCTIONS_EACH : count;
     unsigned parts = wp_page_function_parts(facts);
     if (!part || part > parts)
         return wp_error_set(err, -EINVAL, "there are %u pages of functions, not %u", parts, part);

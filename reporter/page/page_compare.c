@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_compare.h"
+
 #include "reporter/compare/compare_findings.h"
 #include "reporter/display/humanize.h"
-#include "reporter/page/page.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows kept event by event: a list of them with why each was chosen, and two pages of each. */
+#include "reporter/page/page_exemplars.h"
+
 #include "reporter/display/humanize.h"
 #include "reporter/facts/stack_text.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_window.h"
 
 #include <errno.h>
 #include <string.h>

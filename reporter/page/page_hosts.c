@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_hosts.h"
+
 #include "reporter/display/humanize.h"
 #include "reporter/facts/hosts.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_behind.h"
+#include "reporter/page/page_links.h"
 #include "storage/report/report_read.h"
 
 #include <stdlib.h>

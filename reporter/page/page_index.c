@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_index.h"
+
 #include "reporter/display/humanize.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_release.h"
+#include "reporter/page/page_tables.h"
 
 #include <errno.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/display/humanize.h"
+#include "reporter/page/page_io.h"
+
 #include "reporter/facts/io_facts.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_behind.h"
 
 #include <inttypes.h>
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Object files, and the services that were asked. */
-#include "reporter/display/humanize.h"
+#include "reporter/page/page_modules.h"
+
 #include "reporter/facts/modules.h"
-#include "reporter/page/page.h"
+#include "reporter/facts/slow_requests.h"
+#include "reporter/page/page_behind.h"
 
 #define TABLE_ROWS 1000u
 #define NAME_BYTES 200u

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_overview.h"
+
 #include "reporter/display/humanize.h"
 #include "reporter/facts/findings.h"
 #include "reporter/facts/recording_cost.h"
+#include "reporter/facts/slow_requests.h"
 #include "reporter/facts/unsampled.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_source.h"
+#include "reporter/page/page_tables.h"
+#include "reporter/page/page_time.h"
+#include "reporter/page/page_transactions.h"
 
 #include <errno.h>
 #include <string.h>

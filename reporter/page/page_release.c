@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_release.h"
+
 #include "reporter/display/humanize.h"
+#include "reporter/facts/hosts.h"
 #include "reporter/facts/mixed.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_hosts.h"
 
 #include <errno.h>
 #include <math.h>

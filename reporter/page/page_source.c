@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The source files with time, and one of them line by line. */
+#include "reporter/page/page_source.h"
+
 #include "reporter/display/humanize.h"
 #include "reporter/display/listing.h"
 #include "reporter/facts/functions.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_links.h"
+#include "reporter/source/source_listing.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -31,13 +34,6 @@ static struct wp_link function_link(void *context, const char *name)
 static struct wp_source_map map_of(const struct wp_facts *facts, struct linking *linking)
 {
     return (struct wp_source_map){&facts->source, facts->release, facts->aggregate, facts->total_ns, function_link, linking};
-}
-
-struct wp_link wp_page_source_link(struct wp_display *display, const struct wp_facts *facts, uint32_t site)
-{
-    struct wp_source_map map = map_of(facts, NULL);
-    const struct wp_source_site *at = site < facts->source.site_count ? &facts->source.sites[site] : NULL;
-    return at ? wp_source_line_link(&map, &display->pool, at->file, at->line) : (struct wp_link){0};
 }
 
 void wp_page_source_table(struct wp_display *display, const struct wp_facts *facts, size_t rows)

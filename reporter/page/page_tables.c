@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/display/escape.h"
+#include "reporter/page/page_tables.h"
+
 #include "reporter/display/humanize.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_behind.h"
+#include "reporter/page/page_links.h"
 #include "storage/kind/report_store.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #define NAME_BYTES 200u
-
-struct wp_link wp_page_flame_link(struct wp_display *display, const struct wp_facts *facts, const char *key,
-    const char *value)
-{
-    struct wp_buffer buffer = {0};
-    wp_buffer_printf(&buffer, "%s=", key);
-    wp_escape_url(&buffer, value);
-    const char *fragment = wp_pool_text(&display->pool, buffer.data ? (const char *)buffer.data : "");
-    wp_buffer_fini(&buffer);
-    return wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate, fragment);
-}
 
 void wp_page_categories(struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_time.h"
+
 #include "reporter/display/humanize.h"
-#include "reporter/page/page.h"
+#include "reporter/facts/over_time.h"
 
 static unsigned largest(const struct wp_time_bucket *bucket)
 {

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_transactions.h"
+
 #include "reporter/display/humanize.h"
+#include "reporter/facts/exemplar_facts.h"
 #include "reporter/facts/slow_requests.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_exemplars.h"
+#include "reporter/page/page_links.h"
 
 #define SERVICES 50u
 #define TABLE_ROWS 200u

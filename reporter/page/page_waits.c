@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_waits.h"
+
 #include "reporter/display/humanize.h"
 #include "reporter/facts/wait_graph.h"
-#include "reporter/page/page.h"
+#include "reporter/page/page_behind.h"
+#include "reporter/page/page_links.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/strings.h"
 #include "reporter/read/stores.h"
 
+#include "common/strings.h"
 #include "storage/env/txn.h"
 #include "storage/kind/exemplars_store.h"
 #include "storage/kind/release_store.h"

@@ -5,7 +5,7 @@
  * What a run that makes a site tells Prometheus: a file for node-exporter's textfile collector, since the run is over when somebody
  * asks. When the site was last made is taken over from the file of the run before, which may hold anything.
  */
-#include "reporter/site/site.h"
+#include "reporter/site/site_options.h"
 
 #include <stdint.h>
 

@@ -8,6 +8,8 @@
 #include "reporter/display/escape.h"
 #include "reporter/html/format_html.h"
 #include "reporter/page/page.h"
+#include "reporter/page/page_compare.h"
+#include "reporter/page/page_exemplars.h"
 #include "reporter/site/assets.h"
 #include "storage/report/report_encode.h"
 

@@ -1,16 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/site/site.h"
 
-#include "common/path.h"
 #include "common/strings.h"
-#include "reporter/site/assets.h"
 #include "reporter/compare/compare_findings.h"
+#include "reporter/compare/compare_method.h"
 #include "reporter/data/exemplar_data.h"
-#include "reporter/export/format_json.h"
 #include "reporter/data/origin_data.h"
-#include "reporter/facts/mixed.h"
 #include "reporter/data/other_windows.h"
+#include "reporter/data/time_data.h"
+#include "reporter/data/view_data.h"
+#include "reporter/export/format_json.h"
+#include "reporter/facts/calls.h"
+#include "reporter/facts/facts_read.h"
+#include "reporter/facts/mixed.h"
+#include "reporter/facts/origins.h"
+#include "reporter/facts/release_facts.h"
 #include "reporter/page/page.h"
+#include "reporter/page/page_calls.h"
+#include "reporter/page/page_exemplars.h"
+#include "reporter/page/page_index.h"
+#include "reporter/site/assets.h"
 #include "reporter/site/site_compare.h"
 #include "reporter/site/site_files.h"
 #include "reporter/site/site_jobs.h"
@@ -18,8 +27,6 @@
 #include "reporter/site/site_parts.h"
 #include "reporter/site/site_reuse.h"
 #include "reporter/site/site_sources.h"
-#include "reporter/data/time_data.h"
-#include "reporter/data/view_data.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -401,7 +408,7 @@ static int run_jobs(struct site *site, const char *const *releases, size_t count
 {
     struct wp_site_options options = *site->options;
     options.known_order = &site->order; /* each of them would look at every release */
-    return wp_site_jobs_run(&options, site->parts, releases, count, err);
+    return wp_site_jobs_run(&(struct wp_site_jobs){&options, site->parts, releases, count, wp_site_write}, err);
 }
 
 /* Has other processes make what is to be made, in a folder beside the new tree. */

@@ -4,7 +4,8 @@
 #include "reporter/compare/compare_findings.h"
 #include "reporter/compare/side.h"
 #include "reporter/data/view_data.h"
-#include "reporter/page/page.h"
+#include "reporter/facts/facts_read.h"
+#include "reporter/page/page_compare.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
 #define WP_REPORTER_SITE_SITE_COMPARE_H
 /* Pages of a site that hold one side against another. */
 #include "reporter/compare/compare.h"
-#include "reporter/site/site.h"
 #include "reporter/site/site_files.h"
+#include "reporter/site/site_options.h"
 
 /* The page WP_PAGE_COMPARE or WP_PAGE_CANARY with the data of its flames, among those of facts. */
 int wp_site_comparison(struct wp_site_files *files, const struct wp_facts *facts, const struct wp_compare *compare,

@@ -15,10 +15,7 @@
 #include <unistd.h>
 
 struct jobs {
-    const struct wp_site_options *options;
-    const char *parts;
-    const char *const *releases;
-    size_t count;
+    const struct wp_site_jobs *work;
     int queue[2], done[2];       /* pipes: numbers of releases, and a byte for each that is over */
     pid_t *workers;              /* owned */
     unsigned worker_count;
@@ -27,18 +24,18 @@ struct jobs {
 static void make_part(const struct jobs *jobs, uint32_t release)
 {
     char out[PATH_MAX];
-    struct wp_site_options alone = *jobs->options;
+    struct wp_site_options alone = *jobs->work->options;
     struct wp_site_result result;
-    alone.release = jobs->releases[release];
+    alone.release = jobs->work->releases[release];
     alone.jobs = 1;
     alone.progress = NULL;
     alone.out = out;
-    if ((size_t)snprintf(out, sizeof(out), "%s/%s", jobs->parts, alone.release) < sizeof(out))
-        (void)!wp_site_write(&alone, &result, NULL); /* no part is no error: it is made in the end, which says why */
+    if ((size_t)snprintf(out, sizeof(out), "%s/%s", jobs->work->parts, alone.release) < sizeof(out))
+        (void)!jobs->work->write(&alone, &result, NULL); /* no part is no error: it is made in the end, which says why */
 }
 
 /* A number is less than PIPE_BUF: each comes to one reader, whole. */
-static void work(const struct jobs *jobs)
+static void serve_queue(const struct jobs *jobs)
 {
     uint32_t release;
     close(jobs->queue[1]);
@@ -59,7 +56,7 @@ static int start(struct jobs *jobs, pid_t parent, struct wp_error *err)
     if (!pid) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() == parent)
-            work(jobs);
+            serve_queue(jobs);
         _exit(1);
     }
     jobs->workers[jobs->worker_count++] = pid;
@@ -77,15 +74,15 @@ static void serve(struct jobs *jobs)
 {
     size_t given = 0, done = 0;
     char byte;
-    tell(jobs->options, 0, jobs->count);
-    while (given < jobs->count || jobs->queue[1] >= 0 || done < given) {
-        while (given < jobs->count && given < done + 2u * jobs->worker_count) {
+    tell(jobs->work->options, 0, jobs->work->count);
+    while (given < jobs->work->count || jobs->queue[1] >= 0 || done < given) {
+        while (given < jobs->work->count && given < done + 2u * jobs->worker_count) {
             uint32_t number = (uint32_t)given;
             if (write(jobs->queue[1], &number, sizeof(number)) != (ssize_t)sizeof(number))
                 return;
             given++;
         }
-        if (given == jobs->count && jobs->queue[1] >= 0) {
+        if (given == jobs->work->count && jobs->queue[1] >= 0) {
             close(jobs->queue[1]);
             jobs->queue[1] = -1;
         }
@@ -94,7 +91,7 @@ static void serve(struct jobs *jobs)
             continue;
         if (got <= 0)
             return;
-        tell(jobs->options, ++done, jobs->count);
+        tell(jobs->work->options, ++done, jobs->work->count);
     }
 }
 
@@ -118,15 +115,14 @@ static void end(struct jobs *jobs)
     free(jobs->workers);
 }
 
-int wp_site_jobs_run(const struct wp_site_options *options, const char *parts, const char *const *releases, size_t count,
-    struct wp_error *err)
+int wp_site_jobs_run(const struct wp_site_jobs *site_jobs, struct wp_error *err)
 {
-    struct jobs jobs = {.options = options, .parts = parts, .releases = releases, .count = count, .queue = {-1, -1}, .done = {-1, -1}};
+    struct jobs jobs = {.work = site_jobs, .queue = {-1, -1}, .done = {-1, -1}};
     struct sigaction ignored = {.sa_handler = SIG_IGN}, before;
-    unsigned workers = options->jobs < count ? options->jobs : (unsigned)count;
+    unsigned workers = site_jobs->options->jobs < site_jobs->count ? site_jobs->options->jobs : (unsigned)site_jobs->count;
     pid_t self = getpid();
     jobs.workers = calloc(workers + 1u, sizeof(*jobs.workers));
-    int rc = jobs.workers ? wp_path_make(parts, err) : wp_error_set(err, -ENOMEM, "out of memory for %u jobs", workers);
+    int rc = jobs.workers ? wp_path_make(site_jobs->parts, err) : wp_error_set(err, -ENOMEM, "out of memory for %u jobs", workers);
     if (!rc && (pipe2(jobs.queue, O_CLOEXEC) || pipe2(jobs.done, O_CLOEXEC)))
         rc = wp_error_errno(err, -errno, "cannot make a pipe");
     for (unsigned i = 0; !rc && i < workers; i++)

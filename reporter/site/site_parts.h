@@ -7,7 +7,7 @@
  * release and the one that it is compared with are now; else it is as if it were not there. So the site has the same bytes as one
  * that was made in one run, whatever the parts are.
  */
-#include "reporter/site/site.h"
+#include "reporter/site/site_options.h"
 #include "reporter/site/site_reuse.h"
 #include "reporter/site/site_tree.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "common/strings.h"
 #include "reporter/site/site_reuse.h"
 
-#include "storage/env/store_env.h"
+#include "common/strings.h"
 
 #include <fcntl.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
 #ifndef WP_REPORTER_SITE_SITE_REUSE_H
 #define WP_REPORTER_SITE_SITE_REUSE_H
 /* What of a published site may stay as it is; the rules are site_state.h's. */
-#include "reporter/site/site.h"
+#include "reporter/site/site_options.h"
 #include "reporter/site/site_state.h"
 #include "reporter/site/site_tree.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/site/site_sources.h"
 
-#include "reporter/page/page.h"
+#include "reporter/page/page_source.h"
+#include "reporter/source/source_physical.h"
 
 #include <errno.h>
 #include <stdlib.h>

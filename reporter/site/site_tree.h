@@ -7,23 +7,11 @@
  * stay: then the site's entries are exchanged one by one, index.html last. A crash at any point leaves pages that open.
  * One writer at a time holds a lock beside the folder. Not thread safe.
  */
-#include "common/buffer.h"
 #include "common/error.h"
+#include "reporter/site/site_tree_types.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-struct wp_site_tree {
-    char *out, *fresh, *lock;  /* owned paths */
-    int lock_fd;
-    bool is_own_lock;          /* goes with the lock */
-    struct wp_buffer manifest; /* the files written, a line each */
-    struct wp_buffer before;   /* the manifest of the old site */
-    struct wp_buffer changed;  /* the files that are not kept, a line each */
-    size_t kept_until;         /* where wp_tree_keep is in it */
-    size_t written, kept;
-    bool is_passing;           /* of another process' work, and gone with it: it need not be on the disk */
-};
 
 /* Takes the lock: waits for it up to `wait_s` seconds (-1: as long as it takes), or fails with -EBUSY. Fails with -EEXIST when `out` is a
  * file, when somebody's file stands in a folder of the old pages, or when what is not ours has the name of the lock or of the new tree. */

@@ -37,35 +37,6 @@ struct wp_link wp_source_line_link(const struct wp_source_map *map, struct wp_po
     return wp_link_to_part(WP_PAGE_SOURCE, map->release, map->aggregate, file + 1, line ? wp_pool_printf(pool, "L%u", line) : NULL);
 }
 
-bool wp_source_line_sum(const struct wp_source_lines *lines, uint32_t file, uint32_t line, struct wp_source_site *sum,
-    uint32_t *first_site, uint32_t *site_count)
-{
-    *sum = (struct wp_source_site){.file = file, .line = line};
-    *site_count = 0;
-    if (file >= lines->file_count)
-        return false;
-    uint32_t low = lines->files[file].first_site, end = low + lines->files[file].site_count, high = end;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (lines->sites[middle].line < line)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *first_site = low;
-    for (; low + *site_count < end && lines->sites[low + *site_count].line == line; ++*site_count) {
-        const struct wp_source_site *site = &lines->sites[low + *site_count];
-        sum->total_ns += site->total_ns;
-        sum->run_ns += site->run_ns;
-        sum->self_ns += site->self_ns;
-        sum->own_ns += site->own_ns;
-        sum->leaf_ns += site->leaf_ns;
-        for (int i = 0; i < WP_CATEGORIES; i++)
-            sum->categories[i] += site->categories[i];
-    }
-    return *site_count > 0;
-}
-
 static struct wp_listing_row *add(struct building *b, enum wp_listing_kind kind)
 {
     struct wp_listing *listing = b->listing;

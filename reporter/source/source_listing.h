@@ -7,23 +7,9 @@
  */
 #include "reporter/display/listing.h"
 #include "reporter/facts/source_lines.h"
+#include "reporter/source/source_physical.h"
 
 #define WP_SOURCE_PAGES 200u  /* files with a page */
-
-/* What one physical line is called. */
-struct wp_source_logical {
-    uint32_t file;            /* place in files, UINT32_MAX: none of those with time */
-    uint32_t line;
-};
-
-/* The lines of a text, each NUL-terminated in the pool. */
-struct wp_source_physical {
-    const char **lines;
-    struct wp_source_logical *logical;
-    bool *continues;          /* an open bracket goes on from the line above */
-    uint32_t count;
-    bool has_directives;
-};
 
 /* What pages of source are about. All borrowed. */
 struct wp_source_map {
@@ -39,15 +25,6 @@ struct wp_source_map {
 bool wp_source_has_page(const struct wp_source_map *map, uint32_t file);
 /* To the line, or unset when the file has no page. Line 0: to the page. */
 struct wp_link wp_source_line_link(const struct wp_source_map *map, struct wp_pool *pool, uint32_t file, uint32_t line);
-/* The last part of a path. */
-const char *wp_source_base(const char *path);
-
-/* `text` of `size` bytes is of `file`. No memory: the pool says so. */
-void wp_source_physical_build(struct wp_source_physical *physical, struct wp_pool *pool, const struct wp_source_lines *lines,
-    uint32_t file, const char *text, size_t size);
-/* The sum of the sites of a line; false: it has no time. */
-bool wp_source_line_sum(const struct wp_source_lines *lines, uint32_t file, uint32_t line, struct wp_source_site *sum,
-    uint32_t *first_site, uint32_t *site_count);
 /* physical NULL or without lines: of lines with time alone. */
 void wp_source_listing_build(struct wp_listing *listing, struct wp_pool *pool, const struct wp_source_map *map, uint32_t file,
     const struct wp_source_physical *physical);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Physical lines: what `#line` calls them, and which of them are one statement. */
-#include "reporter/source/source_listing.h"
+#include "reporter/source/source_physical.h"
+
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -10,12 +11,6 @@
 #define NOWHERE UINT32_MAX
 #define CANDIDATES 4u
 #define STATEMENT_LINES 40u   /* more than that is no statement, but a bracket that was not understood */
-
-const char *wp_source_base(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
 
 /* Whether `path` ends with "/name", or is it. */
 static bool ends_with(const char *path, const char *name, size_t size)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "reporter/facts/facts_read.h"
 #include "reporter/facts/group.h"
 #include "tests/reporter/sample_source.h"
 #include "tests/reporter/sample.h"

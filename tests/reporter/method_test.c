@@ -7,6 +7,8 @@
 
 #include "reporter/base/quantile.h"
 #include "reporter/compare/method.h"
+#include "reporter/compare/method_outliers.h"
+#include "reporter/compare/method_series.h"
 #include "reporter/compare/model_fit.h"
 #include "reporter/compare/moderation.h"
 

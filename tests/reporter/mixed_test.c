@@ -9,6 +9,7 @@
 #include "common/path.h"
 #include "reporter/cmd/check.h"
 #include "reporter/compare/side.h"
+#include "reporter/facts/facts_read.h"
 #include "reporter/facts/mixed.h"
 #include "storage/report/report_series.h"
 #include "tests/reporter/sample.h"

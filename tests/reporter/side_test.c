@@ -10,6 +10,7 @@
 #include "reporter/compare/kept_checks.h"
 #include "reporter/compare/side.h"
 #include "reporter/compare/side_parts.h"
+#include "reporter/facts/facts_read.h"
 #include "storage/env/txn.h"
 #include "storage/kind/state_store.h"
 #include "storage/report/report_series.h"

@@ -6,7 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "reporter/facts/facts_read.h"
 #include "reporter/facts/hosts.h"
+#include "reporter/facts/origins.h"
 #include "reporter/facts/wait_graph.h"
 #include "storage/env/txn.h"
 #include "storage/kind/report_add.h"

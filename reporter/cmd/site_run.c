@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "reporter/site/site_run.h"
+#include "reporter/cmd/site_run.h"
 
 #include "common/clock.h"
 #include "common/version.h"
 #include "reporter/base/progress.h"
 #include "reporter/site/run_figures.h"
+#include "reporter/site/site.h"
 
 #include <errno.h>
 #include <string.h>
