@@ -4,7 +4,7 @@
 #include "aggregator/detached.h"
 #include "aggregator/explain_shared.h"
 #include "aggregator/timeline_window.h"
-#include "storage/rows.h"
+#include "storage/value/rows.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -13,8 +13,8 @@
 #include "aggregator/line_sums.h"
 #include "aggregator/pieces.h"
 #include "aggregator/transactions.h"
-#include "storage/bucket.h"
-#include "storage/report.h"
+#include "storage/report/report.h"
+#include "storage/value/bucket.h"
 
 struct wp_sealed {           /* the delta of a timebox that is over */
     uint64_t timebox_s;
@@ -23,7 +23,7 @@ struct wp_sealed {           /* the delta of a timebox that is over */
 
 struct wp_aggregate {
     char name[129], release[129];
-    char bucket[129];                /* its name in the store, by what it is recorded with (storage/bucket.h) */
+    char bucket[129];                /* its name in the store, by what it is recorded with (storage/value/bucket.h) */
     struct wp_bucket_fact *bucket_facts; /* owned; WP_BUCKET_FACTS of them */
     bool is_bucket_said;             /* the store has them */
     bool has_noted;                  /* the timebox of which the store has what the host is: */

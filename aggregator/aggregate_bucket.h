@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WP_AGGREGATOR_AGGREGATE_BUCKET_H
 #define WP_AGGREGATOR_AGGREGATE_BUCKET_H
-/* Which bucket of the store (storage/bucket.h) an aggregate's reports go to: by its selector, by how the session's host
+/* Which bucket of the store (storage/value/bucket.h) an aggregate's reports go to: by its selector, by how the session's host
  * samples, and by the tolerances of the explanation. */
 #include "aggregator/host_session.h"
 

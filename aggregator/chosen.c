@@ -2,6 +2,7 @@
 #include "aggregator/chosen.h"
 
 #include "aggregator/aggregate.h"
+#include "storage/report/trace_encode.h"
 
 #include <stdlib.h>
 #include <string.h>

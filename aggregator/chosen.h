@@ -3,10 +3,10 @@
 #define WP_AGGREGATOR_CHOSEN_H
 /*
  * The windows of one aggregate of one session that are kept event by event: the slowest and the typical requests and waits of
- * each timebox, by the rule of storage/exemplars.h. A window is offered when it is over; what it consisted of is looked up only
+ * each timebox, by the rule of storage/report/exemplars.h. A window is offered when it is over; what it consisted of is looked up only
  * if it is kept when its epoch is resolved, while the timelines still know.
  */
-#include "storage/exemplars.h"
+#include "storage/report/exemplars.h"
 
 struct wp_aggregate;
 struct wp_exemplar;

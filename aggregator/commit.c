@@ -3,6 +3,17 @@
 
 #include "aggregator/commit_metadata.h"
 #include "aggregator/commit_timebox.h"
+#include "storage/env/txn.h"
+#include "storage/kind/bucket_store.h"
+#include "storage/kind/exemplars_store.h"
+#include "storage/kind/genealogy_store.h"
+#include "storage/kind/report_add.h"
+#include "storage/kind/report_compact.h"
+#include "storage/kind/report_store.h"
+#include "storage/kind/shard_store.h"
+#include "storage/kind/sourcemap_store.h"
+#include "storage/kind/state_store.h"
+#include "storage/report/report_merge.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 /* Writes what sessions have resolved since the last commit to the store: a transaction a release for all of them, all or nothing. */
 #include "aggregator/host_parts.h"
 #include "aggregator/host_session.h"
-#include "storage/store.h"
+#include "storage/env/store.h"
 
 /* What came late (docs/store-format.md, which timebox), of all aggregates. */
 struct wp_late_counts {

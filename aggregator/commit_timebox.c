@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/commit_timebox.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/report/report_read.h"
 
 #include <errno.h>
 #include <inttypes.h>

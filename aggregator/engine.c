@@ -6,6 +6,8 @@
 #include "aggregator/seats.h"
 #include "aggregator/shards.h"
 #include "common/path.h"
+#include "storage/env/txn.h"
+#include "storage/kind/state_store.h"
 
 #include <errno.h>
 #include <stdlib.h>

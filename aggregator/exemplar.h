@@ -8,7 +8,7 @@
  */
 #include "aggregator/explain.h"
 #include "aggregator/largest.h"
-#include "storage/trace.h"
+#include "storage/report/trace.h"
 
 #define WP_EXEMPLAR_ROWS 60000u /* of each kind */
 

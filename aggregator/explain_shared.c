@@ -2,7 +2,7 @@
 #include "aggregator/explain_shared.h"
 
 #include "aggregator/explain_wait.h"
-#include "storage/rows.h"
+#include "storage/value/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef WP_AGGREGATOR_HOST_PARTS_H
 #define WP_AGGREGATOR_HOST_PARTS_H
 /*
- * Which hosts have reports of their own in the store (storage/host_part.h): the first so many that have anything to be written,
+ * Which hosts have reports of their own in the store (storage/value/host_part.h): the first so many that have anything to be written,
  * for as long as the aggregator runs. What the others did goes into one report of them all, as exact, but not to be told apart.
  */
 #include <stdbool.h>

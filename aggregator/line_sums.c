@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/line_sums.h"
 
-#include "storage/rows.h"
+#include "storage/report/report_lines.h"
+#include "storage/value/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/mappings.h"
+#include "storage/kind/source_store.h"
 
 #include <errno.h>
 #include <inttypes.h>

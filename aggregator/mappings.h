@@ -7,7 +7,7 @@
  * process' last set. The store gets what is new of it with each commit ("__state__/source.<shard>" and its blobs).
  */
 #include "aggregator/timeline.h"
-#include "storage/store.h"
+#include "storage/env/store.h"
 
 #define WP_MAPPINGS_LIMIT 262144u /* of what is remembered in a session */
 

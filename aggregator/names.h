@@ -3,7 +3,7 @@
 #define WP_AGGREGATOR_NAMES_H
 /* What the frames of a pseudo-stack are called. Each writes a terminated name into the given room. */
 #include "aggregator/timeline.h"
-#include "storage/report.h"
+#include "storage/report/report.h"
 
 /* "[comm]". */
 void wp_name_process(const struct wp_timeline *timeline, uint32_t identity, char *name, size_t room);

@@ -8,6 +8,7 @@
 #include "common/path.h"
 #include "common/version.h"
 #include "proto/endpoint.h"
+#include "storage/kind/metadata_store.h"
 
 #include <argp.h>
 #include <stdio.h>

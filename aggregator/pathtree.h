@@ -8,7 +8,7 @@
  */
 #include "common/intern.h"
 #include "common/intmap.h"
-#include "storage/report.h"
+#include "storage/report/report.h"
 
 #include <stdbool.h>
 

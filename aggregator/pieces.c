@@ -3,7 +3,8 @@
 
 #include "aggregator/aggregate.h"
 #include "aggregator/shards.h"
-#include "storage/rows.h"
+#include "storage/report/report_series.h"
+#include "storage/value/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

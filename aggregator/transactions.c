@@ -2,6 +2,7 @@
 #include "aggregator/transactions.h"
 
 #include "aggregator/aggregate.h"
+#include "storage/report/report_transactions.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
  * reader can ask what the slow ones did that the usual ones did not.
  */
 #include "aggregator/explain.h"
-#include "storage/report.h"
+#include "storage/report/report.h"
 
 struct wp_aggregate;
 

@@ -7,7 +7,7 @@
 #include "common/path.h"
 #include "proto/allowlist.h"
 #include "proto/curve_keys.h"
-#include "storage/network_fs.h"
+#include "storage/env/network_fs.h"
 
 #include <dirent.h>
 #include <errno.h>

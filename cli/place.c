@@ -3,7 +3,7 @@
 
 #include "cli/own_store.h"
 #include "common/path.h"
-#include "reporter/site_publish.h"
+#include "reporter/site/site_publish.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -10,6 +10,7 @@
 
 /* True for a release, aggregate or shard id: [A-Za-z0-9._+-], 1..128 bytes, not "." or "..". Path-safe by construction. */
 bool wp_id_valid(const char *id);
+#define WP_ID_ROOM 129 /* of an id and its 0 */
 /* Copies `text` into `id` (room bytes), every other byte as '_', cut to fit; never empty, never "." or "..". */
 void wp_id_from(const char *text, char *id, size_t room);
 /* mkdir -p with mode 0777 & ~umask. 0 or -errno. */

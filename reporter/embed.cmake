@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # cmake -DOUT=file.c "-DFILES=a|b" -P embed.cmake: the files as C arrays and a table of them.
 string(REPLACE "|" ";" FILES "${FILES}")
-set(code "/* Made from reporter/assets by reporter/embed.cmake. */\n#include \"reporter/assets.h\"\n\n")
+set(code "/* Made from reporter/assets by reporter/embed.cmake. */\n#include \"reporter/site/assets.h\"\n\n")
 set(table "")
 set(index 0)
 foreach(file ${FILES})

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# protobuf_c_library(NAME file.proto...): generated C as a static library; headers are included as "FOLDER/x.pb-c.h".
+# protobuf_c_library(NAME file.proto...): generated C as a static library; headers are included as "FOLDER/x.pb-c.h", where the file is FOLDER/x.proto.
 function(protobuf_c_library name)
   find_program(PROTOC_C protoc-c REQUIRED)
-  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
   set(sources)
   foreach(file ${ARGN})
     get_filename_component(base ${file} NAME_WE)
+    get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR}/${file} DIRECTORY)
+    file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${folder})
     set(out ${CMAKE_BINARY_DIR}/generated/${folder}/${base}.pb-c)
     add_custom_command(OUTPUT ${out}.c ${out}.h
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/generated/${folder}

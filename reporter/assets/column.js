@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns of numbers in the data files: differences in base64 VLQ, as reporter/number_column.h writes them.
+// Columns of numbers in the data files: differences in base64 VLQ, as reporter/display/number_column.h writes them.
 (function () {
   'use strict';
   var DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/', values = new Uint8Array(128);

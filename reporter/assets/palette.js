@@ -3,7 +3,7 @@
 (function () {
   'use strict';
 
-  // enum wp_frame_style in storage/report.h
+  // enum wp_frame_style in storage/report/report.h
   var STYLE = {PROCESS: 1, USER: 2, KERNEL: 3, SLEEP: 4, IO: 5, NET: 6, SCHED: 7, WAIT: 8};
   var RUNS = 1, SLEEPS = 2;
   var WORDS = ['', 'process', 'function', 'kernel function', 'sleep', 'block I/O', 'network', 'scheduler', 'wait'];
@@ -41,7 +41,7 @@
   var LEGEND = [['f-run', 'runs'], ['f-sleep', 'sleeps'], ['f-both', 'both'], ['f-process', 'process'], ['f-io', 'block I/O'],
     ['f-net', 'network'], ['f-sched', 'scheduler'], ['f-wait', 'other wait']];
 
-  // enum wp_verdict in reporter/compare.h; a small change is pale.
+  // enum wp_verdict in reporter/compare/compare.h; a small change is pale.
   var VERDICTS = ['no sure change', 'too small to tell', 'takes longer', 'takes less'];
   function changeName(mark, is, was) {
     if (mark !== 2 && mark !== 3) return 'f-same';

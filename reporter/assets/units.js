@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbers as people read them; reporter/humanize.c says the same numbers the same way.
+// Numbers as people read them; reporter/display/humanize.c says the same numbers the same way.
 (function () {
   'use strict';
 

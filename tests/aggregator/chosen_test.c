@@ -6,6 +6,7 @@
 #include "aggregator/host_session.h"
 #include "aggregator/largest.h"
 #include "made_trace.h"
+#include "storage/report/trace_decode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,7 @@
 
 #include "aggregator/host_session.h"
 #include "made_trace.h"
+#include "storage/report/report_read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

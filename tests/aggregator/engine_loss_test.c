@@ -7,6 +7,7 @@
 #include "made_trace.h"
 
 #include "aggregator/host_session.h"
+#include "storage/report/report_read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,6 +3,10 @@
 #include "made_trace.h"
 
 #include "aggregator/host_session.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_merge.h"
+#include "storage/report/report_read.h"
+#include "storage/report/trace_decode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

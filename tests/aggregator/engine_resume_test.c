@@ -7,7 +7,14 @@
 
 #include "aggregator/engine.h"
 #include "common/path.h"
-#include "storage/bucket.h"
+#include "storage/env/txn.h"
+#include "storage/kind/bucket_store.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/report_store.h"
+#include "storage/report/report_decode.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_read.h"
+#include "storage/value/bucket.h"
 
 #include <fcntl.h>
 #include <malloc.h>

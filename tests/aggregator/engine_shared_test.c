@@ -7,7 +7,10 @@
 #include "made_trace.h"
 
 #include "aggregator/host_session.h"
-#include "storage/trace.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_read.h"
+#include "storage/report/trace.h"
+#include "storage/report/trace_encode.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

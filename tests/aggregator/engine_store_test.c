@@ -4,7 +4,12 @@
 
 #include "aggregator/engine.h"
 #include "common/path.h"
-#include "storage/bucket.h"
+#include "storage/env/txn.h"
+#include "storage/kind/bucket_store.h"
+#include "storage/kind/report_store.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_read.h"
+#include "storage/value/bucket.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -6,6 +6,9 @@
 #include "made_window.h"
 
 #include "aggregator/host_session.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_merge.h"
+#include "storage/report/report_read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,7 @@
  * host of its own; every 100 ms each host tells of the last ten requests.
  */
 #include "aggregator/host_session.h"
+#include "storage/report/report_read.h"
 #include "tests/aggregator/made_trace.h"
 
 #include <netinet/in.h>

@@ -6,6 +6,10 @@
 #include "made_fleet.h"
 
 #include "aggregator/host_session.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_merge.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_transactions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

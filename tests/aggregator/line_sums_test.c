@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time by line: what adds up, what counts once, and where a process ends. */
 #include "aggregator/line_sums.h"
+#include "storage/report/report_lines.h"
+#include "storage/report/report_read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,6 +6,8 @@
  */
 #include "aggregator/host_session.h"
 #include "common/path.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_transactions.h"
 #include "tests/aggregator/scenario.h"
 
 #include <errno.h>

@@ -7,7 +7,13 @@
  * that were put, and the quotient of the two: the write amplification. The store is made below TMPDIR, else /var/tmp.
  */
 #include "common/path.h"
-#include "storage/store.h"
+#include "storage/env/store.h"
+#include "storage/kind/report_add.h"
+#include "storage/kind/report_compact.h"
+#include "storage/kind/shard_store.h"
+#include "storage/kind/state_store.h"
+#include "storage/report/report.h"
+#include "storage/report/report_encode.h"
 
 #include <stdio.h>
 #include <stdlib.h>

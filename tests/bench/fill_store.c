@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fill_store ROOT RELEASES TIMEBOXES SHARDS NODES: a store of made-up reports, all different, for the bench of the site. With
  * RELEASES 0: adds one delta of one timebox to the newest release of the store, as a live aggregator does. */
+#include "common/strings.h"
+#include "storage/env/txn.h"
+#include "storage/kind/report_add.h"
+#include "storage/kind/shard_store.h"
+#include "storage/report/report.h"
+#include "storage/report/report_series.h"
 #include "tests/reporter/sample.h"
 
 #include <errno.h>

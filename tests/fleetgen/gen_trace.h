@@ -5,7 +5,7 @@
  * The truth about time: what was done for a request, stretch by stretch, by which service. A thread of the base service has
  * a root trace: what comes in is summed at once.
  */
-#include "storage/category.h"
+#include "storage/value/category.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,6 +6,7 @@
 #include "fuzz.h"
 
 #include "aggregator/host_session.h"
+#include "storage/report/report_read.h"
 
 #include <netinet/in.h>
 #include <stdio.h>

@@ -7,8 +7,13 @@
  */
 #include "fuzz.h"
 
-#include "storage/head.h"
-#include "storage/value_check.h"
+#include "storage/kind/value_check.h"
+#include "storage/report/exemplars.h"
+#include "storage/report/head.h"
+#include "storage/report/report_decode.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_merge.h"
+#include "storage/report/trace_decode.h"
 
 #include <stdlib.h>
 #include <string.h>

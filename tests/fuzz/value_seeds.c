@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* value_seeds ROOT RELEASE DIR: a seed of each kind of value for fuzz_value, from a store: the smallest of a kind as it is stored, and its body. */
-#include "storage/txn.h"
+#include "storage/env/store.h"
+#include "storage/env/txn.h"
 
 #include <stdio.h>
 #include <string.h>

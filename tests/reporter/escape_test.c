@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reporter/escape.h"
-#include "reporter/humanize.h"
+#include "reporter/display/escape.h"
+#include "reporter/display/humanize.h"
 #include "tests/reporter/sample.h"
 
 #include <stdlib.h>

@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reporter/group.h"
+#include "reporter/facts/facts_read.h"
+#include "reporter/facts/group.h"
 #include "tests/reporter/sample_source.h"
 #include "tests/reporter/sample.h"
 

@@ -5,10 +5,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reporter/method.h"
-#include "reporter/model_fit.h"
-#include "reporter/moderation.h"
-#include "reporter/quantile.h"
+#include "reporter/base/quantile.h"
+#include "reporter/compare/method.h"
+#include "reporter/compare/method_outliers.h"
+#include "reporter/compare/method_series.h"
+#include "reporter/compare/model_fit.h"
+#include "reporter/compare/moderation.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,9 +7,11 @@
 #include <cmocka.h>
 
 #include "common/path.h"
-#include "reporter/check.h"
-#include "reporter/mixed.h"
-#include "reporter/side.h"
+#include "reporter/cmd/check.h"
+#include "reporter/compare/side.h"
+#include "reporter/facts/facts_read.h"
+#include "reporter/facts/mixed.h"
+#include "storage/report/report_series.h"
 #include "tests/reporter/sample.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reporter/number_column.h"
+#include "reporter/display/number_column.h"
 
 #include <string.h>
 

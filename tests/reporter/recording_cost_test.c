@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reporter/recording_cost.h"
+#include "reporter/facts/recording_cost.h"
 
 static void hosts_add_up(void **state)
 {

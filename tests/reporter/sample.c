@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "common/buffer.h"
+#include "common/intern.h"
+#include "storage/env/txn.h"
+#include "storage/kind/exemplars_store.h"
+#include "storage/kind/report_add.h"
+#include "storage/kind/report_store.h"
+#include "storage/kind/shard_store.h"
+#include "storage/report/exemplars.h"
+#include "storage/report/report.h"
+#include "storage/report/trace.h"
+#include "storage/report/trace_encode.h"
 #include "tests/reporter/sample.h"
 
 #include <errno.h>

@@ -2,7 +2,8 @@
 #ifndef WP_TESTS_REPORTER_SAMPLE_H
 #define WP_TESTS_REPORTER_SAMPLE_H
 /* Made-up recordings, the same on every run: a build with a cold cache, one full of hostile names, a large one. */
-#include "storage/store.h"
+#include "storage/env/store.h"
+#include "storage/report/exemplars.h"
 
 /* A build: make waits for compilers, they read sources from a disk; curl asks a server through a socket. */
 struct wp_report *sample_report(void);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Four hosts that wait for each other: web asks auth and a database; auth asks web back, which makes a knot. */
+#include "storage/env/txn.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/report/report.h"
+#include "storage/report/report_series.h"
 #include "tests/reporter/sample_fleet.h"
 
 #include <stdio.h>

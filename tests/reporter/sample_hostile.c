@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "storage/report/report.h"
+#include "storage/report/report_lines.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_transactions.h"
+#include "storage/report/trace.h"
+#include "storage/value/latency.h"
 #include "tests/reporter/sample.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* reporter_sample KIND ROOT [RELEASE [AGGREGATE [TIMEBOX]]]: adds a made-up recording to a store. KIND: plain,
  * hostile, one (a single sample), large, fleet (four hosts with metadata), shards (four hosts in three shards), source (lines of source), and service, service-equal, service-slower: a quarter of an hour of a service, again, and with a disk that takes a fifth longer. */
+#include "storage/report/report_series.h"
 #include "tests/reporter/sample.h"
 #include "tests/reporter/sample_fleet.h"
 #include "tests/reporter/sample_service.h"

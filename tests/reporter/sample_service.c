@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/reporter/sample_service.h"
 
+#include "storage/report/report_series.h"
+#include "storage/report/report_transactions.h"
 #include "tests/reporter/sample.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
  * otherwise. Each second has a random number of requests around a load that drifts (first-order autoregressive), each hop
  * a random time for each of them; what is left of the threads' second is idle, so that time per wall second is constant.
  */
-#include "storage/report.h"
+#include "storage/report/report.h"
 
 struct service_options {
     uint64_t seed;

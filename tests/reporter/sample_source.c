@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/reporter/sample_source.h"
 
+#include "storage/report/report_lines.h"
+#include "storage/report/report_series.h"
 #include "tests/reporter/sample.h"
 
 #define START 1790000000000000000ull

@@ -6,11 +6,15 @@
 #include <cmocka.h>
 
 #include "common/path.h"
-#include "reporter/compare.h"
-#include "reporter/kept_checks.h"
-#include "reporter/side.h"
-#include "reporter/side_parts.h"
-#include "storage/host_part.h"
+#include "reporter/compare/compare.h"
+#include "reporter/compare/kept_checks.h"
+#include "reporter/compare/side.h"
+#include "reporter/compare/side_parts.h"
+#include "reporter/facts/facts_read.h"
+#include "storage/env/txn.h"
+#include "storage/kind/state_store.h"
+#include "storage/report/report_series.h"
+#include "storage/value/host_part.h"
 #include "tests/reporter/sample.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
 #include "tests/reporter/sample.h"
 
 #include "common/path.h"
-#include "reporter/site.h"
-#include "reporter/page.h"
+#include "reporter/site/site.h"
+#include "reporter/page/page.h"
 
 #include <errno.h>
 #include <setjmp.h>

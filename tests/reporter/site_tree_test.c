@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "common/path.h"
-#include "reporter/query.h"
-#include "reporter/site_tree.h"
+#include "reporter/display/query.h"
+#include "reporter/site/site_tree.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which files of this machine's disk the paths of a release may name. */
-#include "reporter/source_text.h"
+#include "reporter/source/source_text.h"
 
 #include "common/host_id.h"
 #include "common/path.h"
+#include "storage/env/txn.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/shard_store.h"
+#include "storage/kind/state_store.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

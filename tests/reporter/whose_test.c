@@ -6,8 +6,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reporter/hosts.h"
-#include "reporter/wait_graph.h"
+#include "reporter/facts/facts_read.h"
+#include "reporter/facts/hosts.h"
+#include "reporter/facts/origins.h"
+#include "reporter/facts/wait_graph.h"
+#include "storage/env/txn.h"
+#include "storage/kind/report_add.h"
+#include "storage/kind/selection.h"
+#include "storage/kind/shard_store.h"
 #include "tests/reporter/sample.h"
 #include "tests/reporter/sample_fleet.h"
 

@@ -5,8 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "reporter/view_data.h"
-#include "reporter/window_fit.h"
+#include "reporter/data/view_data.h"
+#include "reporter/data/window_fit.h"
+#include "storage/report/trace_decode.h"
+#include "storage/report/trace_encode.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,9 @@
  * Three hosts that talk with each other, one with one shard and two with the other: what the shards' reports say together is
  * what the report of one aggregator says. WP_SEED=N runs that one only, WP_TRACES=N so many.
  */
+#include "storage/report/report_merge.h"
+#include "storage/report/report_read.h"
+
 #include "../aggregator/made_fleet.h"
 #include "made_shards.h"
 

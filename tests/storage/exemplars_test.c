@@ -2,7 +2,8 @@
 /* Which windows are kept: whatever the order they come in and the sets they are in, the same ones, and those of the rule. */
 #include "made_report.h"
 
-#include "storage/exemplars.h"
+#include "storage/report/exemplars.h"
+#include "storage/report/trace_encode.h"
 
 #include <errno.h>
 #include <setjmp.h>

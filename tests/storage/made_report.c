@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "storage/report/report_lines.h"
+#include "storage/report/report_series.h"
+#include "storage/report/report_transactions.h"
+
 #include "made_report.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #ifndef WP_TESTS_STORAGE_MADE_REPORT_H
 #define WP_TESTS_STORAGE_MADE_REPORT_H
 /* Random reports and traces from a seed: a list of facts, to be added in any order and to any number of reports. */
-#include "storage/report.h"
-#include "storage/trace.h"
+#include "storage/report/report.h"
+#include "storage/report/trace.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,6 +3,11 @@
 #include "made_report.h"
 
 #include "common/intern.h"
+#include "storage/report/report_decode.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_merge.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_series.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

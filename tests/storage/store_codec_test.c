@@ -3,6 +3,13 @@
 #include "made_report.h"
 
 #include "proto/store.pb-c.h"
+#include "storage/report/report_decode.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_merge.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_series.h"
+#include "storage/report/trace_decode.h"
+#include "storage/report/trace_encode.h"
 
 #include <errno.h>
 #include <setjmp.h>

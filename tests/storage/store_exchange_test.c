@@ -3,7 +3,8 @@
 #include "store_fixture.h"
 
 #include "common/path.h"
-#include "storage/shrink.h"
+#include "storage/env/shrink.h"
+#include "storage/env/txn.h"
 
 #include <errno.h>
 #include <sys/stat.h>

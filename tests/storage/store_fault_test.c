@@ -3,6 +3,9 @@
 #include "store_fixture.h"
 
 #include "common/path.h"
+#include "common/strings.h"
+#include "storage/env/txn.h"
+#include "storage/kind/report_add.h"
 
 #include <errno.h>
 #include <pthread.h>

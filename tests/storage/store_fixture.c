@@ -2,7 +2,14 @@
 #include "store_fixture.h"
 
 #include "common/path.h"
-#include "storage/txn.h"
+#include "storage/env/txn.h"
+#include "storage/env/txn_body.h"
+#include "storage/kind/report_add.h"
+#include "storage/kind/report_store.h"
+#include "storage/kind/shard_store.h"
+#include "storage/report/report_decode.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_read.h"
 
 int fixture_setup(void **state)
 {

@@ -4,7 +4,8 @@
 /* A store in a folder of its own for one test, and a transaction or report in one call; failures fail the test. */
 #include "made_report.h"
 
-#include "storage/store.h"
+#include "storage/env/store.h"
+#include "storage/kind/selection.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,11 +2,19 @@
 /* Hosts of one shard: each has reports of its own, and together they are what one report of them all would be. */
 #include "store_fixture.h"
 
-#include "storage/host_part.h"
-#include "storage/merge_store.h"
-#include "storage/rollup.h"
-#include "storage/txn.h"
-#include "storage/verify.h"
+#include "storage/env/txn.h"
+#include "storage/kind/report_add.h"
+#include "storage/kind/report_compact.h"
+#include "storage/kind/report_shares.h"
+#include "storage/kind/report_store.h"
+#include "storage/kind/shard_store.h"
+#include "storage/report/report_encode.h"
+#include "storage/report/report_merge.h"
+#include "storage/report/report_read.h"
+#include "storage/upkeep/merge_store.h"
+#include "storage/upkeep/rollup.h"
+#include "storage/upkeep/verify.h"
+#include "storage/value/host_part.h"
 
 #include <errno.h>
 

@@ -12,8 +12,20 @@
 #include "made_report.h"
 
 #include "proto/store.pb-c.h"
-#include "storage/columns.h"
-#include "storage/txn.h"
+#include "storage/env/store.h"
+#include "storage/env/txn.h"
+#include "storage/kind/exemplars_store.h"
+#include "storage/kind/genealogy_store.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/report_add.h"
+#include "storage/kind/report_store.h"
+#include "storage/kind/shard_store.h"
+#include "storage/kind/source_store.h"
+#include "storage/kind/sourcemap_store.h"
+#include "storage/kind/state_store.h"
+#include "storage/report/exemplars.h"
+#include "storage/report/trace_encode.h"
+#include "storage/value/columns.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* store_reader ROOT RELEASE: opens a read transaction, says "reading", and stays. */
-#include "storage/store.h"
+#include "storage/env/store.h"
+#include "storage/env/txn.h"
 
 #include <stdio.h>
 #include <unistd.h>

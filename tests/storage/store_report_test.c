@@ -2,9 +2,18 @@
 /* Reports in a store: deltas, shards, timeboxes, compaction, damage, verification. */
 #include "store_fixture.h"
 
-#include "storage/head.h"
-#include "storage/txn.h"
-#include "storage/verify.h"
+#include "common/strings.h"
+#include "storage/env/txn.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/release_store.h"
+#include "storage/kind/report_add.h"
+#include "storage/kind/report_compact.h"
+#include "storage/kind/report_store.h"
+#include "storage/kind/shard_store.h"
+#include "storage/kind/state_store.h"
+#include "storage/report/head.h"
+#include "storage/report/report_read.h"
+#include "storage/upkeep/verify.h"
 
 #include <errno.h>
 

@@ -3,6 +3,13 @@
 #include "store_fixture.h"
 
 #include "proto/store.pb-c.h"
+#include "storage/env/txn.h"
+#include "storage/kind/genealogy_store.h"
+#include "storage/kind/metadata_store.h"
+#include "storage/kind/report_compact.h"
+#include "storage/kind/shard_store.h"
+#include "storage/kind/sourcemap_store.h"
+#include "storage/kind/state_store.h"
 
 #include <errno.h>
 

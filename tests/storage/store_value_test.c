@@ -2,9 +2,9 @@
 /* What stands around a value, and the grammar of keys. */
 #include "made_report.h"
 
-#include "storage/keys.h"
-#include "storage/network_fs.h"
-#include "storage/value.h"
+#include "storage/env/network_fs.h"
+#include "storage/value/keys.h"
+#include "storage/value/value.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds the shape of the source tree: who may include and link whom, sizes, names, licences.
+"""Holds the shape of the source tree: who may include and link whom, rooms, circles, sizes, names, licences.
 
     arrows.py TREE          exits 1 and prints one line a breach
     arrows.py --self-test   plants each kind of breach in a copy of nothing and wants it found
@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+import c_source
 
 # A folder may use these; what is not here is a breach. cli knows everybody.
 MAP = {
@@ -21,7 +23,56 @@ MAP = {
     "reporter": {"common", "storage"},
     "cli": {"common", "proto", "storage", "collector", "aggregator", "reporter"},
 }
+# The rooms of a folder, and which of its rooms each may use. README.md of the folder says what lies in them.
+ROOMS = {
+    "storage": {
+        "value": "",
+        "report": "value",
+        "env": "value",
+        "kind": "value report env",
+        "upkeep": "value report env kind",
+        "text": "value report env kind",
+        "tool": "value report env kind upkeep text",
+    },
+    "reporter": {
+        "base": "",
+        "display": "base",
+        "read": "base",
+        "facts": "base display read",
+        "source": "base display read facts",
+        "compare": "base display read facts",
+        "data": "base display read facts compare",
+        "page": "base display facts source compare",
+        "html": "base display facts",
+        "export": "base display facts compare",
+        "site": "base display read facts source compare data page html export",
+        "cmd": "base display read facts source compare data page export site",
+    },
+}
+ROOT = {"CMakeLists.txt", "CMakePresets.json", "CONTRIBUTING.md", "LICENSE", "README.md", ".clang-format", ".clang-tidy",
+        ".editorconfig", ".gitignore", ".shellcheckrc"}
 TOP = set(MAP) | {"deploy", "docs", "tests", "build"}
+# Circles of files and headers that declare for others which still stand. A line goes when its knot is cut: one that is not
+# needed any more is a breach, and there are no new ones.
+KNOTS = (
+    {"aggregator/clock_pair", "aggregator/clock_view"},
+    {"aggregator/healing", "aggregator/timeline", "aggregator/timeline_window"},
+    {"aggregator/aggregate", "aggregator/aggregate_bucket", "aggregator/chosen", "aggregator/detached", "aggregator/exemplar",
+     "aggregator/explain", "aggregator/explain_loop", "aggregator/explain_origin", "aggregator/explain_wait",
+     "aggregator/host_session", "aggregator/membership", "aggregator/pieces", "aggregator/shard_state", "aggregator/shards",
+     "aggregator/transactions"},
+    {"aggregator/commit", "aggregator/commit_metadata", "aggregator/commit_timebox"},
+    {"aggregator/ingest", "aggregator/shard_net"},
+    {"collector/bpf_programs", "collector/source_bpf"},
+    {"collector/collector", "collector/replay"},
+    {"proto/enrolment", "proto/enrolment_words"},
+)
+LENDERS = {
+    "aggregator/aggregate.h", "aggregator/explain.h", "aggregator/explain_wait.h", "aggregator/fleet.h",
+    "aggregator/host_session.h", "aggregator/messages.h", "aggregator/names.h", "aggregator/shard_state.h",
+    "aggregator/shards.h", "aggregator/timeline.h", "cli/doctor.h", "collector/probe.h", "proto/batch.h", "proto/enrolment.h",
+    "proto/enrolment_words.h", "proto/transport.h",
+}
 LINE_LIMIT = 600
 SOURCE = (".c", ".h", ".js", ".py", ".sh")
 SPDX = SOURCE + (".cmake", ".proto", ".css")
@@ -100,16 +151,102 @@ def unique(names):
 
 
 def tops(names):
+    for name in names:
+        if "/" not in name and name not in ROOT:
+            yield f"{name}: not a file of the root's list"
     for folder in sorted({name.split("/")[0] for name in names if "/" in name}):
         if folder not in TOP and not folder.startswith("."):
             yield f"{folder}/: not a folder of the map"
 
 
-CHECKS = (includes, links, size, licence, unfinished, guard)
+def room_of(name):
+    """(folder, room) of a file in a folder with rooms; the room of one that lies in the folder itself is None."""
+    parts = name.split("/")
+    if parts[0] not in ROOMS or not name.endswith((".c", ".h")):
+        return None
+    return parts[0], parts[1] if len(parts) == 3 else None
+
+
+def rooms(name, text):
+    """A file lies in a room of the table, and includes what that room may use."""
+    place = room_of(name)
+    if not place:
+        return
+    folder, room = place
+    if room not in ROOMS[folder]:
+        yield f"{name}: not in a room of {folder}"
+        return
+    for target in c_source.includes(text):
+        there = room_of(target)
+        if there and there[0] == folder and there[1] != room and there[1] not in ROOMS[folder][room].split() and \
+                ".pb-c." not in target:
+            yield f"{name}: {folder}/{room} may not use {target}"
+
+
+def order(table):
+    """The table itself has no circle: a room uses those above it."""
+    for folder, of in table.items():
+        above = set()
+        for room, uses in of.items():
+            for used in set(uses.split()) - above:
+                yield f"{folder}/{room}: {used} does not stand above it in the table"
+            above.add(room)
+
+
+def guides(names):
+    """A README.md in each folder of the map, and in each that has sub-folders with sources."""
+    wanted = set()
+    for parts in (name.split("/") for name in names if name.endswith(SOURCE)):
+        wanted |= {"/".join(parts[:depth]) for depth in range(1, len(parts) - 1)} | ({parts[0]} & set(MAP))
+    for folder in sorted(wanted):
+        if folder + "/README.md" not in names:
+            yield f"{folder}/: no README.md that says what lives here"
+
+
+def is_source(name):
+    return name.endswith((".c", ".h")) and name.split("/")[0] in MAP and "/bpf/" not in name
+
+
+def circles(texts):
+    """Files, a .c and its .h as one, that need each other by their includes."""
+    graph = {}
+    for name, text in texts.items():
+        ways = graph.setdefault(name[:-2], set())
+        ways |= {target[:-2] for target in c_source.includes(text) if target in texts and target[:-2] != name[:-2]}
+    found = [set(circle) for circle in c_source.circles(graph)]
+    for circle in found:
+        if circle not in KNOTS:
+            yield "files that need each other: " + ", ".join(sorted(circle))
+    for knot in KNOTS:
+        if knot & set(graph) and knot not in found:
+            yield "cut, and still among the KNOTS: " + ", ".join(sorted(knot))
+
+
+def headers(texts):
+    """A header declares only what its own .c defines; what nothing here defines is generated, or a macro's."""
+    home = {}
+    for name, text in texts.items():
+        if name.endswith(".c"):
+            home.update({what: name for what in c_source.defined(text)})
+    lent = set()
+    for name, text in texts.items():
+        for what in c_source.declared(text) if name.endswith(".h") else ():
+            if home.get(what, name)[:-2] == name[:-2]:
+                continue
+            lent.add(name)
+            if name not in LENDERS:
+                yield f"{name}: declares {what}, which {home[what]} defines"
+    for name in sorted((LENDERS & set(texts)) - lent):
+        yield f"{name}: declares its own, and is still among the LENDERS"
+
+
+CHECKS = (includes, links, rooms, size, licence, unfinished, guard)
 
 
 def check(tree, names):
-    found = list(unique(names)) + list(tops(names))
+    texts = {name: read(tree, name) for name in names if is_source(name) and os.path.isfile(os.path.join(tree, name))}
+    found = list(unique(names)) + list(tops(names)) + list(order(ROOMS)) + list(circles(texts)) + list(headers(texts))
+    found += guides(names)
     for name in names:
         if not os.path.isfile(os.path.join(tree, name)):
             continue
@@ -130,38 +267,69 @@ def files_of(tree):
 
 
 HEAD = "/* SPDX-License-Identifier: Apache-2.0 */\n"
-# name of the file, its text, a part of the breach that must be reported; None: must be clean
+
+
+def header(name, body=""):
+    guarded = "WP_" + re.sub(r"[^A-Za-z0-9]", "_", name).upper()
+    return f"{HEAD}#ifndef {guarded}\n#define {guarded}\n{body}\n#endif\n"
+
+
+# files, and a part of the breach that must be reported; None: must be clean
 PLANTS = (
-    ("collector/a.c", HEAD + '#include "storage/store.h"\n', "collector may not include storage"),
-    ("common/b.c", HEAD + '#include "proto/event.h"\n', "common may not include proto"),
-    ("reporter/c.c", HEAD + '#  include "aggregator/engine.h"\n', "reporter may not include aggregator"),
-    ("storage/d.c", HEAD + '#include "../cli/child.h"\n', "include by '../'"),
-    ("reporter/e.c", HEAD + '#include "proto/x.pb-c.h"\n', "reporter may not include proto"),
-    ("proto/CMakeLists.txt", "# SPDX-License-Identifier: x\ntarget_link_libraries(wp_proto\n  PUBLIC wp_storage)\n",
+    ({"collector/a.c": HEAD + '#include "storage/env/store.h"\n'}, "collector may not include storage"),
+    ({"common/b.c": HEAD + '#include "proto/event.h"\n'}, "common may not include proto"),
+    ({"reporter/cmd/c.c": HEAD + '#  include "aggregator/engine.h"\n'}, "reporter may not include aggregator"),
+    ({"storage/env/d.c": HEAD + '#include "../cli/child.h"\n'}, "include by '../'"),
+    ({"reporter/cmd/e.c": HEAD + '#include "proto/x.pb-c.h"\n'}, "reporter may not include proto"),
+    ({"proto/CMakeLists.txt": "# SPDX-License-Identifier: x\ntarget_link_libraries(wp_proto\n  PUBLIC wp_storage)\n"},
      "proto may not link wp_storage"),
-    ("cli/long.c", HEAD + "\n" * LINE_LIMIT, "601 lines"),
-    ("cli/bare.c", "int x;\n", "no SPDX"),
-    ("cli/marked.c", HEAD + "/* TO" "DO */\n", "unfinished mark"),
-    ("cli/guard.h", HEAD + "#ifndef GUARD_H\n#define GUARD_H\n#endif\n", "include guard"),
-    ("misc/f.txt", "", "not a folder of the map"),
-    ("aggregator/fine.c", HEAD + '#include "storage/store.h"\n#include "aggregator/engine.h"\n#include <zmq.h>\n', None),
+    ({"cli/long.c": HEAD + "\n" * LINE_LIMIT}, "601 lines"),
+    ({"cli/bare.c": "int x;\n"}, "no SPDX"),
+    ({"cli/marked.c": HEAD + "/* TO" "DO */\n"}, "unfinished mark"),
+    ({"cli/guard.h": HEAD + "#ifndef GUARD_H\n#define GUARD_H\n#endif\n"}, "include guard"),
+    ({"misc/f.txt": ""}, "not a folder of the map"),
+    ({"cli/x.c": HEAD, "proto/x.c": HEAD}, "there is also"),
+    ({"rl": "a log\n"}, "not a file of the root's list"),
+    ({"cli/x.c": HEAD}, "cli/: no README.md"),
+    ({"tests/x/README.md": "", "tests/x/y/z.py": "# SPDX-License-Identifier: x\n"}, "tests/: no README.md"),
+    ({"storage/key.c": HEAD}, "not in a room of storage"),
+    ({"storage/attic/key.c": HEAD}, "not in a room of storage"),
+    ({"storage/value/key.c": HEAD + '#include "storage/env/store.h"\n'}, "storage/value may not use storage/env/store.h"),
+    ({"cli/a.h": header("cli/a.h", '#include "cli/b.h"'), "cli/b.h": header("cli/b.h"), "cli/b.c": HEAD + '#include "cli/a.h"\n'},
+     "files that need each other: cli/a, cli/b"),
+    ({"cli/a.h": header("cli/a.h", '#include "cli/b.h"'), "cli/b.h": header("cli/b.h", '#include "cli/c.h"'),
+      "cli/c.h": header("cli/c.h", '#include "cli/a.h"')}, "files that need each other: cli/a, cli/b, cli/c"),
+    ({"cli/a.h": header("cli/a.h", "int wp_b(int x);"), "cli/b.c": HEAD + "int wp_b(int x)\n{\n    return x;\n}\n"},
+     "cli/a.h: declares wp_b, which cli/b.c defines"),
+    ({"cli/a.h": header("cli/a.h", "extern const int wp_b;"), "cli/b.c": HEAD + "const int wp_b = 1;\n"},
+     "cli/a.h: declares wp_b, which cli/b.c defines"),
+    (dict.fromkeys(sorted(LENDERS)[:1], HEAD), "still among the LENDERS"),
+    (dict.fromkeys((knot + ".c" for knot in KNOTS[0]), HEAD), "still among the KNOTS"),
+    ({"aggregator/README.md": "", "aggregator/fine.c": HEAD + '#include "storage/env/store.h"\n#include "aggregator/fine.h"\n#include <zmq.h>\n',
+      "aggregator/fine.h": header("aggregator/fine.h", "int wp_fine(void); /* int wp_other(void); */")}, None),
+    ({"storage/README.md": "", "storage/env/fine.c": HEAD + '#include "storage/value/keys.h"\n'}, None),
 )
+
+
+def planted(files):
+    with tempfile.TemporaryDirectory() as tree:
+        for name, text in files.items():
+            os.makedirs(os.path.dirname(os.path.join(tree, name)), exist_ok=True)
+            with open(os.path.join(tree, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        return check(tree, sorted(files))
 
 
 def self_test():
     failures = []
-    for name, text, want in PLANTS:
-        with tempfile.TemporaryDirectory() as tree:
-            os.makedirs(os.path.join(tree, os.path.dirname(name)))
-            with open(os.path.join(tree, name), "w", encoding="utf-8") as file:
-                file.write(text)
-            found = check(tree, [name])
+    for files, want in PLANTS:
+        found = planted(files)
         if want is None and found:
-            failures.append(f"{name}: clean, yet: {found}")
+            failures.append(f"{sorted(files)}: clean, yet: {found}")
         if want is not None and not any(want in line for line in found):
-            failures.append(f"{name}: '{want}' was not found, only {found}")
-    if not any("there is also" in line for line in unique(["cli/x.c", "proto/x.c"])):
-        failures.append("two files of one name were not found")
+            failures.append(f"{sorted(files)}: '{want}' was not found, only {found}")
+    if not list(order({"cli": {"low": "high", "high": ""}})):
+        failures.append("a room that uses one below it was not found")
     return failures
 
 

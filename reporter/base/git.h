@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_BASE_GIT_H
+#define WP_REPORTER_BASE_GIT_H
+/* Asks the git command about a repository. Its answers are input like any other: bounded, never trusted. */
+#include "common/buffer.h"
+#include "common/error.h"
+
+/*
+ * Runs git in `dir` with the words after "git" (NULL at the end) and `input` on its standard input; appends what it prints.
+ * -ENOENT: no git; -EFBIG: more than `limit` bytes; -ETIMEDOUT; -EINVAL: git failed, err has what it said.
+ * Nothing is fetched, no pager, no prompt. Root becomes the owner of `dir` first, as git wants it.
+ */
+int wp_git_run(const char *dir, const char *const *words, const struct wp_buffer *input, size_t limit, struct wp_buffer *out,
+    struct wp_error *err);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/cmd/check.h"
+
+#include "common/strings.h"
+#include "reporter/compare/kept_checks.h"
+#include "reporter/data/other_windows.h"
+#include "reporter/export/format_check.h"
+#include "reporter/export/format_text.h"
+#include "reporter/facts/facts_read.h"
+#include "reporter/facts/mixed.h"
+#include "reporter/page/page_compare.h"
+#include "reporter/read/history.h"
+#include "reporter/site/single_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MIXED 8u /* other releases at the same time that are looked at */
+
+/* Which release NEW is, and which one it stands on. */
+static int find_sides(const struct wp_stores *stores, const struct wp_check_options *options, struct wp_side_spec side[2],
+    struct wp_error *err)
+{
+    struct wp_release_order order;
+    int rc = wp_release_order_read(&order, stores, &options->common.order, err);
+    if (rc)
+        return rc;
+    size_t after = *side[WP_AFTER].release ? wp_release_order_find(&order, side[WP_AFTER].release) : order.count ? 0 : SIZE_MAX;
+    if (after == SIZE_MAX)
+        rc = wp_error_set(err, -ENOENT, *side[WP_AFTER].release ? "no store has a release %s" : "the store has no releases%s",
+            side[WP_AFTER].release);
+    size_t before = rc ? SIZE_MAX : order.rows[after].baseline;
+    if (!rc && before == SIZE_MAX)
+        rc = wp_error_set(err, -ENOENT, "nothing measured comes before release %s: there is nothing to compare it with",
+            order.rows[after].id);
+    if (!rc) {
+        snprintf(side[WP_AFTER].release, sizeof(side[WP_AFTER].release), "%s", order.rows[after].id);
+        snprintf(side[WP_BEFORE].release, sizeof(side[WP_BEFORE].release), "%s", order.rows[before].id);
+        /* What else was asked of the newer one holds for both. */
+        memcpy(side[WP_BEFORE].aggregate, side[WP_AFTER].aggregate, sizeof(side[WP_BEFORE].aggregate));
+        memcpy(side[WP_BEFORE].host, side[WP_AFTER].host, sizeof(side[WP_BEFORE].host));
+    }
+    wp_release_order_fini(&order);
+    return rc;
+}
+
+/* With --git a side may be a commit that no release is called after: OLD its release or nearest measured ancestor, NEW that very one's. */
+static int find_commit(struct wp_side_spec *spec, const struct wp_stores *stores, const char *git, bool is_exact, struct wp_error *err)
+{
+    char **releases = NULL, name[sizeof(spec->release) + 16];
+    size_t count = 0;
+    struct wp_history *history = NULL;
+    int rc = wp_stores_releases(stores, NULL, NULL, &releases, &count, err);
+    bool is_release = rc;
+    for (size_t i = 0; i < count && !is_release; i++)
+        is_release = !strcmp(releases[i], spec->release);
+    if (is_release) {
+        wp_strings_free(releases, count);
+        return rc;
+    }
+    snprintf(name, sizeof(name), spec->back ? "%s~%u" : "%s", spec->release, (unsigned)spec->back);
+    rc = wp_history_read(&history, git, releases, count, name, err);
+    size_t row = rc ? SIZE_MAX : wp_history_named(history, is_exact);
+    if (!rc && row == SIZE_MAX)
+        rc = wp_error_set(err, -ENOENT, is_exact ? "no release was measured at commit %s" : "nothing was measured at commit %s or before it", name);
+    if (!rc) {
+        snprintf(spec->release, sizeof(spec->release), "%s", releases[row]);
+        spec->back = 0;
+    }
+    wp_history_destroy(history);
+    wp_strings_free(releases, count);
+    return rc ? wp_error_wrap(err, rc, "no store has a release %s", name) : 0;
+}
+
+/* The same release on both sides: all hosts but the canaries, and these. */
+static int canary_sides(struct wp_side_spec side[2], const char *canary, struct wp_error *err)
+{
+    if (*side[WP_AFTER].host)
+        return wp_error_set(err, -EINVAL, "--canary says which hosts, and so does '%s'", side[WP_AFTER].host);
+    side[WP_BEFORE] = side[WP_AFTER];
+    snprintf(side[WP_AFTER].host, sizeof(side[WP_AFTER].host), "%.254s", canary);
+    snprintf(side[WP_BEFORE].host, sizeof(side[WP_BEFORE].host), "!%.254s", canary);
+    return 0;
+}
+
+/* Other releases that ran while a side was measured: what differs may be theirs. */
+static int read_mixed(struct wp_facts facts[2], const struct wp_stores *stores, struct wp_error *err)
+{
+    struct wp_release_order order;
+    int rc = wp_release_order_read(&order, stores, &(struct wp_order_options){0}, err);
+    for (int i = 0; i < 2 && !rc; i++) {
+        size_t row = wp_release_order_find(&order, facts[i].release), others[MIXED];
+        size_t count = row == SIZE_MAX ? 0 : wp_mixed_candidates(&order, row, others, MIXED);
+        rc = wp_mixed_read(&facts[i], stores, &order, others, count, err);
+    }
+    wp_release_order_fini(&order);
+    return rc;
+}
+
+static int format_text(struct wp_buffer *out, const struct wp_compare *compare, struct wp_error *err)
+{
+    struct wp_display display;
+    wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
+    int rc = wp_page_compare_digest(&display, compare, err);
+    if (!rc)
+        rc = wp_format_text(out, &display, err);
+    wp_display_fini(&display);
+    return rc;
+}
+
+static int format(struct wp_buffer *out, const struct wp_compare *compare, const struct wp_facts *after, enum wp_check_format as,
+    struct wp_error *err)
+{
+    return as == WP_CHECK_HTML ? wp_single_file(out, after, compare, err)
+        : as == WP_CHECK_JSON ? wp_format_check_json(out, compare, err)
+        : as == WP_CHECK_JUNIT ? wp_format_check_junit(out, compare, err)
+                               : format_text(out, compare, err);
+}
+
+int wp_check_run(struct wp_buffer *out, const struct wp_check_options *options, bool *is_degraded, struct wp_error *err)
+{
+    struct wp_stores stores;
+    struct wp_side_spec side[2] = {options->before, options->after};
+    struct wp_facts facts[2] = {0};
+    struct wp_compare compare;
+    int rc = wp_stores_open(&stores, options->common.stores, options->common.store_count, err);
+    if (rc)
+        return rc;
+    for (int i = 0; i < 2 && !rc && options->common.order.git; i++)
+        rc = *side[i].release ? find_commit(&side[i], &stores, options->common.order.git, i == WP_AFTER, err) : 0;
+    for (int i = 0; i < 2 && !rc; i++)
+        rc = wp_side_find(&side[i], &stores, err);
+    if (!rc && !*side[WP_BEFORE].release && (!*options->canary || !*side[WP_AFTER].release))
+        rc = find_sides(&stores, options, side, err);
+    if (!rc && *options->canary)
+        rc = canary_sides(side, options->canary, err);
+    side[WP_BEFORE].same_time = side[WP_AFTER].same_time = options->same_time || *options->canary;
+    if (!rc)
+        rc = wp_sides_read(facts, &stores, side, options->aggregate, err);
+    if (!rc)
+        rc = read_mixed(facts, &stores, err);
+    if (!rc && options->format == WP_CHECK_HTML)
+        rc = wp_other_windows_fit(&facts[WP_AFTER], err);
+    if (!rc)
+        rc = wp_compare_build(&compare, &facts[WP_BEFORE], &facts[WP_AFTER], &options->common.compare, err);
+    if (!rc) {
+        rc = format(out, &compare, &facts[WP_AFTER], options->format, err);
+        *is_degraded = compare.is_degraded;
+        if (!rc && options->keeps)
+            rc = wp_check_keep(&stores, &compare, &side[WP_AFTER], options->old_text ? options->old_text : side[WP_BEFORE].release, err);
+        wp_compare_fini(&compare);
+    }
+    wp_facts_fini(&facts[WP_BEFORE]);
+    wp_facts_fini(&facts[WP_AFTER]);
+    wp_stores_close(&stores);
+    return rc;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options that reporting and checking share. */
+#include "reporter/cmd/common_options.h"
+
+#include "reporter/compare/compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_GIT = 0x200, KEY_AGAINST, KEY_PER, KEY_ALPHA, KEY_THRESHOLD, KEY_IGNORE, KEY_METHOD };
+
+static const struct argp_option option_table[] = {
+    {"store", 's', "ROOT", 0, "The store to read; given again, several are read as one", 0},
+    {"git", KEY_GIT, "DIR", 0, "Order releases by this repository's history (a work tree or a bare clone); else by time", 1},
+    {"against", KEY_AGAINST, "REF", 0, "Compare with this release, or with the newest measured one at this branch or commit", 1},
+    {"per", KEY_PER, "UNIT", 0, "Compare time by wall (a second), activity (a second of its own running) or recording", 1},
+    {"alpha", KEY_ALPHA, "P", 0, "How likely one false alarm in a comparison may be (0.01)", 1},
+    {"method", KEY_METHOD, "NAME", 0, "Tell changes by t-test (the default), average-amount, best-model, integral, local-statistics or "
+        "exclusive-time-outliers", 1},
+    {"threshold", KEY_THRESHOLD, "PERCENT", 0, "The least change worth a verdict (3; of other methods: see the manual)", 1},
+    {"ignore", KEY_IGNORE, "CATEGORY", 0, "Show this category and do not judge it, as remote_not_traced where load varies", 1},
+    {0},
+};
+
+static double parse_number(struct argp_state *state, const char *what, const char *text, double low, double high)
+{
+    char *end = NULL;
+    errno = 0;
+    double value = strtod(text, &end);
+    if (end == text || *end || errno || !isfinite(value) || value < low || value > high)
+        argp_error(state, "'%s' is not a valid %s: a number from %g to %g", text, what, low, high);
+    return value;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct wp_common_options *options = state->input;
+    int found;
+    switch (key) {
+    case 's':
+        if (options->store_count == WP_STORES_LIMIT)
+            argp_error(state, "at most %u stores", WP_STORES_LIMIT);
+        options->stores[options->store_count++] = arg;
+        break;
+    case KEY_GIT:
+        options->order.git = arg;
+        break;
+    case KEY_AGAINST:
+        options->order.against = arg;
+        break;
+    case KEY_PER:
+        if ((found = wp_per_find(arg)) < 0)
+            argp_error(state, "'%s' is not a unit: wall, activity or recording", arg);
+        options->compare.per = (enum wp_per)found;
+        break;
+    case KEY_ALPHA:
+        options->compare.alpha = parse_number(state, "chance", arg, 1e-12, 0.5);
+        break;
+    case KEY_THRESHOLD:
+        options->compare.threshold_percent = parse_number(state, "threshold", arg, 0, 1e6);
+        options->threshold_given = true;
+        break;
+    case KEY_METHOD:
+        if ((found = wp_method_find(arg)) < 0)
+            argp_error(state, "'%s' is not a method: t-test, average-amount, best-model, integral, local-statistics or "
+                "exclusive-time-outliers", arg);
+        options->compare.method = (enum wp_method)found;
+        break;
+    case KEY_IGNORE:
+        if ((found = wp_category_find(arg)) < 0)
+            argp_error(state, "'%s' is not a category, as blocking_io or remote_not_traced", arg);
+        options->compare.ignored |= 1u << found;
+        break;
+    case ARGP_KEY_END:
+        if (!options->store_count)
+            argp_error(state, "give the store to read with --store ROOT");
+        if (!options->threshold_given)
+            options->compare.threshold_percent = wp_method_threshold(options->compare.method);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+const struct argp wp_common_argp = {option_table, parse, NULL, NULL, NULL, NULL, NULL};

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/cmd/print.h"
+
+#include "common/strings.h"
+#include "reporter/compare/side.h"
+#include "reporter/data/other_windows.h"
+#include "reporter/export/format_folded.h"
+#include "reporter/export/format_json.h"
+#include "reporter/export/format_perfetto.h"
+#include "reporter/export/format_perun.h"
+#include "reporter/export/format_pprof.h"
+#include "reporter/export/format_rows.h"
+#include "reporter/export/format_speedscope.h"
+#include "reporter/export/format_text.h"
+#include "reporter/facts/facts_read.h"
+#include "reporter/facts/origins.h"
+#include "reporter/page/page_overview.h"
+#include "reporter/site/single_file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int format_text(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+{
+    struct wp_display display;
+    wp_display_init(&display, &(struct wp_query){WP_PAGE_OVERVIEW, facts->release, facts->aggregate});
+    int rc = wp_page_digest(&display, facts, err);
+    if (!rc)
+        rc = wp_format_text(out, &display, err);
+    wp_display_fini(&display);
+    return rc;
+}
+
+static int html(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+{
+    return wp_single_file(out, facts, NULL, err);
+}
+
+static const struct {
+    const char *name;
+    int (*write)(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err); /* NULL: of tables */
+} formats[WP_FORMATS] = {
+    [WP_FORMAT_HTML] = {"html", html},
+    [WP_FORMAT_JSON] = {"json", wp_format_json},
+    [WP_FORMAT_TEXT] = {"text", format_text},
+    [WP_FORMAT_FOLDED] = {"folded", wp_format_folded},
+    [WP_FORMAT_PPROF] = {"pprof", wp_format_pprof},
+    [WP_FORMAT_SPEEDSCOPE] = {"speedscope", wp_format_speedscope},
+    [WP_FORMAT_PERFETTO] = {"perfetto", wp_format_perfetto},
+    [WP_FORMAT_PERUN] = {"perun", wp_format_perun},
+    [WP_FORMAT_PERUN_WHOLE] = {"perun-whole", wp_format_perun_whole},
+    [WP_FORMAT_CSV] = {"csv", NULL},
+    [WP_FORMAT_NDJSON] = {"ndjson", NULL},
+};
+
+int wp_format_parse(const char *name, enum wp_format *format)
+{
+    for (int i = 0; i < WP_FORMATS; i++)
+        if (!strcmp(name, formats[i].name)) {
+            *format = (enum wp_format)i;
+            return 0;
+        }
+    return -EINVAL;
+}
+
+static int format(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_print_options *options,
+    struct wp_error *err)
+{
+    if (formats[options->format].write)
+        return formats[options->format].write(out, facts, err);
+    return options->format == WP_FORMAT_CSV ? wp_format_csv(out, facts, options->sheet, err)
+                                            : wp_format_ndjson(out, facts, options->sheet, err);
+}
+
+static int choose_release(const struct wp_stores *stores, const struct wp_print_options *options, char *chosen, size_t room,
+    struct wp_error *err)
+{
+    char **releases = NULL;
+    size_t count = 0;
+    int rc = wp_stores_releases(stores, NULL, NULL, &releases, &count, err);
+    if (rc)
+        return rc;
+    bool found = !options->release && count == 1;
+    if (found)
+        snprintf(chosen, room, "%s", releases[0]);
+    for (size_t i = 0; i < count && options->release; i++)
+        if (!strcmp(releases[i], options->release)) {
+            snprintf(chosen, room, "%s", releases[i]);
+            found = true;
+        }
+    if (!found && options->release)
+        rc = wp_error_set(err, -ENOENT, "store %s has no release %s", options->stores[0], options->release);
+    else if (!found && count)
+        rc = wp_error_set(err, -EINVAL, "store %s has %zu releases: choose one with --release (%s ... %s)", options->stores[0],
+            count, releases[0], releases[count - 1]);
+    else if (!found)
+        rc = wp_error_set(err, -ENOENT, "store %s has no releases", options->stores[0]);
+    wp_strings_free(releases, count);
+    return rc;
+}
+
+/* The window of an exemplar stands in for the one that is shown by itself. */
+static int choose_window(struct wp_facts *facts, unsigned number, struct wp_error *err)
+{
+    if (number > facts->exemplars.count)
+        return wp_error_set(err, -ENOENT, "%s has %zu exemplars, not %u", facts->aggregate, facts->exemplars.count, number);
+    struct wp_exemplar_fact *fact = &facts->exemplars.rows[number - 1];
+    wp_trace_destroy(facts->trace);
+    facts->trace = fact->trace;
+    fact->trace = NULL;
+    return 0;
+}
+
+static int print_release(struct wp_buffer *out, const struct wp_snapshot *snapshot, const struct wp_print_options *options,
+    struct wp_error *err)
+{
+    struct wp_facts facts = {0};
+    char aggregate[129];
+    int rc = wp_aggregate_choose(snapshot, options->aggregate, &options->selection, aggregate, err);
+    if (!rc)
+        rc = wp_facts_read(&facts, snapshot, aggregate, &options->selection, err);
+    if (!rc && options->format == WP_FORMAT_HTML)
+        rc = wp_origins_read(&facts, snapshot, &options->selection, err);
+    if (!rc && (options->format == WP_FORMAT_HTML || options->exemplar))
+        rc = wp_other_windows_read(&facts, snapshot, &options->selection, err);
+    if (!rc && options->format == WP_FORMAT_HTML)
+        rc = wp_other_windows_fit(&facts, err);
+    if (!rc && options->exemplar)
+        rc = choose_window(&facts, options->exemplar, err);
+    if (!rc)
+        rc = format(out, &facts, options, err);
+    wp_facts_fini(&facts);
+    return rc ? wp_error_wrap(err, rc, "release %s", snapshot->release) : 0;
+}
+
+int wp_print_aggregate(struct wp_buffer *out, const struct wp_print_options *options, struct wp_error *err)
+{
+    struct wp_stores stores;
+    struct wp_snapshot snapshot;
+    char release[256] = "";
+    int rc = wp_stores_open(&stores, options->stores, options->store_count, err);
+    if (rc)
+        return rc;
+    rc = choose_release(&stores, options, release, sizeof(release), err);
+    if (!rc)
+        rc = wp_snapshot_begin(&snapshot, &stores, release, err);
+    if (!rc) {
+        rc = print_release(out, &snapshot, options, err);
+        wp_snapshot_end(&snapshot);
+    }
+    wp_stores_close(&stores);
+    return rc;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_CMD_PRINT_H
+#define WP_REPORTER_CMD_PRINT_H
+/* One aggregate in a format that is one file (docs/exports.md). Never prints itself. */
+#include "common/buffer.h"
+#include "storage/env/store.h"
+#include "storage/kind/selection.h"
+
+enum wp_format {
+    WP_FORMAT_HTML,         /* printed: all pages of the aggregate in one file */
+    WP_FORMAT_JSON,
+    WP_FORMAT_TEXT,
+    WP_FORMAT_FOLDED,
+    WP_FORMAT_PPROF,
+    WP_FORMAT_SPEEDSCOPE,
+    WP_FORMAT_PERFETTO,
+    WP_FORMAT_PERUN,
+    WP_FORMAT_PERUN_WHOLE,
+    WP_FORMAT_CSV,
+    WP_FORMAT_NDJSON,
+    WP_FORMATS
+};
+
+/* For people: "html, json, text ...". */
+#define WP_FORMAT_NAMES "html, json, text, folded, pprof, speedscope, perfetto, perun, perun-whole, csv or ndjson"
+struct wp_sheet;
+
+struct wp_print_options {
+    const char *const *stores;
+    size_t store_count;
+    const char *release;    /* NULL: the only one */
+    const char *aggregate;  /* NULL: main, else the largest */
+    enum wp_format format;
+    const struct wp_sheet *sheet; /* of csv and ndjson; NULL: all tables */
+    struct wp_selection selection;
+    unsigned exemplar;      /* of perfetto: this window, as the pages number them; 0: the first window that was kept */
+};
+
+/* -EINVAL for an unknown name. */
+int wp_format_parse(const char *name, enum wp_format *format);
+int wp_print_aggregate(struct wp_buffer *out, const struct wp_print_options *options, struct wp_error *err);
+
+#endif

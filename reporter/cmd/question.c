@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/cmd/question.h"
+
+#include "common/strings.h"
+#include "reporter/base/output.h"
+#include "reporter/compare/side.h"
+#include "reporter/display/escape.h"
+#include "reporter/display/humanize.h"
+#include "reporter/display/json_writer.h"
+#include "reporter/export/format_text.h"
+#include "reporter/facts/facts_read.h"
+#include "reporter/facts/group.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is said of one release. */
+struct part {
+    char aggregate[129];
+    char *release;          /* owned by the list of releases */
+    struct wp_group group;
+};
+
+struct answer {
+    const struct wp_question *question;
+    struct part *parts;     /* owned */
+    size_t count;
+};
+
+static size_t shown(const struct answer *answer, const struct part *part)
+{
+    size_t top = answer->question->top;
+    return top && top < part->group.count ? top : part->group.count;
+}
+
+static bool is_asked(const struct wp_question *question, const char *release)
+{
+    for (size_t i = 0; i < question->release_count; i++)
+        if (!strcmp(question->releases[i], release))
+            return true;
+    return !question->release_count;
+}
+
+static int read_part(struct part *part, const struct wp_question *question, const struct wp_snapshot *snapshot, struct wp_question_gaps *gaps,
+    struct wp_error *err)
+{
+    struct wp_facts facts = {0};
+    int rc = wp_aggregate_choose(snapshot, question->aggregate, &question->selection, part->aggregate, err);
+    if (!rc)
+        rc = wp_facts_read(&facts, snapshot, part->aggregate, &question->selection, err);
+    if (!rc)
+        rc = wp_group_build(&part->group, &facts, &question->filter, question->by, err);
+    gaps->values += facts.damage_count;
+    wp_facts_fini(&facts);
+    return rc;
+}
+
+/* A release that nobody named may lack the aggregate or the time, or be damaged: the others are told of. */
+static int read_release(struct answer *answer, const struct wp_stores *stores, char *release, struct wp_question_gaps *gaps,
+    struct wp_error *err)
+{
+    struct part *part = &answer->parts[answer->count];
+    struct wp_snapshot snapshot;
+    part->release = release;
+    int rc = wp_snapshot_begin(&snapshot, stores, release, err);
+    if (!rc) {
+        rc = read_part(part, answer->question, &snapshot, gaps, err);
+        wp_snapshot_end(&snapshot);
+    }
+    answer->count += !rc;
+    if (answer->question->release_count || (rc != -ENOENT && rc != -EBADMSG))
+        return rc ? wp_error_wrap(err, rc, "release %s", release) : 0;
+    gaps->releases += rc == -EBADMSG;
+    return 0;
+}
+
+static int check_asked(const struct wp_question *question, char *const *releases, size_t count, struct wp_error *err)
+{
+    for (size_t i = 0; i < question->release_count; i++) {
+        size_t at = 0;
+        while (at < count && strcmp(releases[at], question->releases[i]))
+            at++;
+        if (at == count)
+            return wp_error_set(err, -ENOENT, "store %s has no release %s", question->stores[0], question->releases[i]);
+    }
+    return 0;
+}
+
+static int unread(const struct wp_question_gaps *gaps, struct wp_error *err)
+{
+    return wp_error_set(err, -EBADMSG, "releases could not be read and are not in the answer: %zu; `wakepath-store verify` names them",
+        gaps->releases);
+}
+
+static int read_all(struct answer *answer, const struct wp_stores *stores, char **releases, size_t count, struct wp_question_gaps *gaps,
+    struct wp_error *err)
+{
+    int rc = check_asked(answer->question, releases, count, err);
+    answer->parts = calloc(count + 1, sizeof(*answer->parts));
+    if (!answer->parts)
+        rc = wp_error_set(err, -ENOMEM, "out of memory for %zu releases", count);
+    for (size_t i = 0; i < count && !rc; i++)
+        if (is_asked(answer->question, releases[i]))
+            rc = read_release(answer, stores, releases[i], gaps, err);
+    if (!rc && !answer->count && gaps->releases)
+        rc = unread(gaps, err);
+    else if (!rc && !answer->count)
+        rc = wp_error_set(err, -ENOENT, "store %s has no release with anything of %s%s%s in that time", answer->question->stores[0],
+            answer->question->aggregate ? answer->question->aggregate : "an aggregate",
+            answer->question->selection.hosts ? " on hosts " : "", answer->question->selection.hosts ? answer->question->selection.hosts : "");
+    return rc;
+}
+
+/* A second column says of what: of a function its file, of a line its function. */
+static bool has_object(enum wp_group_by by)
+{
+    return by == WP_BY_FUNCTION || by == WP_BY_LINE;
+}
+
+static void add_table(struct wp_display *display, const struct answer *answer, const struct part *part)
+{
+    static const char *const titles[WP_BYS] = {"Process", "Function", "Host", "Category", "Path", "Source file", "Line"};
+    static const struct wp_column columns[WP_BYS][6] = {
+#define COLUMNS(kind) {{NULL, NULL, kind}, {"On top", NULL, WP_COLUMN_DURATION}, {"Share", NULL, WP_COLUMN_SHARE},             \
+        {"Pieces", NULL, WP_COLUMN_COUNT}, {"In all", NULL, WP_COLUMN_DURATION}, {"Of", NULL, WP_COLUMN_NAME}}
+        COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME),
+        COLUMNS(WP_COLUMN_STACK), COLUMNS(WP_COLUMN_NAME), COLUMNS(WP_COLUMN_NAME)};
+    enum wp_group_by by = answer->question->by;
+    size_t width = has_object(by) ? 6 : by < WP_BY_CATEGORY || by == WP_BY_FILE ? 5 : 4;
+    struct wp_column *own = wp_pool_alloc(&display->pool, sizeof(columns[0]));
+    if (!own)
+        return;
+    memcpy(own, columns[by], sizeof(columns[0]));
+    own[0].title = titles[by];
+    struct wp_table *table = wp_display_table(display, "groups", own, width, shown(answer, part));
+    table->whole_ns = part->group.total_ns;
+    table->empty = "Nothing matches.";
+    for (size_t i = 0; i < part->group.count; i++) {
+        const struct wp_group_row *row = &part->group.rows[i];
+        struct wp_field *fields = wp_display_row(table);
+        if (!fields)
+            continue;
+        fields[0].text = *row->name ? row->name : "(none)";
+        fields[1].number = fields[2].number = row->ns;
+        fields[3].number = row->count;
+        if (width > 4)
+            fields[4].number = row->inclusive_ns;
+        if (width > 5)
+            fields[5].text = row->object;
+    }
+}
+
+static int format_table(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
+{
+    struct wp_display display;
+    wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
+    struct wp_pool *pool = &display.pool;
+    display.title = wp_pool_printf(pool, "Time by %s", wp_group_by_name(answer->question->by));
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct part *part = &answer->parts[i];
+        wp_display_heading(&display, wp_pool_printf(pool, "%s in release %s", part->aggregate, part->release));
+        wp_display_add(&display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "%s of %s matched (%s).",
+            wp_human_duration(pool, part->group.matched_ns), wp_human_duration(pool, part->group.total_ns),
+            wp_human_share(pool, part->group.matched_ns, part->group.total_ns)));
+        add_table(&display, answer, part);
+    }
+    int rc = pool->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer") : wp_format_text(out, &display, err);
+    wp_display_fini(&display);
+    return rc;
+}
+
+static struct json_object *rows_of(struct wp_json_writer *writer, const struct answer *answer, const struct part *part)
+{
+    struct json_object *array = json_object_new_array();
+    for (size_t i = 0; i < shown(answer, part); i++) {
+        const struct wp_group_row *row = &part->group.rows[i];
+        struct json_object *object = json_object_new_object();
+        wp_writer_text(writer, object, wp_group_by_name(answer->question->by), row->name);
+        if (has_object(answer->question->by))
+            wp_writer_text(writer, object, "object", row->object);
+        wp_writer_number(writer, object, "ns", row->ns);
+        wp_writer_number(writer, object, "inclusive_ns", row->inclusive_ns);
+        wp_writer_number(writer, object, "count", row->count);
+        wp_writer_append(writer, array, object);
+    }
+    return array;
+}
+
+static int format_json(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
+{
+    struct wp_json_writer writer = {0};
+    struct json_object *root = json_object_new_object(), *releases = json_object_new_array();
+    wp_writer_number(&writer, root, "schema", 1);
+    wp_writer_text(&writer, root, "by", wp_group_by_name(answer->question->by));
+    for (size_t i = 0; i < answer->count; i++) {
+        const struct part *part = &answer->parts[i];
+        struct json_object *object = json_object_new_object();
+        wp_writer_text(&writer, object, "release", part->release);
+        wp_writer_text(&writer, object, "aggregate", part->aggregate);
+        wp_writer_number(&writer, object, "total_ns", part->group.total_ns);
+        wp_writer_number(&writer, object, "matched_ns", part->group.matched_ns);
+        wp_writer_put(&writer, object, "rows", rows_of(&writer, answer, part));
+        wp_writer_number(&writer, object, "left_out", part->group.count - shown(answer, part));
+        wp_writer_append(&writer, releases, object);
+    }
+    wp_writer_put(&writer, root, "releases", releases);
+    return wp_writer_finish(&writer, root, out, err);
+}
+
+static int format_csv(struct wp_buffer *out, const struct answer *answer, struct wp_error *err)
+{
+    bool is_parted = has_object(answer->question->by);
+    wp_buffer_printf(out, "release,aggregate,%s%s,ns,inclusive_ns,count\r\n", wp_group_by_name(answer->question->by),
+        is_parted ? ",object" : "");
+    for (size_t i = 0; i < answer->count; i++)
+        for (size_t at = 0; at < shown(answer, &answer->parts[i]); at++) {
+            const struct part *part = &answer->parts[i];
+            const struct wp_group_row *row = &part->group.rows[at];
+            const char *texts[] = {part->release, part->aggregate, row->name, row->object};
+            for (size_t text = 0; text < (is_parted ? 4u : 3u); text++) {
+                wp_escape_csv(out, texts[text]);
+                wp_buffer_putc(out, ',');
+            }
+            wp_buffer_printf(out, "%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\r\n", row->ns, row->inclusive_ns, row->count);
+        }
+    return out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer") : 0;
+}
+
+int wp_question_answer(struct wp_buffer *out, const struct wp_question *question, struct wp_question_gaps *gaps, struct wp_error *err)
+{
+    static int (*const formats[])(struct wp_buffer *, const struct answer *, struct wp_error *) = {format_table, format_json,
+        format_csv};
+    struct answer answer = {.question = question};
+    struct wp_stores stores;
+    char **releases = NULL;
+    size_t count = 0;
+    *gaps = (struct wp_question_gaps){0};
+    int rc = wp_stores_open(&stores, question->stores, question->store_count, err);
+    if (rc)
+        return rc;
+    rc = wp_stores_releases(&stores, NULL, NULL, &releases, &count, err);
+    if (!rc)
+        rc = read_all(&answer, &stores, releases, count, gaps, err);
+    if (!rc)
+        rc = formats[question->format](out, &answer, err);
+    for (size_t i = 0; i < answer.count; i++)
+        wp_group_fini(&answer.parts[i].group);
+    free(answer.parts);
+    wp_strings_free(releases, count);
+    wp_stores_close(&stores);
+    return rc;
+}
+
+int wp_question_run(const struct wp_logger *logger, int argc, char **argv, struct wp_error *err)
+{
+    struct wp_question question;
+    struct wp_buffer out = {0};
+    struct wp_question_gaps gaps;
+    wp_question_parse(&question, argc, argv);
+    int rc = 0;
+    for (size_t i = 0; i < question.release_count && !rc; i++)
+        rc = wp_named_resolve(&(struct wp_named){&question.releases[i], &question.aggregate, &question.selection}, &question.named[i],
+            question.stores, question.store_count, err);
+    if (!rc)
+        rc = wp_question_answer(&out, &question, &gaps, err);
+    if (!rc && gaps.values)
+        wp_log(logger, WP_LOG_WARN, "values could not be read and are left out. damaged=%zu", gaps.values);
+    if (!rc)
+        rc = wp_output_write(question.out, &out, false, err);
+    if (!rc && gaps.releases)
+        rc = unread(&gaps, err);
+    wp_buffer_fini(&out);
+    return rc;
+}

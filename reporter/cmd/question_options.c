@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/cmd/question_options.h"
+
+#include "reporter/compare/side_spec.h"
+#include "reporter/facts/group.h"
+#include "storage/value/bucket.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_HOSTS };
+
+#define TOP_DEFAULT 20u
+#define TOP_LIMIT 1000000u
+
+static const struct argp_option option_table[] = {
+    {"store", 's', "ROOT", 0, "The store to read; may be repeated, several are read as one", 0},
+    {"release", 'r', "ID", 0, "This release, an id or a reference as REV~2; may be repeated (all)", 0},
+    {"aggregate", 'a', "NAME", 0, "This aggregate (main, else the largest)", 0},
+    {"process", 'p', "PATTERN", 0, "Stacks with a process of this name, * and ? as in a shell", 1},
+    {"function", 'F', "PATTERN", 0, "Stacks with this function, in that process if one is given too", 1},
+    {"host", 'H', "PATTERN", 0, "Stacks with a process on this host", 1},
+    {"hosts", KEY_HOSTS, "HOSTS", 0, "Only what these hosts spent, wherever it passed (patterns parted by commas; '!' before them: all "
+        "but those)", 1},
+    {"category", 'c', "CATEGORY", 0, "Time of this category, as blocking_io; may be repeated", 1},
+    {"since", KEY_SINCE, "TIME", 0, "Timeboxes from this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 1},
+    {"until", KEY_UNTIL, "TIME", 0, "Timeboxes up to this time", 1},
+    {"by", 'b', "WHAT", 0, "Put together by process, function, host, category, path, file or line of source (process)", 2},
+    {"top", 'n', "N", 0, "At most so many rows of each release, 0 for all (20)", 2},
+    {"format", 'f', "FORMAT", 0, "table, json or csv (table)", 2},
+    {"out", 'o', "FILE", 0, "Write into this file", 2},
+    {0},
+};
+
+static void parse_id(struct argp_state *state, const char *what, const char *text)
+{
+    if (!wp_aggregate_valid(text))
+        argp_error(state, "'%s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text, what);
+}
+
+static void parse_time(struct argp_state *state, const char *text, uint64_t *seconds)
+{
+    if (wp_time_parse(text, seconds))
+        argp_error(state, "'%s' is not a time: give seconds since the epoch or 2026-11-20T22:14 (UTC)", text);
+}
+
+static size_t parse_top(struct argp_state *state, const char *text)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || number > TOP_LIMIT)
+        argp_error(state, "'%s' is not a number of rows: 0 to %u", text, TOP_LIMIT);
+    return number;
+}
+
+static enum wp_question_format parse_format(struct argp_state *state, const char *text)
+{
+    static const char *const names[] = {"table", "json", "csv"};
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(text, names[i]))
+            return (enum wp_question_format)i;
+    argp_error(state, "'%s' is not a format: table, json or csv", text);
+    return WP_QUESTION_TABLE;
+}
+
+static void add(struct argp_state *state, const char **list, size_t *count, size_t limit, const char *text)
+{
+    if (*count == limit)
+        argp_error(state, "'%s' is one too many: at most %zu", text, limit);
+    list[(*count)++] = text;
+}
+
+static error_t parse_filter(int key, char *arg, struct argp_state *state, struct wp_question *question)
+{
+    int found;
+    switch (key) {
+    case 'p':
+        question->filter.process = arg;
+        break;
+    case 'F':
+        question->filter.function = arg;
+        break;
+    case 'H':
+        question->filter.host = arg;
+        break;
+    case 'c':
+        if ((found = wp_category_find(arg)) < 0)
+            argp_error(state, "'%s' is not a category, as blocking_io or remote_not_traced", arg);
+        question->filter.categories |= 1u << found;
+        break;
+    case KEY_HOSTS:
+        if (wp_hosts_parse(arg, &question->selection.hosts))
+            argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
+        break;
+    case KEY_SINCE:
+        parse_time(state, arg, &question->selection.since_s);
+        break;
+    case KEY_UNTIL:
+        parse_time(state, arg, &question->selection.until_s);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct wp_question *question = state->input;
+    int found;
+    switch (key) {
+    case 's':
+        add(state, question->stores, &question->store_count, WP_STORES_LIMIT, arg);
+        break;
+    case 'r':
+        if (!wp_named_valid(arg))
+            argp_error(state, "'%s' is not a valid release: letters, digits and ._+- (1 to 128 of them), or a reference", arg);
+        add(state, question->releases, &question->release_count, WP_QUESTION_RELEASES, arg);
+        break;
+    case 'a':
+        parse_id(state, "aggregate", arg);
+        question->aggregate = arg;
+        break;
+    case 'b':
+        if ((found = wp_group_by_find(arg)) < 0)
+            argp_error(state, "'%s' is nothing to group by: process, function, host, category, path, file or line", arg);
+        question->by = (enum wp_group_by)found;
+        break;
+    case 'n':
+        question->top = parse_top(state, arg);
+        break;
+    case 'f':
+        question->format = parse_format(state, arg);
+        break;
+    case 'o':
+        question->out = arg;
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", arg);
+        break;
+    case ARGP_KEY_END:
+        if (!question->store_count)
+            argp_error(state, "give the store to read with --store ROOT");
+        break;
+    default:
+        return parse_filter(key, arg, state, question);
+    }
+    return 0;
+}
+
+void wp_question_parse(struct wp_question *question, int argc, char **argv)
+{
+    static const struct argp argp = {option_table, parse, NULL,
+        "Sums up where the time of one or several releases went.\v"
+        "A stack counts when one process on it has the name, runs on the host and has the function. \"On top\" is what the row "
+        "did or waited for itself, and adds up to what matched; \"In all\" is with all that stood on it.\n"
+        "Exit status: 0 all is well (also when nothing matches), 1 failure, or a release that could not be read and is not in the answer, 64 usage.",
+        NULL, NULL, NULL};
+    char name[] = "wakepath-reporter query";
+    *question = (struct wp_question){.top = TOP_DEFAULT};
+    argv[0] = name;
+    argp_parse(&argp, argc, argv, 0, NULL, question);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/cmd/reporter_options.h"
+
+#include "common/config.h"
+#include "reporter/compare/side_spec.h"
+#include "reporter/export/sheet.h"
+#include "storage/value/bucket.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define JOBS_LIMIT 256u
+#define METRICS_END ".prom"
+
+enum { KEY_SINCE = 0x100, KEY_UNTIL, KEY_NO_WAIT, KEY_WAIT, KEY_SINGLE, KEY_PARTS, KEY_GZIP, KEY_SOURCE_MAP, KEY_NO_DISK, KEY_SOURCE_DISK,
+    KEY_EXEMPLAR, KEY_CANARY, KEY_HOSTS, KEY_METRICS_FILE };
+
+static const struct argp_option option_table[] = {
+    {"out", 'o', "PATH", 0, "Write the whole site into this folder; with --format the one report into this file", 0},
+    {"release", 'r', "ID", 0, "Only this release: an id, or a reference as REV~2 or REV:AGGREGATE@TIMEBOX", 0},
+    {"aggregate", 'a', "NAME", 0, "Only this aggregate (when printing: main, else the largest)", 0},
+    {"format", 'f', "FORMAT", 0,
+        "One aggregate as json, text, folded, pprof, speedscope, perfetto, perun, perun-whole, csv or ndjson (html: the site)", 0},
+    {"table", 't', "TABLE", 0,
+        "With csv or ndjson, only report, categories, processes, functions, waits, edges, requests, unexplained, stacks, lines or calls", 0},
+    {"exemplar", KEY_EXEMPLAR, "N", 0, "With perfetto, the window of exemplar-N.html instead of the first one that was kept", 0},
+    {"single-file", KEY_SINGLE, NULL, 0, "All pages of one aggregate as one file of HTML, for a mail", 0},
+    {"since", KEY_SINCE, "TIME", 0, "From this time on: seconds since the epoch, or 2026-11-20T22:14 (UTC)", 0},
+    {"until", KEY_UNTIL, "TIME", 0, "Up to this time", 0},
+    {"hosts", KEY_HOSTS, "HOSTS", 0, "Only what these hosts spent (shell patterns parted by commas; '!' before them: all but those)", 0},
+    {"no-wait", KEY_NO_WAIT, NULL, 0, "Fail when another reporter is writing the same site; else wait for it", 0},
+    {"wait", KEY_WAIT, "SECONDS", 0, "Wait so long for another reporter that is writing the same site, then fail", 0},
+    {"canary", KEY_CANARY, "HOSTS", 0, "Give each aggregate a page of these hosts (shell patterns parted by commas) against all its others", 0},
+    {"jobs", 'j', "N", 0, "Make so many releases at a time (1); 0: as many as there are processors", 0},
+    {"parts", KEY_PARTS, "DIR", 0, "Take what runs of one release each (--release ID --out DIR/ID) made; make what they did not", 0},
+    {"gzip", KEY_GZIP, NULL, 0, "Write FILE.gz beside each file of the site, for a server that sends such as they are", 0},
+    {"source-map", KEY_SOURCE_MAP, "PREFIX=DIR", 0, "Source files whose path begins with PREFIX are in DIR; may be repeated", 0},
+    {"source-disk", KEY_SOURCE_DISK, "DIR", 0, "Show source files of this machine's disk that are below DIR, of releases that this host alone has recorded; "
+        "may be repeated", 0},
+    {"no-source-disk", KEY_NO_DISK, NULL, 0, "Show none, whatever --source-disk says", 0},
+    {"metrics-file", KEY_METRICS_FILE, "FILE", 0, "Write into this file, whose name ends in .prom, what a run that makes the site did, for "
+        "node-exporter's textfile collector; also when it failed", 0},
+    {"quiet", 'q', NULL, 0, "Say nothing when all is well", 0},
+    {0},
+};
+
+static void parse_time(struct argp_state *state, const char *text, uint64_t *seconds)
+{
+    if (wp_time_parse(text, seconds))
+        argp_error(state, "'%s' is not a time: give seconds since the epoch or 2026-11-20T22:14 (UTC)", text);
+}
+
+static void parse_id(struct argp_state *state, const char *what, const char *text, const char **id)
+{
+    if (!wp_aggregate_valid(text))
+        argp_error(state, "'%s' is not a valid %s: letters, digits and ._+- (1 to 128 of them)", text, what);
+    *id = text;
+}
+
+static unsigned parse_count(struct argp_state *state, const char *what, const char *text, unsigned limit)
+{
+    char *end = NULL;
+    errno = 0;
+    unsigned long number = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || number > limit)
+        argp_error(state, "'%s' is not a %s: 0 to %u", text, what, limit);
+    return (unsigned)number;
+}
+
+static unsigned parse_jobs(struct argp_state *state, const char *text)
+{
+    unsigned jobs = parse_count(state, "number of jobs", text, JOBS_LIMIT);
+    long processors = jobs ? 0 : sysconf(_SC_NPROCESSORS_ONLN);
+    return jobs ? jobs : processors < 1 ? 1 : processors > (long)JOBS_LIMIT ? JOBS_LIMIT : (unsigned)processors;
+}
+
+static void check(struct argp_state *state, struct wp_reporter_options *options)
+{
+    bool is_table = options->format == WP_FORMAT_CSV || options->format == WP_FORMAT_NDJSON;
+    if (options->is_single && options->format_given && options->format != WP_FORMAT_HTML)
+        argp_error(state, "--single-file is html, and another --format was given");
+    if (options->sheet && !is_table)
+        argp_error(state, "--table chooses one of the tables of --format csv or ndjson");
+    if (options->exemplar && options->format != WP_FORMAT_PERFETTO)
+        argp_error(state, "--exemplar chooses a window of --format perfetto");
+    options->prints = options->is_single || (options->format_given && options->format != WP_FORMAT_HTML);
+    if (!options->out && !options->prints)
+        argp_error(state, "give --out DIR for the site, --single-file, or a --format to print");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct wp_reporter_options *options = state->input;
+    switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &options->common;
+        break;
+    case 'o':
+        options->out = arg;
+        break;
+    case 'r':
+        if (!wp_named_valid(arg))
+            argp_error(state, "'%s' is not a valid release: letters, digits and ._+- (1 to 128 of them), or a reference", arg);
+        options->release = arg;
+        break;
+    case 'a':
+        parse_id(state, "aggregate", arg, &options->aggregate);
+        break;
+    case 'f':
+        options->format_given = true;
+        if (wp_format_parse(arg, &options->format))
+            argp_error(state, "'%s' is not a format: %s", arg, WP_FORMAT_NAMES);
+        break;
+    case 't':
+        options->sheet = wp_sheet_find(arg);
+        if (!options->sheet)
+            argp_error(state, "'%s' is not a table: report, categories, processes, functions, waits, edges, requests, unexplained, "
+                "stacks, lines or calls", arg);
+        break;
+    case KEY_EXEMPLAR:
+        options->exemplar = parse_count(state, "number of an exemplar", arg, 1000000);
+        if (!options->exemplar)
+            argp_error(state, "exemplars are counted from 1");
+        break;
+    case KEY_SINGLE:
+        options->is_single = true;
+        break;
+    case KEY_SINCE:
+        parse_time(state, arg, &options->selection.since_s);
+        break;
+    case KEY_UNTIL:
+        parse_time(state, arg, &options->selection.until_s);
+        break;
+    case KEY_HOSTS:
+        if (wp_hosts_parse(arg, &options->selection.hosts))
+            argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
+        break;
+    case KEY_NO_WAIT:
+        options->wait_s = 0;
+        break;
+    case KEY_WAIT:
+        options->wait_s = (int)parse_count(state, "number of seconds", arg, 86400);
+        break;
+    case 'j':
+        options->jobs = parse_jobs(state, arg);
+        break;
+    case KEY_CANARY:
+        if (!*arg || *arg == '!' || strlen(arg) > 250)
+            argp_error(state, "'%.100s' names no hosts: shell patterns parted by commas, as web-1 or web-*", arg);
+        options->canary = arg;
+        break;
+    case KEY_GZIP:
+        options->is_gzipped = true;
+        break;
+    case KEY_SOURCE_MAP:
+        if (!strchr(arg, '=') || !strchr(arg, '=')[1])
+            argp_error(state, "'%s' is not PREFIX=DIR", arg);
+        if (options->source.map_count == WP_SOURCE_MAPS)
+            argp_error(state, "at most %u of --source-map", WP_SOURCE_MAPS);
+        options->source.maps[options->source.map_count++] = arg;
+        break;
+    case KEY_SOURCE_DISK:
+        if (*arg != '/')
+            argp_error(state, "'%s' is not a folder's whole path", arg);
+        if (options->source.disk_count == WP_SOURCE_MAPS)
+            argp_error(state, "at most %u of --source-disk", WP_SOURCE_MAPS);
+        options->source.disks[options->source.disk_count++] = arg;
+        break;
+    case KEY_NO_DISK:
+        options->source.no_disk = true;
+        break;
+    case KEY_PARTS:
+        options->parts = arg;
+        break;
+    case KEY_METRICS_FILE:
+        if (strlen(arg) <= strlen(METRICS_END) || strcmp(arg + strlen(arg) - strlen(METRICS_END), METRICS_END))
+            argp_error(state, "'%s' is no name that ends in " METRICS_END ": node-exporter passes over others", arg);
+        options->metrics_file = arg;
+        break;
+    case 'q':
+        options->quiet = true;
+        break;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'", arg);
+        break;
+    case ARGP_KEY_END:
+        check(state, options);
+        break;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    return 0;
+}
+
+void wp_reporter_options_parse(struct wp_reporter_options *options, int argc, char **argv)
+{
+    static const struct argp_child children[] = {{&wp_common_argp, 0, NULL, 0}, {0}};
+    /* No file by itself: a person who prints a report does not mean the timer's site. The timer names its file. */
+    static const struct wp_config_spec spec = {"reporter", NULL, NULL, NULL};
+    static const struct argp argp = {option_table, parse, NULL,
+        "Makes pages from a store: where the time went, and who was being waited for.\v"
+        "Commands, each with its own --help:\n"
+        "  check   Compare two releases for a script\n"
+        "  query   Sum up what a question asks for\n"
+        "Exit status: 0 all is well (damaged values are marked on the pages), 1 failure, or a release of which nothing could be read, 64 usage.",
+        children, NULL, NULL};
+    memset(options, 0, sizeof(*options));
+    options->common.compare = WP_COMPARE_DEFAULTS;
+    options->wait_s = -1;
+    options->jobs = 1;
+    wp_config_parse(&options->config, &spec, &argp, argc, argv, options);
+}

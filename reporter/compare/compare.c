@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/compare/compare.h"
+
+#include "reporter/compare/change.h"
+#include "reporter/compare/compare_build.h"
+#include "reporter/compare/compare_flame.h"
+#include "reporter/compare/compare_method.h"
+#include "reporter/facts/mixed.h"
+#include "storage/report/report_read.h"
+#include "storage/report/report_series.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MATERIAL_SHARE 0.002 /* of the whole before: a change of less is not worth a verdict, however sure */
+
+static const struct {
+    const char *key, *unit;
+} pers[] = {{"wall", "a second of wall time"}, {"activity", "a second of its own running"}, {"recording", "one recording"}};
+
+const char *wp_per_key(enum wp_per per)
+{
+    return pers[per].key;
+}
+
+const char *wp_per_unit(enum wp_per per)
+{
+    return pers[per].unit;
+}
+
+int wp_per_find(const char *key)
+{
+    for (int i = 0; i < (int)(sizeof(pers) / sizeof(*pers)); i++)
+        if (!strcmp(pers[i].key, key))
+            return i;
+    return -1;
+}
+
+const char *wp_verdict_key(enum wp_verdict verdict)
+{
+    static const char *const keys[] = {"same", "few", "worse", "better"};
+    return keys[verdict];
+}
+
+const char *wp_change_family_key(enum wp_change_family family)
+{
+    static const char *const keys[] = {"hops", "processes", "categories", "functions"};
+    return keys[family];
+}
+
+/* --- the sides --- */
+
+static uint32_t own_running(void *context, uint32_t node, uint32_t category)
+{
+    const struct wp_compare_tree *tree = context;
+    bool runs = category == WP_UNDERSTOOD_FUNCTIONS || category == WP_RUNNING_NOT_SAMPLED;
+    return runs && tree->layer[node] < 2 ? 0 : UINT32_MAX;
+}
+
+static void describe_side(struct wp_compare_build *build, int which, const struct wp_row_sums *own)
+{
+    const struct wp_facts *facts = build->facts[which];
+    const struct wp_compare_side *from = &build->tree.side[which];
+    struct wp_side *side = &build->compare->side[which];
+    uint32_t buckets;
+    unsigned shift;
+    wp_report_buckets(facts->report, &buckets, &shift);
+    *side = (struct wp_side){.release = facts->release, .aggregate = facts->aggregate, .group = facts->group,
+        .mixed = wp_mixed_sentence(&build->compare->pool, facts->mixed, facts->mixed_count), .wall_ns = facts->wall_ns,
+        .total_ns = facts->total_ns, .first_ns = facts->first_ns, .recordings = facts->recordings ? facts->recordings : 1,
+        .buckets = buckets, .stretches = build->stretches[which].count, .bucket_ns = (uint64_t)1 << shift,
+        .accounted_percent = facts->accounted_percent};
+    for (uint32_t i = 0; i < from->sample_count; i++)
+        side->sampled_ns += from->samples[i].ns;
+    build->activity[which] = from->activity;
+    side->units = (double)facts->wall_ns / 1e9;
+    if (build->compare->options.per == WP_PER_ACTIVITY && own->ns[which][0]) {
+        side->units = (double)own->ns[which][0] / 1e9;
+        build->activity[which] = own->parts[which];
+    } else if (build->compare->options.per == WP_PER_RECORDING) {
+        side->units = (double)side->recordings;
+    }
+    if (side->units <= 0)
+        side->units = 1;
+}
+
+bool wp_compare_is_of_hosts(const struct wp_compare *compare)
+{
+    const struct wp_side *a = &compare->side[WP_BEFORE], *b = &compare->side[WP_AFTER];
+    return a->group && b->group && strcmp(a->group, b->group) && !strcmp(a->release, b->release) && !strcmp(a->aggregate, b->aggregate);
+}
+
+/* "web-1", "all but web-*". */
+static const char *name_group(struct wp_compare *compare, const char *group)
+{
+    return *group == '!' ? wp_pool_printf(&compare->pool, "all but %s", group + 1) : group;
+}
+
+/* "v2", or what else tells the two apart. */
+static void label_sides(struct wp_compare *compare)
+{
+    struct wp_side *a = &compare->side[WP_BEFORE], *b = &compare->side[WP_AFTER];
+    bool same_release = !strcmp(a->release, b->release), same_aggregate = !strcmp(a->aggregate, b->aggregate);
+    for (int i = 0; i < 2; i++) {
+        struct wp_side *side = &compare->side[i];
+        side->label = !same_release && !same_aggregate 
+                ? wp_pool_printf(&compare->pool, "%s:%s", side->release, side->aggregate)
+            : !same_aggregate ? side->aggregate : !same_release ? side->release
+            : side->group ? name_group(compare, side->group)
+            : i == WP_BEFORE ? "before" : "after";
+        if (side->group && !(same_release && same_aggregate))
+            side->label = wp_pool_printf(&compare->pool, "%s on %s", side->label, name_group(compare, side->group));
+    }
+}
+
+/* --- one row --- */
+
+static int rank_class(const struct wp_compare *compare, const struct wp_change *change)
+{
+    if (change->verdict == WP_VERDICT_WORSE)
+        return 0;
+    if (change->verdict == WP_VERDICT_BETTER)
+        return 1;
+    if (compare->options.method != WP_METHOD_T_TEST)
+        return change->assessment.severity == WP_SEVERITY_MAYBE ? 2 : 3;
+    return wp_change_is_tested(change) && change->adjusted < compare->options.alpha ? 2 : 3;
+}
+
+/* Worse, then better, then sure but small, each by its size; the rest by how near to sure it is. */
+static int compare_changes(const void *left, const void *right, void *context)
+{
+    const struct wp_compare *compare = context;
+    const struct wp_change *a = left, *b = right;
+    int a_class = rank_class(compare, a), b_class = rank_class(compare, b);
+    if (a_class != b_class)
+        return a_class - b_class;
+    double a_by = a_class < 3 ? fabs(a->delta) : wp_change_is_tested(a) ? fabs(a->t) : 0;
+    double b_by = b_class < 3 ? fabs(b->delta) : wp_change_is_tested(b) ? fabs(b->t) : 0;
+    if (a_by != b_by)
+        return a_by > b_by ? -1 : 1;
+    if (fabs(a->delta) != fabs(b->delta))
+        return fabs(a->delta) > fabs(b->delta) ? -1 : 1;
+    int rc = strcmp(a->name, b->name);
+    return rc ? rc : a->category - b->category;
+}
+
+/* --- families of rows --- */
+
+static uint32_t row_of_key(struct wp_compare_build *build, uint64_t a, uint64_t b)
+{
+    uint32_t row = build->keys.count;
+    struct wp_intkey key = {a, b};
+    if (!wp_intmap_get(&build->keys, key, &row) && wp_intmap_put(&build->keys, key, row)) {
+        build->compare->pool.failed = true;
+        return UINT32_MAX;
+    }
+    return row;
+}
+
+static bool is_ignored(const struct wp_compare_build *build, uint32_t category)
+{
+    return build->compare->options.ignored >> category & 1;
+}
+
+static uint32_t hop_row(void *context, uint32_t node, uint32_t category)
+{
+    struct wp_compare_build *build = context;
+    return row_of_key(build, build->tree.hop[node], category);
+}
+
+static uint32_t process_row(void *context, uint32_t node, uint32_t category)
+{
+    struct wp_compare_build *build = context;
+    return is_ignored(build, category) ? UINT32_MAX : row_of_key(build, build->tree.process[node], 0);
+}
+
+static uint32_t category_row(void *context, uint32_t node, uint32_t category)
+{
+    (void)node;
+    return row_of_key(context, category, 0);
+}
+
+static uint32_t function_row(void *context, uint32_t node, uint32_t category)
+{
+    struct wp_compare_build *build = context;
+    uint32_t function = build->tree.function[node];
+    return !function || is_ignored(build, category) ? UINT32_MAX : row_of_key(build, function, 0);
+}
+
+static const char *frame_text(const struct wp_compare_build *build, uint32_t frame, bool object)
+{
+    uint32_t count;
+    const struct wp_frame_info *frames = wp_report_frames(build->tree.tree, &count);
+    const char *text = wp_report_text(build->tree.tree, object ? frames[frame].object : frames[frame].name);
+    return wp_pool_clip(&build->compare->pool, text, 200);
+}
+
+/* What a row is called, from a node and a category that belong to it. */
+static void name_change(const struct wp_compare_build *build, enum wp_change_family family, struct wp_change *change,
+    uint32_t node, uint32_t category)
+{
+    const struct wp_compare_tree *tree = &build->tree;
+    change->category = -1;
+    change->name = "";
+    if (family == WP_CHANGE_CATEGORIES || family == WP_CHANGE_HOPS) {
+        change->category = (int)category;
+        change->is_ignored = is_ignored(build, category);
+    }
+    if (family == WP_CHANGE_CATEGORIES) {
+        change->name = wp_category_title((enum wp_category)category);
+    } else if (family == WP_CHANGE_HOPS) {
+        change->name = wp_pool_text(&build->compare->pool, wp_intern_text(tree->names, tree->hop[node]));
+        change->process = tree->process[node] ? frame_text(build, tree->process[node], false) : NULL;
+    } else if (family == WP_CHANGE_PROCESSES) {
+        change->process = tree->process[node] ? frame_text(build, tree->process[node], false) : NULL;
+        change->name = change->process ? change->process : "(no process)";
+    } else {
+        change->name = frame_text(build, tree->function[node], false);
+        change->note = frame_text(build, tree->function[node], true);
+    }
+    if (!*change->name)
+        change->name = "(no name)";
+}
+
+/* The node of the newer flame at which the row's process starts. */
+static uint32_t permalink_of(const struct wp_compare_build *build, uint32_t node, enum wp_change_family family)
+{
+    const struct wp_flame *flame = &build->facts[WP_AFTER]->flame;
+    uint32_t at = build->tree.place[WP_AFTER][node], count;
+    const struct wp_frame_info *frames = wp_report_frames(build->facts[WP_AFTER]->report, &count);
+    if (family == WP_CHANGE_CATEGORIES)
+        return 0;
+    while (family != WP_CHANGE_FUNCTIONS && at && frames[flame->nodes[at].frame].style != WP_STYLE_PROCESS)
+        at = flame->nodes[at].parent;
+    return at ? flame->nodes[at].permalink : 0;
+}
+
+static void name_rows(struct wp_compare_build *build, enum wp_change_family family, wp_row_of row_of,
+    struct wp_change *rows, uint32_t count)
+{
+    for (int side = 1; side >= 0; side--) { /* the newer one first: its flame is what is shown */
+        const struct wp_compare_side *from = &build->tree.side[side];
+        for (uint32_t i = 0; i < from->cell_count; i++) {
+            uint32_t node = from->node[from->cells[i].node];
+            uint32_t row = row_of(build, node, from->cells[i].category);
+            if (row >= count || rows[row].name)
+                continue;
+            name_change(build, family, &rows[row], node, from->cells[i].category);
+            rows[row].permalink = permalink_of(build, node, family);
+        }
+    }
+}
+
+static int build_family(struct wp_compare_build *build, enum wp_change_family family)
+{
+    static const wp_row_of row_ofs[WP_CHANGE_FAMILIES] = {hop_row, process_row, category_row, function_row};
+    struct wp_changes *changes = &build->compare->changes[family];
+    struct wp_row_sums sums;
+    wp_intmap_clear(&build->keys);
+    for (int side = 0; side < 2; side++) /* how many rows there are */
+        for (uint32_t i = 0; i < build->tree.side[side].cell_count; i++) {
+            const struct wp_cell *cell = &build->tree.side[side].cells[i];
+            row_ofs[family](build, build->tree.side[side].node[cell->node], cell->category);
+        }
+    uint32_t rows = build->keys.count;
+    changes->rows = wp_pool_alloc(&build->compare->pool, (2 * (size_t)rows + 1) * sizeof(*changes->rows)); /* totals, too */
+    if (!changes->rows || wp_row_sums_init(&sums, &build->tree, rows, row_ofs[family], build))
+        return -ENOMEM;
+    name_rows(build, family, row_ofs[family], changes->rows, rows);
+    for (uint32_t row = 0; row < rows; row++) {
+        struct wp_change change = changes->rows[row];
+        if (!wp_change_is_listed(build->compare, sums.ns[WP_BEFORE][row], sums.ns[WP_AFTER][row])) {
+            changes->left_out++;
+            continue;
+        }
+        wp_change_fill(build, &change, &sums, row);
+        build->compare->pool.failed |= wp_compare_assess_series(build, &change, &sums, row) != 0;
+        changes->rows[changes->count++] = change; /* in place: never past the row just read */
+    }
+    wp_row_sums_fini(&sums);
+    if (family == WP_CHANGE_HOPS && wp_compare_moderate(build->compare)) /* they part the whole: each varies by itself */
+        return -ENOMEM;
+    for (size_t i = 0; i < changes->count; i++)
+        wp_change_test(build->compare, &changes->rows[i]);
+    return build->compare->pool.failed ? -ENOMEM : 0;
+}
+
+/* Adjusts the tested rows of the families [from, to) as one family of tests. */
+static int adjust(struct wp_compare *compare, int from, int to, int (*how)(const double *, double *, size_t))
+{
+    size_t room = 0, count = 0;
+    for (int family = from; family < to; family++)
+        room += compare->changes[family].count;
+    double *p = calloc(room + 1, sizeof(*p));
+    if (!p)
+        return -ENOMEM;
+    for (int family = from; family < to; family++)
+        for (size_t i = 0; i < compare->changes[family].count; i++)
+            if (wp_change_is_tested(&compare->changes[family].rows[i]))
+                p[count++] = compare->changes[family].rows[i].p;
+    int rc = how(p, p, count);
+    count = 0;
+    for (int family = from; family < to; family++)
+        for (size_t i = 0; i < compare->changes[family].count; i++)
+            if (wp_change_is_tested(&compare->changes[family].rows[i]))
+                compare->changes[family].rows[i].adjusted = p[count++];
+    if (to == WP_CHANGE_JUDGED)
+        compare->judged = count;
+    free(p);
+    return rc;
+}
+
+static double material_of(const struct wp_compare *compare)
+{
+    return MATERIAL_SHARE * (double)compare->side[WP_BEFORE].total_ns / compare->side[WP_BEFORE].units;
+}
+
+static void judge_family(struct wp_compare *compare, enum wp_change_family family)
+{
+    struct wp_changes *changes = &compare->changes[family];
+    double material = material_of(compare);
+    size_t *const counts[] = {&compare->same, &compare->few, &compare->worse, &compare->better};
+    for (size_t i = 0; i < changes->count; i++) {
+        struct wp_change *change = &changes->rows[i];
+        wp_compare_conclude(compare, change, family, material);
+        if (family == (compare->options.method == WP_METHOD_OUTLIERS ? WP_CHANGE_FUNCTIONS : WP_CHANGE_HOPS))
+            (*counts[change->verdict])++;
+        if (wp_compare_is_judged(compare, family) && change->verdict == WP_VERDICT_WORSE)
+            compare->is_degraded = true;
+    }
+    if (changes->count)
+        qsort_r(changes->rows, changes->count, sizeof(*changes->rows), compare_changes, compare);
+}
+
+static int work(struct wp_compare_build *build)
+{
+    struct wp_compare *compare = build->compare;
+    struct wp_row_sums own = {0};
+    int rc = wp_compare_tree_init(&build->tree, build->facts[WP_BEFORE], build->facts[WP_AFTER]);
+    if (!rc)
+        rc = wp_row_sums_init(&own, &build->tree, 1, own_running, &build->tree);
+    for (int side = 0; side < 2 && !rc; side++)
+        rc = wp_stretches_find(&build->stretches[side], build->facts[side]->report, build->facts[side]->recordings);
+    for (int side = 0; side < 2 && !rc; side++)
+        describe_side(build, side, &own);
+    if (!rc)
+        label_sides(compare);
+    for (int family = 0; family < WP_CHANGE_FAMILIES && !rc; family++)
+        rc = build_family(build, (enum wp_change_family)family);
+    if (!rc)
+        rc = adjust(compare, 0, WP_CHANGE_JUDGED, wp_adjust_holm);
+    if (!rc)
+        rc = adjust(compare, WP_CHANGE_FUNCTIONS, WP_CHANGE_FAMILIES, wp_adjust_hochberg);
+    if (!rc)
+        rc = wp_compare_assess_outliers(compare, material_of(compare));
+    for (int family = 0; family < WP_CHANGE_FAMILIES && !rc; family++)
+        judge_family(compare, (enum wp_change_family)family);
+    for (int side = 0; side < 2 && !rc; side++)
+        rc = wp_compare_flame(build, side);
+    wp_row_sums_fini(&own);
+    return rc;
+}
+
+int wp_compare_build(struct wp_compare *compare, const struct wp_facts *before, const struct wp_facts *after,
+    const struct wp_compare_options *options, struct wp_error *err)
+{
+    struct wp_compare_build build = {.compare = compare, .facts = {before, after}};
+    memset(compare, 0, sizeof(*compare));
+    compare->options = *options;
+    compare->facts[WP_BEFORE] = before;
+    compare->facts[WP_AFTER] = after;
+    int rc = work(&build);
+    wp_intmap_fini(&build.keys);
+    wp_compare_tree_fini(&build.tree);
+    wp_stretches_fini(&build.stretches[WP_BEFORE]);
+    wp_stretches_fini(&build.stretches[WP_AFTER]);
+    if (rc || compare->pool.failed) {
+        wp_compare_fini(compare);
+        return wp_error_set(err, -ENOMEM, "out of memory for comparing release %s with %s", after->release, before->release);
+    }
+    return 0;
+}
+
+void wp_compare_fini(struct wp_compare *compare)
+{
+    wp_pool_fini(&compare->pool);
+    memset(compare, 0, sizeof(*compare));
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/compare/side.h"
+
+#include "common/strings.h"
+#include "reporter/compare/side_parts.h"
+#include "reporter/facts/facts_read.h"
+#include "storage/kind/report_store.h"
+#include "storage/report/report_read.h"
+#include "storage/upkeep/reference.h"
+#include "storage/value/bucket.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int wp_side_find(struct wp_side_spec *spec, const struct wp_stores *stores, struct wp_error *err)
+{
+    struct wp_reference reference = {.back = spec->back};
+    snprintf(reference.release, sizeof(reference.release), "%s", spec->release);
+    int rc = wp_reference_resolve(&reference, stores->stores, stores->count, err);
+    if (!rc)
+        snprintf(spec->release, sizeof(spec->release), "%s", reference.release);
+    spec->back = 0;
+    return rc;
+}
+
+/* As it is shown: with its digest, or without one. */
+static const char *name_of_bucket(char *const *aggregates, size_t count, const char *bucket)
+{
+    const char *shortened = NULL;
+    size_t size = wp_bucket_base(bucket);
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(aggregates[i], bucket))
+            return aggregates[i];
+        if (strlen(aggregates[i]) == size && !strncmp(aggregates[i], bucket, size))
+            shortened = aggregates[i];
+    }
+    return shortened;
+}
+
+static bool has_several(char *const *aggregates, size_t count, const char *name)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        found += wp_bucket_base(aggregates[i]) == strlen(name) && !strncmp(aggregates[i], name, strlen(name));
+    return found > 1;
+}
+
+int wp_aggregate_choose(const struct wp_snapshot *snapshot, const char *asked, const struct wp_selection *selection,
+    char chosen[129], struct wp_error *err)
+{
+    char **aggregates = NULL;
+    size_t count = 0;
+    uint64_t largest = 0;
+    const char *wanted = asked ? asked : "main", *best = NULL;
+    int rc = wp_snapshot_aggregates(snapshot, &aggregates, &count, err);
+    char bucket[129];
+    if (!rc && !wp_snapshot_bucket(snapshot, wanted, bucket, NULL))
+        best = name_of_bucket(aggregates, count, bucket);
+    if (!rc && asked && !best)
+        rc = wp_error_set(err, -ENOENT, "release %s has no aggregate %s%s (it has %zu%s%s)", snapshot->release, wanted,
+            has_several(aggregates, count, wanted) ? " alone: several were recorded with different parameters" : "", count,
+            count ? ", the first is " : "", count ? aggregates[0] : "");
+    bool is_found = best; /* totals are read only when they decide */
+    for (size_t i = 0; i < count && !is_found && !rc; i++) {
+        struct wp_report *report = NULL;
+        struct wp_damage *damage = NULL;
+        size_t damaged = 0;
+        if (!wp_snapshot_report(snapshot, aggregates[i], selection, &report, &damage, &damaged, NULL) &&
+                (!best || wp_report_total(report) > largest)) {
+            best = aggregates[i];
+            largest = wp_report_total(report);
+        }
+        wp_report_destroy(report);
+        wp_damage_free(damage, damaged);
+    }
+    if (!rc && !best)
+        rc = wp_error_set(err, -ENOENT, "release %s has no readable report", snapshot->release);
+    snprintf(chosen, 129, "%s", rc ? "" : best);
+    wp_strings_free(aggregates, count);
+    return rc;
+}
+
+/* Parts of a side; the aggregate that is meant goes into `chosen`. */
+static int read_parts(struct wp_side_parts *parts, const struct wp_snapshot *snapshot, const struct wp_side_spec *spec,
+    const char *aggregate, char chosen[129], struct wp_error *err)
+{
+    struct wp_selection selection = {.since_s = spec->since_s, .until_s = spec->until_s};
+    int rc = wp_aggregate_choose(snapshot, *spec->aggregate ? spec->aggregate : aggregate, &selection, chosen, err);
+    return rc ? rc : wp_side_parts_read(parts, snapshot, chosen, spec, err);
+}
+
+int wp_sides_read(struct wp_facts facts[2], const struct wp_stores *stores, const struct wp_side_spec spec[2], const char *aggregate,
+    struct wp_error *err)
+{
+    struct wp_side_parts parts[2] = {{0}};
+    char chosen[2][129];
+    int rc = 0;
+    for (int i = 0; i < 2; i++)
+        memset(&facts[i], 0, sizeof(facts[i]));
+    if (!spec[0].same_time) {
+        rc = wp_side_read(&facts[0], stores, &spec[0], aggregate, err);
+        return rc ? rc : wp_side_read(&facts[1], stores, &spec[1], aggregate, err);
+    }
+    struct wp_snapshot snapshot[2];
+    int begun = 0;
+    for (int i = 0; i < 2 && !rc; i++) {
+        rc = wp_snapshot_begin(&snapshot[i], stores, spec[i].release, err);
+        begun += !rc;
+        if (!rc)
+            rc = read_parts(&parts[i], &snapshot[i], &spec[i], aggregate, chosen[i], err);
+    }
+    if (!rc)
+        wp_side_parts_meet(&parts[0], &parts[1]);
+    for (int i = 0; i < 2 && !rc; i++)
+        rc = wp_side_parts_facts(&facts[i], &parts[i], &snapshot[i], chosen[i], &spec[i], err);
+    for (int i = 0; i < begun; i++)
+        wp_snapshot_end(&snapshot[i]);
+    wp_side_parts_fini(&parts[0]);
+    wp_side_parts_fini(&parts[1]);
+    return rc;
+}
+
+int wp_side_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_side_spec *spec,
+    const char *aggregate, struct wp_error *err)
+{
+    struct wp_selection selection = {.since_s = spec->since_s, .until_s = spec->until_s};
+    struct wp_snapshot snapshot;
+    char chosen[129];
+    memset(facts, 0, sizeof(*facts));
+    int rc = wp_snapshot_begin(&snapshot, stores, spec->release, err);
+    if (rc)
+        return rc;
+    if (*spec->host) {
+        struct wp_side_parts parts;
+        rc = read_parts(&parts, &snapshot, spec, aggregate, chosen, err);
+        if (!rc)
+            rc = wp_side_parts_facts(facts, &parts, &snapshot, chosen, spec, err);
+    } else {
+        rc = wp_aggregate_choose(&snapshot, *spec->aggregate ? spec->aggregate : aggregate, &selection, chosen, err);
+        if (!rc)
+            rc = wp_facts_read(facts, &snapshot, chosen, &selection, err);
+    }
+    wp_snapshot_end(&snapshot);
+    return rc;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_EXPORT_FORMAT_FOLDED_H
+#define WP_REPORTER_EXPORT_FORMAT_FOLDED_H
+/*
+ * Folded stacks: "frame;frame;... nanoseconds", a line a pseudo-stack and category, largest stacks first. Process frames
+ * are "[comm]"; the numbers add up to the total.
+ */
+#include "reporter/facts/facts.h"
+
+int wp_format_folded(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/export/format_rows.h"
+
+#include "reporter/display/escape.h"
+#include "storage/report/report_read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALL_COLUMNS (WP_SHEETS * WP_SHEET_COLUMNS)
+
+struct writer {
+    struct wp_buffer *out;
+    struct wp_sheet_source source;
+    uint32_t *stack;                     /* owned; room for the deepest of the report */
+    const char *columns[ALL_COLUMNS];    /* of all tables, each name once */
+    size_t column_count;
+};
+
+/* Frames of a node's stack into writer->stack, innermost first. Parents come before children, so this ends. */
+static uint32_t find_stack(struct writer *writer, uint64_t node)
+{
+    uint32_t count, depth = 0;
+    const struct wp_node *nodes = wp_report_nodes(writer->source.facts->report, &count);
+    for (; node && node < count; node = nodes[node].parent)
+        writer->stack[depth++] = nodes[node].frame;
+    return depth;
+}
+
+static const char *frame_name(const struct writer *writer, uint32_t depth)
+{
+    const char *name = wp_facts_frame_name(writer->source.facts, writer->stack[depth]);
+    return *name ? name : "?";
+}
+
+static void put_csv_stack(struct writer *writer, uint64_t node)
+{
+    struct wp_buffer text = {0};
+    wp_buffer_puts(&text, "");
+    for (uint32_t depth = find_stack(writer, node); depth--;) {
+        wp_escape_folded(&text, frame_name(writer, depth));
+        wp_buffer_puts(&text, depth ? ";" : "");
+    }
+    wp_escape_csv(writer->out, text.data ? (const char *)text.data : "");
+    writer->out->failed |= text.failed;
+    wp_buffer_fini(&text);
+}
+
+static void put_csv_field(struct writer *writer, enum wp_sheet_kind kind, const struct wp_sheet_field *field)
+{
+    if (kind == WP_SHEET_NUMBER)
+        wp_buffer_printf(writer->out, "%" PRIu64, field->number);
+    else if (kind == WP_SHEET_TEXT)
+        wp_escape_csv(writer->out, field->text);
+    else
+        put_csv_stack(writer, field->number);
+}
+
+static void put_csv_sheet(struct writer *writer, const struct wp_sheet *sheet)
+{
+    size_t count = sheet->count(&writer->source);
+    for (size_t i = 0; sheet->columns[i].name; i++)
+        wp_buffer_printf(writer->out, i ? ",%s" : "%s", sheet->columns[i].name);
+    wp_buffer_puts(writer->out, "\r\n");
+    for (size_t row = 0; row < count && !writer->out->failed; row++) {
+        struct wp_sheet_field fields[WP_SHEET_COLUMNS] = {0};
+        sheet->read(&writer->source, row, fields);
+        for (size_t i = 0; sheet->columns[i].name; i++) {
+            wp_buffer_puts(writer->out, i ? "," : "");
+            put_csv_field(writer, sheet->columns[i].kind, &fields[i]);
+        }
+        wp_buffer_puts(writer->out, "\r\n");
+    }
+}
+
+static void gather_columns(struct writer *writer)
+{
+    for (size_t i = 0; i < WP_SHEETS; i++)
+        for (const struct wp_sheet_column *column = wp_sheets[i].columns; column->name; column++) {
+            size_t at = 0;
+            while (at < writer->column_count && strcmp(writer->columns[at], column->name))
+                at++;
+            if (at == writer->column_count)
+                writer->columns[writer->column_count++] = column->name;
+        }
+}
+
+/* One row under the columns of all tables. */
+static void put_wide_row(struct writer *writer, const struct wp_sheet *sheet, const struct wp_sheet_field *fields)
+{
+    wp_buffer_puts(writer->out, sheet->name);
+    for (size_t at = 0; at < writer->column_count; at++) {
+        wp_buffer_putc(writer->out, ',');
+        for (size_t i = 0; sheet->columns[i].name; i++)
+            if (!strcmp(sheet->columns[i].name, writer->columns[at]))
+                put_csv_field(writer, sheet->columns[i].kind, &fields[i]);
+    }
+    wp_buffer_puts(writer->out, "\r\n");
+}
+
+static void put_csv_all(struct writer *writer)
+{
+    gather_columns(writer);
+    wp_buffer_puts(writer->out, "table");
+    for (size_t i = 0; i < writer->column_count; i++)
+        wp_buffer_printf(writer->out, ",%s", writer->columns[i]);
+    wp_buffer_puts(writer->out, "\r\n");
+    for (size_t i = 0; i < WP_SHEETS; i++) {
+        size_t count = wp_sheets[i].count(&writer->source);
+        for (size_t row = 0; row < count && !writer->out->failed; row++) {
+            struct wp_sheet_field fields[WP_SHEET_COLUMNS] = {0};
+            wp_sheets[i].read(&writer->source, row, fields);
+            put_wide_row(writer, &wp_sheets[i], fields);
+        }
+    }
+}
+
+static void put_json_field(struct writer *writer, enum wp_sheet_kind kind, const struct wp_sheet_field *field)
+{
+    if (kind == WP_SHEET_NUMBER) {
+        wp_buffer_printf(writer->out, "%" PRIu64, field->number);
+    } else if (kind == WP_SHEET_TEXT) {
+        wp_escape_json(writer->out, field->text);
+    } else {
+        wp_buffer_putc(writer->out, '[');
+        for (uint32_t depth = find_stack(writer, field->number); depth--;) {
+            wp_escape_json(writer->out, frame_name(writer, depth));
+            wp_buffer_puts(writer->out, depth ? "," : "");
+        }
+        wp_buffer_putc(writer->out, ']');
+    }
+}
+
+static void put_json_sheet(struct writer *writer, const struct wp_sheet *sheet)
+{
+    size_t count = sheet->count(&writer->source);
+    for (size_t row = 0; row < count && !writer->out->failed; row++) {
+        struct wp_sheet_field fields[WP_SHEET_COLUMNS] = {0};
+        sheet->read(&writer->source, row, fields);
+        wp_buffer_printf(writer->out, "{\"table\":\"%s\"", sheet->name);
+        for (size_t i = 0; sheet->columns[i].name; i++) {
+            wp_buffer_printf(writer->out, ",\"%s\":", sheet->columns[i].name);
+            put_json_field(writer, sheet->columns[i].kind, &fields[i]);
+        }
+        wp_buffer_puts(writer->out, "}\n");
+    }
+}
+
+static int begin(struct writer *writer, struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+{
+    uint32_t count;
+    *writer = (struct writer){.out = out};
+    wp_report_nodes(facts->report, &count); /* no stack is deeper than all nodes in a row */
+    writer->stack = calloc(count + 1u, sizeof(*writer->stack));
+    if (!writer->stack)
+        return wp_error_set(err, -ENOMEM, "out of memory for stacks of %u frames", count);
+    return wp_sheet_source_init(&writer->source, facts, err);
+}
+
+static int end(struct writer *writer, int rc, struct wp_error *err)
+{
+    wp_sheet_source_fini(&writer->source);
+    free(writer->stack);
+    return rc ? rc : writer->out->failed ? wp_error_set(err, -ENOMEM, "out of memory for the tables") : 0;
+}
+
+int wp_format_csv(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_sheet *sheet, struct wp_error *err)
+{
+    struct writer writer;
+    int rc = begin(&writer, out, facts, err);
+    if (!rc && sheet)
+        put_csv_sheet(&writer, sheet);
+    else if (!rc)
+        put_csv_all(&writer);
+    return end(&writer, rc, err);
+}
+
+int wp_format_ndjson(struct wp_buffer *out, const struct wp_facts *facts, const struct wp_sheet *sheet, struct wp_error *err)
+{
+    struct writer writer;
+    int rc = begin(&writer, out, facts, err);
+    for (size_t i = 0; i < WP_SHEETS && !rc; i++)
+        if (!sheet || sheet == &wp_sheets[i])
+            put_json_sheet(&writer, &wp_sheets[i]);
+    return end(&writer, rc, err);
+}

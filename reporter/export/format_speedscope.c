@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/export/format_speedscope.h"
+
+#include "reporter/display/escape.h"
+#include "reporter/facts/frame_table.h"
+#include "storage/report/report_read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct writer {
+    struct wp_buffer *out;
+    const struct wp_facts *facts;
+    struct wp_frame_table frames;  /* of the flame; those of the trace come after them */
+    struct wp_buffer weights;      /* of the profile that is being written */
+    uint64_t sum;
+    bool has_sample;
+};
+
+static void put_frame(struct writer *writer, const char *name, const char *object, bool is_first)
+{
+    wp_buffer_puts(writer->out, is_first ? "\n{\"name\":" : ",\n{\"name\":");
+    wp_escape_json(writer->out, *name ? name : "?");
+    if (*object) {
+        wp_buffer_puts(writer->out, ",\"file\":");
+        wp_escape_json(writer->out, object);
+    }
+    wp_buffer_putc(writer->out, '}');
+}
+
+static void put_frames(struct writer *writer)
+{
+    const struct wp_facts *facts = writer->facts;
+    const struct wp_trace *trace = facts->trace;
+    uint32_t count;
+    const struct wp_frame_info *frames = wp_report_frames(facts->report, &count);
+    wp_buffer_puts(writer->out, "\"shared\":{\"frames\":[");
+    for (uint32_t i = 0; i < writer->frames.count; i++) {
+        const struct wp_frame_info *frame = &frames[writer->frames.frames[i]];
+        put_frame(writer, wp_report_text(facts->report, frame->name), wp_report_text(facts->report, frame->object), !i);
+    }
+    for (uint32_t i = 0; trace && i < trace->frame_count; i++)
+        put_frame(writer, wp_intern_text(trace->strings, trace->frames[i].name),
+            wp_intern_text(trace->strings, trace->frames[i].object), !i && !writer->frames.count);
+    wp_buffer_puts(writer->out, "]},\n");
+}
+
+static void begin_profile(struct writer *writer, const char *name, bool is_first)
+{
+    wp_buffer_puts(writer->out, is_first ? "\n{" : ",\n{");
+    wp_buffer_puts(writer->out, "\"type\":\"sampled\",\"unit\":\"nanoseconds\",\"name\":");
+    wp_escape_json(writer->out, name);
+    wp_buffer_puts(writer->out, ",\n\"samples\":[");
+    wp_buffer_clear(&writer->weights);
+    writer->sum = 0;
+    writer->has_sample = false;
+}
+
+static void begin_sample(struct writer *writer, uint64_t weight)
+{
+    wp_buffer_puts(writer->out, writer->has_sample ? ",\n[" : "\n[");
+    wp_buffer_printf(&writer->weights, writer->has_sample ? ",%" PRIu64 : "%" PRIu64, weight);
+    writer->sum += weight;
+    writer->has_sample = true;
+}
+
+static void end_profile(struct writer *writer, uint64_t start_ns)
+{
+    wp_buffer_printf(writer->out, "],\n\"weights\":[%s],\n\"startValue\":%" PRIu64 ",\"endValue\":%" PRIu64 "}",
+        writer->weights.size ? (const char *)writer->weights.data : "", start_ns, start_ns + writer->sum);
+}
+
+static int put_flame(struct writer *writer, struct wp_error *err)
+{
+    const struct wp_flame *flame = &writer->facts->flame;
+    struct wp_stack_walk walk;
+    begin_profile(writer, "all control paths, gathered", true);
+    wp_stack_walk_init(&walk, flame);
+    while (wp_stack_walk_next(&walk)) {
+        begin_sample(writer, walk.cell->ns);
+        for (uint32_t i = 0; i < walk.depth; i++)
+            wp_buffer_printf(writer->out, i ? ",%" PRIu32 : "%" PRIu32,
+                writer->frames.numbers[flame->nodes[walk.stack[i]].frame] - 1);
+        wp_buffer_putc(writer->out, ']');
+    }
+    bool failed = walk.failed;
+    wp_stack_walk_fini(&walk);
+    end_profile(writer, 0);
+    return failed ? wp_error_set(err, -ENOMEM, "out of memory for the deepest stack") : 0;
+}
+
+/* The stack of a node of the trace, outermost first; a stored tree has parents before children, so this ends. */
+static void put_trace_stack(struct writer *writer, uint32_t node, uint32_t *room)
+{
+    const struct wp_trace *trace = writer->facts->trace;
+    uint32_t depth = 0;
+    for (; node && node < trace->node_count; node = trace->nodes[node].parent)
+        room[depth++] = trace->nodes[node].frame;
+    while (depth--)
+        wp_buffer_printf(writer->out, depth ? "%" PRIu32 "," : "%" PRIu32, writer->frames.count + room[depth]);
+}
+
+static int compare_pieces(const void *left, const void *right)
+{
+    const struct wp_trace_piece *const *a = left, *const *b = right;
+    if ((*a)->path != (*b)->path)
+        return (*a)->path < (*b)->path ? -1 : 1;
+    if ((*a)->start_ns != (*b)->start_ns)
+        return (*a)->start_ns < (*b)->start_ns ? -1 : 1;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static void begin_path(struct writer *writer, uint32_t path)
+{
+    const struct wp_trace *trace = writer->facts->trace;
+    uint32_t thread = path < trace->path_count ? trace->paths[path].thread : UINT32_MAX;
+    struct wp_pool pool = {0};
+    if (thread < trace->thread_count)
+        begin_profile(writer, wp_pool_printf(&pool, "path %" PRIu32 ": %s %" PRIu32, path,
+            wp_intern_text(trace->strings, trace->threads[thread].comm), trace->threads[thread].tid), false);
+    else
+        begin_profile(writer, wp_pool_printf(&pool, "path %" PRIu32, path), false);
+    writer->out->failed |= pool.failed;
+    wp_pool_fini(&pool);
+}
+
+/* Pieces of one path follow each other: one that begins before the last has ended is cut to what is left of it. */
+static void put_path(struct writer *writer, const struct wp_trace_piece *const *pieces, uint32_t count, uint32_t *room)
+{
+    uint64_t start_ns = pieces[0]->start_ns, at_ns = start_ns;
+    begin_path(writer, pieces[0]->path);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t end_ns = pieces[i]->start_ns + pieces[i]->length_ns;
+        if (pieces[i]->start_ns > at_ns) {
+            begin_sample(writer, pieces[i]->start_ns - at_ns);
+            wp_buffer_putc(writer->out, ']');
+            at_ns = pieces[i]->start_ns;
+        }
+        if (end_ns <= at_ns)
+            continue;
+        begin_sample(writer, end_ns - at_ns);
+        put_trace_stack(writer, pieces[i]->node, room);
+        wp_buffer_putc(writer->out, ']');
+        at_ns = end_ns;
+    }
+    end_profile(writer, start_ns);
+}
+
+static int put_paths(struct writer *writer, struct wp_error *err)
+{
+    const struct wp_trace *trace = writer->facts->trace;
+    uint32_t count = trace ? trace->piece_count : 0;
+    const struct wp_trace_piece **sorted = calloc(count + 1u, sizeof(*sorted));
+    uint32_t *room = calloc((trace ? trace->node_count : 0) + 1u, sizeof(*room));
+    int rc = sorted && room ? 0 : wp_error_set(err, -ENOMEM, "out of memory for %u pieces", count);
+    for (uint32_t i = 0; i < count && !rc; i++)
+        sorted[i] = &trace->pieces[i];
+    if (count && !rc)
+        qsort(sorted, count, sizeof(*sorted), compare_pieces);
+    for (uint32_t first = 0, i = 1; i <= count && !rc; i++)
+        if (i == count || sorted[i]->path != sorted[first]->path) {
+            put_path(writer, sorted + first, i - first, room);
+            first = i;
+        }
+    free(sorted);
+    free(room);
+    return rc;
+}
+
+int wp_format_speedscope(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err)
+{
+    struct writer writer = {.out = out, .facts = facts};
+    struct wp_pool pool = {0};
+    int rc = wp_frame_table_build(&writer.frames, facts, err);
+    if (rc)
+        return rc;
+    wp_buffer_puts(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"wakepath\",\n"
+        "\"name\":");
+    wp_escape_json(out, wp_pool_printf(&pool, "%s in release %s", facts->aggregate, facts->release));
+    wp_buffer_puts(out, ",\"activeProfileIndex\":0,\n");
+    put_frames(&writer);
+    wp_buffer_puts(out, "\"profiles\":[");
+    rc = put_flame(&writer, err);
+    if (!rc)
+        rc = put_paths(&writer, err);
+    wp_buffer_puts(out, "]}\n");
+    bool failed = out->failed || pool.failed || writer.weights.failed;
+    wp_pool_fini(&pool);
+    wp_buffer_fini(&writer.weights);
+    wp_frame_table_fini(&writer.frames);
+    return rc ? rc : failed ? wp_error_set(err, -ENOMEM, "out of memory for the speedscope file") : 0;
+}

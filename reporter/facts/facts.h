@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_FACTS_FACTS_H
+#define WP_REPORTER_FACTS_FACTS_H
+/*
+ * All the facts that the pages of one aggregate may show, as plain structs: read from the store in one snapshot, then
+ * only looked at. Texts belong to `pool` or to the report and live as long as the facts.
+ */
+#include "reporter/base/text_pool.h"
+#include "reporter/display/query.h"
+#include "reporter/facts/flame_tree.h"
+#include "reporter/facts/metadata_facts.h"
+#include "reporter/facts/source_lines.h"
+#include "reporter/facts/stack_ends.h"
+#include "reporter/read/stores.h"
+#include "storage/kind/late.h"
+
+struct wp_process_fact {
+    const char *host, *comm;
+    uint32_t pid;
+    uint64_t start_ns, total_ns, running_ns;
+};
+
+struct wp_function_fact {
+    const char *name, *object;
+    uint32_t style;
+    uint32_t frame;         /* id in the report */
+    uint64_t inclusive_ns;  /* on any stack, counted once a stack */
+    uint64_t running_ns;    /* innermost function of a run */
+    uint64_t waiting_ns;    /* innermost function of a wait */
+    uint64_t count;         /* pieces in which it was innermost */
+    uint64_t blocked_ns;    /* innermost function of a wait, but for the scheduler's own, which every wait ends in */
+    uint64_t own_count;     /* pieces of running_ns and blocked_ns */
+};
+
+struct wp_unexplained_fact {
+    const char *stack;      /* "[comm] › f › g › sleep:read", shortened in the middle when deep */
+    const char *top;        /* the name of the innermost frame */
+    const char *reason;
+    uint32_t permalink;     /* of the flame's node, 0 none */
+    uint32_t tid;           /* of the thread that waited longest at once, 0 not known */
+    uint64_t ns, count, longest_ns;
+};
+
+struct wp_event_fact {
+    const char *kind;
+    uint64_t total, dropped;
+};
+
+struct wp_limit_fact {
+    const char *name;
+    uint64_t count, ns;
+};
+
+/* Waits on one host that messages from another one ended. */
+struct wp_edge_fact {
+    const char *from, *to;
+    uint64_t messages, waited_ns;
+    uint64_t transit_ns, transit_max_ns; /* the mean and the longest way of such a message */
+    uint64_t bound_ns;                   /* how well the two clocks were known, at worst */
+};
+
+/* A finding: a plain sentence, the time it speaks of and the view that shows it. */
+struct wp_finding {
+    const char *kind;       /* "waiting", "running", "disk" ...: stable, for scripts */
+    const char *sentence;
+    uint64_t ns;
+    uint64_t rank_ns;       /* of it, without waiting on another control path: that is told where it is counted itself */
+    enum wp_page_kind page;
+    const char *fragment;   /* of that page, already safe in a URL; NULL none */
+};
+
+#define WP_FINDINGS 16
+
+/* A window that can be shown event by event. */
+struct wp_exemplar_fact {
+    const char *service;     /* where the request came in; "" a wait */
+    const char *host, *comm;
+    uint32_t pid, tid;
+    uint64_t start_ns;       /* realtime */
+    uint64_t length_ns;
+    unsigned rank;           /* 1 the slowest of its service; 0: it is not among the slowest */
+    bool is_typical;
+    bool is_beginning;       /* no single request or wait: the beginning of a recording (other_windows.h) */
+    const char *title;       /* "The slowest request on tcp port 80" */
+    const char *why;         /* a sentence: how it was chosen */
+    const char *most;        /* the frame that stands on top longest, "" none ... */
+    uint32_t most_category;
+    uint64_t most_ns;        /* ... and how long */
+    struct wp_trace *trace;  /* owned */
+};
+
+struct wp_exemplar_facts {
+    struct wp_exemplar_fact *rows; /* in the pool; the slowest first, by service, then beginnings; their number on the site is index + 1 */
+    size_t count;
+};
+
+/* Whose time it is: a host, or a shard whose hosts cannot be told apart (origins.h). */
+#define WP_ORIGINS 32u /* the largest; the others are one more, together */
+
+struct wp_origin {
+    const char *name;         /* a host, or "shard s1" */
+    const char *hosts;        /* of a shard: "web-1, web-2 and 3 more"; of a host "" */
+    size_t host_count;
+    uint64_t total_ns;
+    struct wp_report *report; /* owned; NULL: the only origin there is, the aggregate's report */
+};
+
+struct wp_origins {
+    struct wp_origin *rows;   /* in the facts' pool; the largest first */
+    size_t count;
+    uint64_t missing_ns;      /* of the aggregate, in no origin: what could not be read again */
+};
+
+struct wp_facts {
+    struct wp_pool pool;
+    const char *release, *aggregate;
+    struct wp_report *report;      /* owned */
+    struct wp_trace *trace;        /* owned; NULL: none kept */
+    struct wp_exemplar_facts exemplars;
+    struct wp_origins origins;     /* none when only built */
+    struct wp_flame flame;
+    const char **hosts;            /* sorted */
+    struct wp_process_fact *processes;
+    struct wp_function_fact *functions;
+    struct wp_unexplained_fact *unexplained;
+    struct wp_event_fact *events;
+    struct wp_limit_fact *limits;
+    struct wp_edge_fact *edges;    /* longest waits first */
+    struct wp_source_lines source;
+    struct wp_metadata metadata, release_metadata; /* of the aggregate and of its release; empty when only built */
+    struct wp_damage *damage;      /* owned */
+    struct wp_finding findings[WP_FINDINGS];
+    size_t host_count, process_count, function_count, unexplained_count, event_count, limit_count, edge_count, damage_count;
+    size_t finding_count;
+    const char *change;            /* what changed since an older release, one sentence; NULL: not compared */
+    uint64_t changed_worse, changed_better; /* rows that this comparison found */
+    const char *canary;            /* what some hosts differ in from all others, one sentence; NULL: not compared */
+    bool has_canary;               /* and there is a page of it */
+    struct wp_mixed_window *mixed; /* other releases at the same time (mixed.h) */
+    size_t mixed_count;
+    struct wp_unsampled_host *unsampled; /* no CPU samples were to be had there (unsampled.h) */
+    size_t unsampled_count;
+    const char *group;             /* the hosts that were asked for, NULL all */
+    uint64_t recordings;           /* one after the other behind the release, at least; 0 not known */
+    uint64_t wall_ns, total_ns, uncertain_ns, detached_ns, categories[WP_CATEGORIES];
+    struct wp_late late;           /* of that, what came when its hour had long been over */
+    uint64_t events_total, events_dropped;
+    uint64_t first_ns, last_ns;    /* real time of the first and last activity, 0 none */
+    uint64_t estimated_ns;     /* the total if what was not recorded was like what was */
+    struct wp_stack_ends stack_ends;
+    double coverage, accounted_percent;
+};
+
+/* Name of a frame; "" when out of range. */
+const char *wp_facts_frame_name(const struct wp_facts *facts, uint32_t frame);
+uint32_t wp_facts_frame_style(const struct wp_facts *facts, uint32_t frame);
+
+#endif

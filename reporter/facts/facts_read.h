@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_FACTS_FACTS_READ_H
+#define WP_REPORTER_FACTS_FACTS_READ_H
+/* Facts from a snapshot of the stores, or from a report that is at hand. */
+#include "reporter/facts/facts.h"
+
+/* Facts from a report that is already there (takes it, and the trace, which may be NULL). */
+int wp_facts_build(struct wp_facts *facts, const char *release, const char *aggregate, struct wp_report *report,
+    struct wp_trace *trace, struct wp_error *err);
+/* Reads report and trace from the snapshot. Damaged values are left out and listed in `damage`. */
+int wp_facts_read(struct wp_facts *facts, const struct wp_snapshot *snapshot, const char *aggregate,
+    const struct wp_selection *selection, struct wp_error *err);
+void wp_facts_fini(struct wp_facts *facts);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/facts/findings.h"
+
+#include "reporter/display/escape.h"
+#include "reporter/display/humanize.h"
+#include "reporter/facts/doing.h"
+#include "reporter/facts/slow_requests.h"
+#include "reporter/facts/stack_text.h"
+#include "storage/report/report_read.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_REQUESTS 100u /* fewer have no slow twentieth to speak of */
+#define LEAST_SHARE 1000u /* a finding below a thousandth of the total says nothing */
+
+/* What a category says of a time: "<time> (<share>) <this>". */
+static const char *const category_says[WP_CATEGORIES] = {
+    [WP_BLOCKING_IO] = "goes to disks at work",
+    [WP_MESSAGE_IN_FLIGHT] = "passes while messages are on their way",
+    [WP_IO_QUEUE] = "passes while disk requests wait in a queue",
+    [WP_SCHEDULER] = "goes to waiting for a free CPU",
+    [WP_REMOTE_NOT_TRACED] = "goes to waiting for peers that nobody records",
+    [WP_DELIBERATE_SLEEP] = "is deliberate sleep",
+    [WP_HARDWARE_WAIT] = "goes to waiting for hardware",
+    [WP_INVOLUNTARY] = "is lost to being pushed off the CPU",
+    [WP_KERNEL_BLOCK] = "passes blocked inside the kernel",
+    [WP_TIMEOUT] = "is waiting until a timeout",
+    [WP_OTHER_PATH] = "goes to waiting for work on another path",
+};
+
+struct group {
+    uint32_t process;               /* frame id */
+    bool is_base;
+    uint64_t ns, categories[WP_CATEGORIES];
+};
+
+struct walk {
+    struct wp_facts *facts;
+    uint32_t *process;              /* by flame node: frame id of the layer it stands in */
+    uint8_t *layer;                 /* by flame node: 0 no process yet, 1 base, 2 above */
+    struct group *groups;           /* by frame id * 2 + is_base */
+    uint64_t *function_ns;          /* by frame id */
+    uint32_t frame_count;
+    uint32_t largest[WP_CATEGORIES];/* cell of the most time, +1 */
+};
+
+/* `other_ns`: how much of it is waiting on another control path. */
+static void add(struct wp_facts *facts, const char *kind, uint64_t ns, uint64_t other_ns, enum wp_page_kind page, const char *fragment,
+    const char *sentence)
+{
+    if (facts->finding_count < WP_FINDINGS)
+        facts->findings[facts->finding_count++] = (struct wp_finding){kind, sentence, ns, ns - other_ns, page, fragment};
+}
+
+static const char *fragment(struct wp_facts *facts, const char *key, const char *value)
+{
+    struct wp_buffer buffer = {0};
+    wp_escape_url(&buffer, value);
+    const char *text = wp_pool_printf(&facts->pool, "%s=%s", key, buffer.data ? (char *)buffer.data : "");
+    wp_buffer_fini(&buffer);
+    return text;
+}
+
+static void sum_groups(struct walk *walk)
+{
+    const struct wp_flame *flame = &walk->facts->flame;
+    for (uint32_t i = 1; i < flame->count; i++) {
+        uint32_t parent = flame->nodes[i].parent, frame = flame->nodes[i].frame;
+        bool process = wp_facts_frame_style(walk->facts, frame) == WP_STYLE_PROCESS;
+        walk->process[i] = process ? frame : walk->process[parent];
+        walk->layer[i] = (uint8_t)(process && walk->layer[parent] < 2 ? walk->layer[parent] + 1 : walk->layer[parent]);
+    }
+    for (uint32_t i = 0; i < flame->cell_count; i++) {
+        const struct wp_cell *cell = &flame->cells[i];
+        bool base = walk->layer[cell->node] < 2;
+        struct group *group = &walk->groups[walk->process[cell->node] * 2 + base];
+        group->process = walk->process[cell->node];
+        group->is_base = base;
+        group->ns += cell->ns;
+        group->categories[cell->category] += cell->ns;
+        uint32_t *largest = &walk->largest[cell->category];
+        if (!*largest || flame->cells[*largest - 1].ns < cell->ns)
+            *largest = i + 1;
+    }
+}
+
+/* The function in which this process ran longest; NULL when none was sampled. */
+static const char *busiest_function(struct walk *walk, const struct group *group)
+{
+    const struct wp_flame *flame = &walk->facts->flame;
+    uint32_t best = 0;
+    memset(walk->function_ns, 0, walk->frame_count * sizeof(*walk->function_ns));
+    for (uint32_t i = 0; i < flame->cell_count; i++) {
+        const struct wp_cell *cell = &flame->cells[i];
+        uint32_t frame = flame->nodes[cell->node].frame;
+        if (cell->category != WP_UNDERSTOOD_FUNCTIONS || walk->process[cell->node] != group->process ||
+            (walk->layer[cell->node] < 2) != group->is_base || frame == group->process)
+            continue;
+        walk->function_ns[frame] += cell->ns;
+        if (!best || walk->function_ns[frame] > walk->function_ns[best])
+            best = frame;
+    }
+    return best ? wp_facts_frame_name(walk->facts, best) : NULL;
+}
+
+static const char *base_name(struct walk *walk)
+{
+    const struct wp_facts *facts = walk->facts;
+    for (uint32_t i = 1; i < facts->flame.count; i++)
+        if (walk->process[i] && walk->layer[i] == 1)
+            return wp_stack_plain_process(&walk->facts->pool, wp_facts_frame_name(facts, walk->process[i]));
+    return facts->aggregate;
+}
+
+static const char *mostly(struct walk *walk, const struct group *group)
+{
+    struct wp_pool *pool = &walk->facts->pool;
+    unsigned most = 0;
+    for (unsigned i = 1; i < WP_CATEGORIES; i++)
+        if (group->categories[i] > group->categories[most])
+            most = i;
+    const char *how = group->categories[most] * 10 >= group->ns * 9 ? "which" : "which mostly";
+    const char *function = most == WP_UNDERSTOOD_FUNCTIONS ? busiest_function(walk, group) : NULL;
+    if (function)
+        return wp_pool_printf(pool, "%s %s, first of all in %s", how, wp_category_doing(most), wp_pool_clip(pool, function, 60));
+    return wp_pool_printf(pool, "%s %s", how, wp_category_doing(most));
+}
+
+static void find_processes(struct walk *walk)
+{
+    struct wp_facts *facts = walk->facts;
+    const char *base = base_name(walk);
+    for (size_t taken = 0; taken < 6; taken++) {
+        struct group *best = NULL;
+        for (uint32_t i = 2; i < walk->frame_count * 2; i++)
+            if (!best || walk->groups[i].ns > best->ns)
+                best = &walk->groups[i];
+        if (!best || !best->ns || best->ns < facts->total_ns / LEAST_SHARE)
+            return;
+        const char *name = wp_facts_frame_name(facts, best->process);
+        const char *time = wp_human_duration(&facts->pool, best->ns);
+        const char *share = wp_human_share(&facts->pool, best->ns, facts->total_ns);
+        const char *text = best->is_base
+            ? wp_pool_printf(&facts->pool, "%s of the time (%s) is %s itself, %s.", share, time,
+                  wp_stack_plain_process(&facts->pool, name), mostly(walk, best))
+            : wp_pool_printf(&facts->pool, "%s spends %s of its time (%s) waiting for %s, %s.", base, share, time,
+                  wp_stack_plain_process(&facts->pool, name), mostly(walk, best));
+        add(facts, best->is_base ? "running" : "waiting", best->ns, best->categories[WP_OTHER_PATH], WP_PAGE_FLAME,
+            fragment(facts, "process", name), text);
+        best->ns = 0;
+    }
+}
+
+static const char *kind_of(unsigned category)
+{
+    return wp_category_key((enum wp_category)category);
+}
+
+/* " in FUNCTION", " for PEER" or "": where in its process a piece stood, in a reader's words. */
+static const char *place_of(struct walk *walk, const struct wp_flame_node *node)
+{
+    struct wp_pool *pool = &walk->facts->pool;
+    const char *top = wp_stack_top(walk->facts, node->source), *own = wp_facts_frame_name(walk->facts, node->frame);
+    uint32_t style = wp_facts_frame_style(walk->facts, node->frame);
+    if (style == WP_STYLE_NET)
+        return wp_pool_printf(pool, " for %s", wp_pool_clip(pool, own, 60));
+    if (top != own || style == WP_STYLE_USER || style == WP_STYLE_KERNEL)
+        return wp_pool_printf(pool, " in %s", wp_pool_clip(pool, top, 60));
+    if (style == WP_STYLE_SLEEP && !strncmp(own, "sleep:", 6))
+        return wp_pool_printf(pool, " in %s", wp_pool_clip(pool, own + 6, 60));
+    return "";
+}
+
+static void find_categories(struct walk *walk)
+{
+    struct wp_facts *facts = walk->facts;
+    struct wp_pool *pool = &facts->pool;
+    for (unsigned i = 0; i < WP_CATEGORIES; i++) {
+        uint64_t ns = facts->categories[i];
+        if (!category_says[i] || !walk->largest[i] || ns < facts->total_ns / LEAST_SHARE || !ns)
+            continue;
+        const struct wp_cell *cell = &facts->flame.cells[walk->largest[i] - 1];
+        const struct wp_flame_node *node = &facts->flame.nodes[cell->node];
+        const char *where = place_of(walk, node);
+        const char *who = wp_stack_plain_process(pool, wp_facts_frame_name(facts, walk->process[cell->node]));
+        add(facts, kind_of(i), ns, i == WP_OTHER_PATH ? ns : 0, WP_PAGE_FLAME, fragment(facts, "category", kind_of(i)),
+            wp_pool_printf(pool, "%s of the time (%s) %s; the largest part is %s%s (%s).",
+                wp_human_share(pool, ns, facts->total_ns), wp_human_duration(pool, ns), category_says[i], who, where,
+                wp_human_duration(pool, cell->ns)));
+    }
+}
+
+static void find_unexplained(struct wp_facts *facts)
+{
+    uint64_t ns = facts->categories[WP_UNACCOUNTED];
+    struct wp_pool *pool = &facts->pool;
+    if (!ns)
+        return;
+    const char *share = wp_human_share(pool, ns, facts->total_ns), *time = wp_human_duration(pool, ns);
+    if (facts->unexplained_count)
+        add(facts, "unaccounted", ns, 0, WP_PAGE_UNEXPLAINED, NULL,
+            wp_pool_printf(pool, "%s of the time (%s) is unexplained; the largest wait is in %s (%s).", share, time,
+                wp_pool_clip(pool, facts->unexplained[0].top, 60),
+                wp_human_duration(pool, facts->unexplained[0].ns)));
+    else
+        add(facts, "unaccounted", ns, 0, WP_PAGE_UNEXPLAINED, NULL,
+            wp_pool_printf(pool, "%s of the time (%s) is unexplained.", share, time));
+}
+
+/* What makes slow requests slow; it ranks by the time that all of them take longer. */
+static void find_slow(struct wp_facts *facts)
+{
+    struct wp_pool *pool = &facts->pool;
+    size_t count;
+    const struct wp_service_fact *service = wp_slow_requests_build(pool, facts, &count);
+    const struct wp_slow_row *row = count && service->row_count ? service->rows : NULL;
+    if (!row || service->count < LEAST_REQUESTS || service->slow_mean_ns <= service->usual_mean_ns || row->slow_ns <= row->usual_ns)
+        return;
+    uint64_t longer = service->slow_mean_ns - service->usual_mean_ns;
+    add(facts, "slow", longer * service->slow_count, 0, WP_PAGE_TRANSACTIONS, NULL,
+        wp_pool_printf(pool, "The slowest %s of the requests on %s take %s instead of %s: for %s of the difference %s %s%s%s.",
+            wp_human_share(pool, service->slow_count, service->count), wp_pool_clip(pool, service->name, 60),
+            wp_human_duration(pool, service->slow_mean_ns), wp_human_duration(pool, service->usual_mean_ns),
+            wp_human_share(pool, row->slow_ns - row->usual_ns, longer), *row->who ? wp_pool_clip(pool, row->who, 80) : "the request",
+            wp_slow_requests_part(row->part), *row->what ? " in " : "", wp_pool_clip(pool, row->what, 60)));
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct wp_finding *a = left, *b = right;
+    if (a->rank_ns != b->rank_ns)
+        return a->rank_ns > b->rank_ns ? -1 : 1;
+    if (a->ns != b->ns)
+        return a->ns > b->ns ? -1 : 1;
+    return strcmp(a->sentence, b->sentence);
+}
+
+void wp_findings_build(struct wp_facts *facts)
+{
+    struct walk walk = {.facts = facts};
+    wp_report_frames(facts->report, &walk.frame_count);
+    walk.process = calloc(facts->flame.count + 1u, sizeof(*walk.process));
+    walk.layer = calloc(facts->flame.count + 1u, sizeof(*walk.layer));
+    walk.groups = calloc((size_t)walk.frame_count * 2 + 2, sizeof(*walk.groups));
+    walk.function_ns = calloc(walk.frame_count + 1u, sizeof(*walk.function_ns));
+    if (walk.process && walk.layer && walk.groups && walk.function_ns) {
+        sum_groups(&walk);
+        find_unexplained(facts); /* first: it must find room */
+        find_processes(&walk);
+        find_categories(&walk);
+        find_slow(facts);
+        qsort(facts->findings, facts->finding_count, sizeof(*facts->findings), compare);
+    } else {
+        facts->pool.failed = true;
+    }
+    free(walk.process);
+    free(walk.layer);
+    free(walk.groups);
+    free(walk.function_ns);
+}
+
+size_t wp_findings_first(const struct wp_facts *facts, size_t first[3])
+{
+    size_t count = facts->finding_count < 3 ? facts->finding_count : 3;
+    for (size_t i = 0; i < count; i++)
+        first[i] = i;
+    for (size_t i = 3; i < facts->finding_count; i++)
+        if (!strcmp(facts->findings[i].kind, "unaccounted") && facts->findings[i].ns >= facts->total_ns / 50)
+            first[2] = i;
+    return count;
+}

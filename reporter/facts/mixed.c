@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/facts/mixed.h"
+
+#include "reporter/display/humanize.h"
+#include "storage/kind/report_store.h"
+#include "storage/report/report_read.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 120u
+#define NAMED_HOSTS 4u
+
+size_t wp_mixed_candidates(const struct wp_release_order *order, size_t release, size_t *rows, size_t room)
+{
+    const struct wp_release_row *own = &order->rows[release];
+    size_t count = 0;
+    for (size_t away = 1; away < order->count && count < room && own->last_ns; away++)
+        for (int side = 0; side < 2 && count < room; side++) {
+            size_t i = side ? release + away : release - away; /* below 0 it is beyond the end */
+            const struct wp_release_row *other = i < order->count ? &order->rows[i] : NULL;
+            if (other && other->last_ns > own->first_ns && other->first_ns < own->last_ns)
+                rows[count++] = i;
+        }
+    return count;
+}
+
+static int compare_texts(const void *left, const void *right)
+{
+    return strcmp(*(const char *const *)left, *(const char *const *)right);
+}
+
+static const char *name_hosts(struct wp_pool *pool, const struct wp_report *report)
+{
+    uint32_t count;
+    const uint32_t *hosts = wp_report_hosts(report, &count);
+    const char **names = wp_pool_alloc(pool, (count + 1u) * sizeof(*names)), *text = "";
+    for (uint32_t i = 0; names && i < count; i++)
+        names[i] = wp_report_text(report, hosts[i]);
+    if (names && count)
+        qsort(names, count, sizeof(*names), compare_texts);
+    for (uint32_t i = 0; names && i < count && i < NAMED_HOSTS; i++)
+        text = wp_pool_printf(pool, "%s%s%s", text, i ? ", " : "", wp_pool_clip(pool, names[i], NAME_BYTES));
+    return count > NAMED_HOSTS ? wp_pool_printf(pool, "%s and %u more", text, count - NAMED_HOSTS) : text;
+}
+
+/* Spans of a report ascend and lie apart. */
+static void meet(struct wp_mixed_window *window, const struct wp_report *one, const struct wp_report *other)
+{
+    uint32_t counts[2], at[2] = {0, 0};
+    const struct wp_span *spans[2] = {wp_report_spans(one, &counts[0]), wp_report_spans(other, &counts[1])};
+    while (at[0] < counts[0] && at[1] < counts[1]) {
+        const struct wp_span *a = &spans[0][at[0]], *b = &spans[1][at[1]];
+        uint64_t from = a->start_ns > b->start_ns ? a->start_ns : b->start_ns, to = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
+        if (from < to) {
+            window->from_ns = window->both_ns ? window->from_ns : from;
+            window->to_ns = to;
+            window->both_ns += to - from;
+        }
+        at[a->end_ns < b->end_ns ? 0 : 1]++;
+    }
+}
+
+static int read_one(struct wp_facts *facts, const struct wp_stores *stores, const char *release, struct wp_error *err)
+{
+    static const struct wp_selection everything;
+    struct wp_snapshot snapshot;
+    struct wp_report *report = NULL;
+    struct wp_damage *damage = NULL;
+    size_t damaged = 0;
+    int rc = wp_snapshot_begin(&snapshot, stores, release, err);
+    if (rc)
+        return rc;
+    rc = wp_snapshot_report(&snapshot, facts->aggregate, &everything, &report, &damage, &damaged, err);
+    wp_snapshot_end(&snapshot);
+    wp_damage_free(damage, damaged);
+    if (rc)
+        return rc;
+    struct wp_mixed_window window = {.release = wp_pool_text(&facts->pool, release)};
+    meet(&window, facts->report, report);
+    window.here = name_hosts(&facts->pool, facts->report);
+    window.there = name_hosts(&facts->pool, report);
+    wp_report_destroy(report);
+    if (window.both_ns)
+        facts->mixed[facts->mixed_count++] = window;
+    return 0;
+}
+
+int wp_mixed_read(struct wp_facts *facts, const struct wp_stores *stores, const struct wp_release_order *order, const size_t *rows,
+    size_t count, struct wp_error *err)
+{
+    facts->mixed = wp_pool_alloc(&facts->pool, (count + 1) * sizeof(*facts->mixed));
+    int rc = facts->mixed ? 0 : -ENOMEM;
+    for (size_t i = 0; i < count && !rc; i++) {
+        rc = read_one(facts, stores, order->rows[rows[i]].id, err);
+        rc = rc == -ENOMEM ? rc : 0; /* it has no such aggregate, or is damaged, which its own page says */
+    }
+    return rc || facts->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for mixed releases") : 0;
+}
+
+const char *wp_mixed_sentence(struct wp_pool *pool, const struct wp_mixed_window *rows, size_t count)
+{
+    uint64_t longest = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].both_ns > longest) {
+            longest = rows[i].both_ns;
+            at = i;
+        }
+    if (!count)
+        return NULL;
+    const char *more = count > 1 ? wp_pool_printf(pool, ", and %zu other %s", count - 1, count == 2 ? "release" : "releases") : "";
+    return wp_pool_printf(pool, "Mixed releases: for %s (%s to %s) release %s ran at the same time, on %s%s.", wp_human_duration(pool, longest),
+        wp_human_time(pool, rows[at].from_ns), wp_human_time(pool, rows[at].to_ns), rows[at].release,
+        *rows[at].there ? rows[at].there : "hosts without a name", more);
+}
+
+void wp_page_mixed(struct wp_display *display, const struct wp_mixed_window *rows, size_t count)
+{
+    static const struct wp_column columns[] = {
+        {"Other release", NULL, WP_COLUMN_NAME}, {"From", NULL, WP_COLUMN_TEXT}, {"To", NULL, WP_COLUMN_TEXT},
+        {"Both active", NULL, WP_COLUMN_DURATION}, {"Hosts of this one", NULL, WP_COLUMN_STACK},
+        {"Hosts of the other", NULL, WP_COLUMN_STACK},
+    };
+    if (!count)
+        return;
+    wp_display_heading(display, "Mixed releases");
+    wp_display_add(display, WP_ITEM_PARAGRAPH, "Hosts of this service ran other releases at the same time; what they waited for may be those.");
+    struct wp_table *table = wp_display_table(display, "mixed", columns, 6, count);
+    for (size_t i = 0; i < count; i++) {
+        struct wp_field *row = wp_display_row(table);
+        if (!row)
+            return;
+        row[0].text = rows[i].release;
+        row[1].text = wp_human_time(&display->pool, rows[i].from_ns);
+        row[2].text = wp_human_time(&display->pool, rows[i].to_ns);
+        row[3].number = rows[i].both_ns;
+        row[4].text = rows[i].here;
+        row[5].text = rows[i].there;
+    }
+}

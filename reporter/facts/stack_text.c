@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/facts/stack_text.h"
+
+#include "storage/report/report_read.h"
+
+#include <string.h>
+
+#define SHOWN_OUTER 4u
+#define SHOWN_INNER 10u
+#define NAME_BYTES 120u
+
+static uint32_t depth_of(const struct wp_node *nodes, uint32_t count, uint32_t node)
+{
+    uint32_t depth = 0;
+    for (; node && node < count; node = nodes[node].parent)
+        depth++;
+    return depth;
+}
+
+const char *wp_stack_text(struct wp_pool *pool, const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t count;
+    const struct wp_node *nodes = wp_report_nodes(facts->report, &count);
+    uint32_t depth = depth_of(nodes, count, node), left_out = 0;
+    const char *text = "";
+    for (uint32_t at = depth; node && node < count; node = nodes[node].parent, at--) {
+        if (at > SHOWN_OUTER && depth - at >= SHOWN_INNER) {
+            left_out++;
+            continue;
+        }
+        if (left_out) {
+            text = wp_pool_printf(pool, "… %u more … › %s", left_out, text);
+            left_out = 0;
+        }
+        const char *name = wp_pool_clip(pool, wp_facts_frame_name(facts, nodes[node].frame), NAME_BYTES);
+        text = *text ? wp_pool_printf(pool, "%s › %s", name, text) : name;
+    }
+    return text;
+}
+
+const char *wp_stack_top(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t count, last = node;
+    const struct wp_node *nodes = wp_report_nodes(facts->report, &count);
+    for (; node && node < count; node = nodes[node].parent) {
+        uint32_t style = wp_facts_frame_style(facts, nodes[node].frame);
+        if (style == WP_STYLE_USER)
+            return wp_facts_frame_name(facts, nodes[node].frame);
+        if (style == WP_STYLE_PROCESS)
+            break;
+    }
+    return last && last < count ? wp_facts_frame_name(facts, nodes[last].frame) : "";
+}
+
+const char *wp_stack_process(const struct wp_facts *facts, uint32_t node)
+{
+    uint32_t count;
+    const struct wp_node *nodes = wp_report_nodes(facts->report, &count);
+    for (; node && node < count; node = nodes[node].parent)
+        if (wp_facts_frame_style(facts, nodes[node].frame) == WP_STYLE_PROCESS)
+            return wp_facts_frame_name(facts, nodes[node].frame);
+    return "";
+}
+
+const char *wp_stack_plain_process(struct wp_pool *pool, const char *name)
+{
+    size_t size = strlen(name);
+    const char *host = NULL;
+    for (const char *at = strstr(name, "]@"); at; at = strstr(at + 1, "]@"))
+        host = at; /* the last one: a process may be named anything */
+    if (size > 2 && name[0] == '[' && name[size - 1] == ']')
+        return wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)(size - 2), name + 1), 40);
+    if (host && name[0] == '[' && host > name + 1 && host[2])
+        return wp_pool_printf(pool, "%s on %s",
+            wp_pool_clip(pool, wp_pool_printf(pool, "%.*s", (int)(host - name - 1), name + 1), 40), wp_pool_clip(pool, host + 2, 60));
+    return wp_pool_clip(pool, name, 40);
+}

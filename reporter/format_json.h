@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: Apache-2.0 */
-#ifndef WP_REPORTER_FORMAT_JSON_H
-#define WP_REPORTER_FORMAT_JSON_H
-/* The facts as summary.json, schema 1 (docs/contract.md): keys are only ever added. */
-#include "reporter/facts.h"
-
-int wp_format_json(struct wp_buffer *out, const struct wp_facts *facts, struct wp_error *err);
-
-#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_overview.h"
+
+#include "reporter/display/humanize.h"
+#include "reporter/facts/findings.h"
+#include "reporter/facts/recording_cost.h"
+#include "reporter/facts/slow_requests.h"
+#include "reporter/facts/unsampled.h"
+#include "reporter/page/page_source.h"
+#include "reporter/page/page_tables.h"
+#include "reporter/page/page_time.h"
+#include "reporter/page/page_transactions.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define TOP_ROWS 8u
+
+static void add_findings(struct wp_display *display, const struct wp_facts *facts)
+{
+    size_t first[3], count = wp_findings_first(facts, first);
+    for (size_t i = 0; i < count; i++) {
+        const struct wp_finding *finding = &facts->findings[first[i]];
+        struct wp_item *item = wp_display_add(display, WP_ITEM_FINDING, finding->sentence);
+        if (!item)
+            return;
+        item->number = i + 1;
+        item->link = wp_link_to(finding->page, facts->release, facts->aggregate, finding->fragment);
+    }
+    struct wp_item *change = facts->change ? wp_display_add(display, WP_ITEM_FINDING, facts->change) : NULL;
+    if (change) {
+        change->number = count + 1;
+        change->link = wp_link_to(WP_PAGE_COMPARE, facts->release, facts->aggregate, NULL);
+    }
+    if (!count)
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            "Nothing of the process of interest was recorded: its control paths are empty.");
+}
+
+static void add_facts(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_pool *pool = &display->pool;
+    wp_display_fact(display, "Wall time", wp_human_duration(pool, facts->wall_ns), "first to last activity");
+    wp_display_fact(display, "Total time", wp_human_duration(pool, facts->total_ns), "of all control paths");
+    wp_display_fact(display, "Accounted for", wp_human_percent(pool, facts->accounted_percent), "of the total");
+    wp_display_fact(display, "Processes", wp_human_count(pool, facts->process_count),
+        facts->host_count == 1 ? "on one host" : wp_pool_printf(pool, "on %zu hosts", facts->host_count));
+    wp_display_fact(display, "Recorded", wp_human_date(pool, facts->first_ns), wp_human_clock(pool, facts->first_ns));
+    if (facts->coverage < 0.9995)
+        wp_display_fact(display, "Coverage", wp_human_percent(pool, 100 * facts->coverage), "of the time was recorded");
+    if (facts->coverage > 0 && facts->coverage < 0.9995)
+        wp_display_fact(display, "Whole time", wp_human_duration(pool, facts->estimated_ns),
+            "estimated: the total, scaled by the coverage");
+}
+
+/* First of all: without samples the findings know of no function. */
+static void add_samples(struct wp_display *display, const struct wp_facts *facts)
+{
+    const char *sentence = wp_unsampled_sentence(&display->pool, facts);
+    if (sentence)
+        wp_display_add(display, WP_ITEM_NOTICE, sentence);
+}
+
+static void add_chart(struct wp_display *display, enum wp_item_kind kind, const struct wp_facts *facts)
+{
+    struct wp_item *item = wp_display_add(display, kind, NULL);
+    if (item) {
+        item->parts = facts->categories;
+        item->link = wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate, NULL);
+    }
+}
+
+static void add_quality(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_pool *pool = &display->pool;
+    struct wp_recording_cost cost = wp_recording_cost(&facts->release_metadata);
+    if (cost.cpu_ns)
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            wp_pool_printf(pool, "Cost of recording, beside the total: %s of CPU time, %.2f %% of the machine%s.",
+                wp_human_duration(pool, cost.cpu_ns), wp_recording_cost_percent(&cost), facts->host_count == 1 ? "" : "s"));
+    if (facts->events_dropped)
+        wp_display_add(display, WP_ITEM_NOTICE,
+            wp_pool_printf(pool, "%s %s lost while recording; %s of the time is marked uncertain.",
+                wp_human_many(pool, facts->events_dropped, "event"), facts->events_dropped == 1 ? "was" : "were",
+                wp_human_share(pool, facts->uncertain_ns, facts->total_ns)));
+    if (facts->detached_ns)
+        wp_display_add(display, WP_ITEM_PARAGRAPH,
+            wp_pool_printf(pool, "Beside the total, %s of work was started and not waited for.",
+                wp_human_duration(pool, facts->detached_ns)));
+}
+
+static void add_more_link(struct wp_display *display, const struct wp_facts *facts, enum wp_page_kind page, size_t count)
+{
+    if (count <= TOP_ROWS)
+        return;
+    if (display->last->table)
+        display->last->table->left_out = 0; /* the link says it */
+    struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "All %s %s",
+        wp_human_count(&display->pool, count), page == WP_PAGE_PROCESSES ? "processes" : "functions"));
+    if (item)
+        item->link = wp_link_to(page, facts->release, facts->aggregate, NULL);
+}
+
+/* The latencies of the service with most time in its requests. */
+static void add_requests(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_pool *pool = &display->pool;
+    size_t count;
+    const struct wp_service_fact *services = wp_slow_requests_build(pool, facts, &count);
+    if (!count)
+        return;
+    wp_display_heading(display, "How long requests took");
+    wp_page_latency(display, services);
+    struct wp_item *item = wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "%s requests on %s%s: half take up to %s, 99 "
+        "of 100 up to %s. What the slow ones waited for", wp_human_count(pool, services->count),
+        wp_pool_clip(pool, services->name, 60), count > 1 ? " (there are more)" : "", wp_human_duration(pool, services->median_ns),
+        wp_human_duration(pool, services->p99_ns)));
+    if (item)
+        item->link = wp_link_to(WP_PAGE_TRANSACTIONS, facts->release, facts->aggregate, NULL);
+}
+
+/* Why the curve ends elsewhere than "Accounted for": it is of another whole. */
+static void add_explained(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_pool *pool = &display->pool;
+    uint64_t other = facts->categories[WP_OTHER_PATH];
+    const char *steps = "Each step adds one category, the best understood first.";
+    wp_display_add(display, WP_ITEM_PARAGRAPH, !other ? steps : wp_pool_printf(pool, "%s The whole is %s here: the total without the %s "
+        "that were spent waiting on another control path, since that path is counted itself.", steps,
+        wp_human_duration(pool, facts->total_ns - other), wp_human_duration(pool, other)));
+    add_chart(display, WP_ITEM_CURVE, facts);
+}
+
+void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_query flame = {WP_PAGE_FLAME, facts->release, facts->aggregate};
+    display->subtitle = facts->group ? wp_pool_printf(&display->pool, "Release %s, only hosts %s", facts->release, facts->group)
+                                     : wp_pool_printf(&display->pool, "Release %s", facts->release);
+    add_samples(display, facts);
+    add_findings(display, facts);
+    add_facts(display, facts);
+    add_quality(display, facts);
+    wp_display_heading(display, "Where the time went");
+    add_chart(display, WP_ITEM_BAR, facts);
+    wp_page_categories(display, facts->categories, &flame);
+    wp_page_over_time(display, facts);
+    add_requests(display, facts);
+    wp_display_heading(display, "How much of it is explained");
+    add_explained(display, facts);
+    wp_display_heading(display, "Processes");
+    wp_page_process_table(display, facts, TOP_ROWS);
+    add_more_link(display, facts, WP_PAGE_PROCESSES, facts->process_count);
+    wp_display_heading(display, "Functions");
+    wp_page_busiest_table(display, facts, TOP_ROWS);
+    add_more_link(display, facts, WP_PAGE_FUNCTIONS, facts->function_count);
+}
+
+int wp_page_digest(struct wp_display *display, const struct wp_facts *facts, struct wp_error *err)
+{
+    display->title = wp_pool_printf(&display->pool, "%s in release %s%s%s", facts->aggregate, facts->release,
+        facts->group ? ", only hosts " : "", facts->group ? facts->group : "");
+    wp_page_damage(display, facts);
+    add_samples(display, facts);
+    add_findings(display, facts);
+    add_facts(display, facts);
+    add_quality(display, facts);
+    wp_display_heading(display, "Where the time went");
+    wp_page_categories(display, facts->categories, NULL);
+    wp_display_heading(display, "Processes");
+    wp_page_process_table(display, facts, 12);
+    wp_display_heading(display, "Functions");
+    wp_page_busiest_table(display, facts, 12);
+    if (facts->source.file_count) {
+        wp_display_heading(display, "Source files");
+        wp_page_source_table(display, facts, 8);
+    }
+    wp_display_heading(display, "Unexplained waits");
+    wp_page_unexplained_table(display, facts, 5);
+    return display->pool.failed ? wp_error_set(err, -ENOMEM, "out of memory for the digest of %s", facts->aggregate) : 0;
+}

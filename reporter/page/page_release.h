@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_PAGE_PAGE_RELEASE_H
+#define WP_REPORTER_PAGE_PAGE_RELEASE_H
+/* What a release holds: sessions, their gaps and costs. */
+#include "reporter/display/display.h"
+#include "reporter/facts/release_facts.h"
+#include "reporter/page/site_summary.h"
+
+void wp_page_release_facts(struct wp_display *display, const struct wp_release_summary *release,
+    const struct wp_release_facts *facts);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_PAGE_PAGE_SOURCE_H
+#define WP_REPORTER_PAGE_PAGE_SOURCE_H
+/* Source files with time, and one of them line by line. */
+#include "common/error.h"
+#include "reporter/display/display.h"
+#include "reporter/facts/facts.h"
+#include "reporter/source/source_physical.h"
+#include "reporter/source/source_text.h"
+
+#include <stdbool.h>
+
+/* One source file line by line; `all`: the texts of all that have a page, as wp_source_physical_build reads them. */
+int wp_page_source(struct wp_display *display, const struct wp_facts *facts, const struct wp_source_text *text,
+    const struct wp_source_physical *all, unsigned part, struct wp_error *err);
+/* The last part there may be, and whether there is one. */
+unsigned wp_page_source_parts(const struct wp_facts *facts);
+bool wp_page_source_has(const struct wp_facts *facts, unsigned part);
+void wp_page_source_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
+void wp_page_sources(struct wp_display *display, const struct wp_facts *facts);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_PAGE_PAGE_TABLES_H
+#define WP_REPORTER_PAGE_PAGE_TABLES_H
+/* Tables that several pages share. `rows` bounds a table. */
+#include "reporter/display/display.h"
+#include "reporter/display/query.h"
+#include "reporter/facts/facts.h"
+
+void wp_page_categories(struct wp_display *display, const uint64_t categories[WP_CATEGORIES], const struct wp_query *flame);
+void wp_page_process_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
+void wp_page_function_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
+/* The functions that most time was spent in themselves, running or waiting. */
+void wp_page_busiest_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
+void wp_page_unexplained_table(struct wp_display *display, const struct wp_facts *facts, size_t rows);
+void wp_page_damage(struct wp_display *display, const struct wp_facts *facts);
+
+#endif

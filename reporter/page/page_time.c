@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/page/page_time.h"
+
+#include "reporter/display/humanize.h"
+#include "reporter/facts/over_time.h"
+
+static unsigned largest(const struct wp_time_bucket *bucket)
+{
+    unsigned most = 0;
+    for (unsigned i = 1; i < WP_CATEGORIES; i++)
+        if (bucket->categories[i] > bucket->categories[most])
+            most = i;
+    return most;
+}
+
+static void add_table(struct wp_display *display, const struct wp_over_time *timeline, uint64_t whole_ns)
+{
+    static const struct wp_column columns[] = {
+        {"From", NULL, WP_COLUMN_TEXT}, {"Total", "Of all control paths in that stretch", WP_COLUMN_DURATION},
+        {"Share", "Of the total", WP_COLUMN_SHARE}, {"Mostly", "The largest category", WP_COLUMN_TEXT},
+        {"Of it", "Time in that category", WP_COLUMN_DURATION},
+        {"Unaccounted", "Time without an explanation", WP_COLUMN_DURATION},
+    };
+    struct wp_table *table = wp_display_table(display, "timeline", columns, 6, timeline->count);
+    table->whole_ns = whole_ns;
+    for (uint32_t i = 0; i < timeline->count; i++) {
+        const struct wp_time_bucket *bucket = &timeline->buckets[i];
+        struct wp_field *row = wp_display_row(table);
+        if (!row)
+            return;
+        unsigned most = largest(bucket);
+        row[0].text = wp_human_time(&display->pool, bucket->start_ns);
+        row[1].number = row[2].number = bucket->total_ns;
+        row[3].text = wp_category_title((enum wp_category)most);
+        row[3].swatch = (int)most + 1;
+        row[4].number = bucket->categories[most];
+        row[5].number = bucket->categories[WP_UNACCOUNTED];
+    }
+}
+
+/* Which stretch stands out: one that holds half as much again as the median. */
+static void add_peak(struct wp_display *display, const struct wp_over_time *timeline)
+{
+    const struct wp_time_bucket *peak = &timeline->buckets[0];
+    uint32_t below = 0;
+    for (uint32_t i = 1; i < timeline->count; i++)
+        if (timeline->buckets[i].total_ns > peak->total_ns)
+            peak = &timeline->buckets[i];
+    for (uint32_t i = 0; i < timeline->count; i++)
+        below += timeline->buckets[i].total_ns * 3 < peak->total_ns * 2;
+    if (below * 2 < timeline->count)
+        return;
+    struct wp_pool *pool = &display->pool;
+    wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "The most stands at %s: %s in %s, mostly: %s.",
+        wp_human_time(pool, peak->start_ns), wp_human_duration(pool, peak->total_ns),
+        wp_human_duration(pool, timeline->width_ns), wp_category_title((enum wp_category)largest(peak))));
+}
+
+void wp_page_over_time(struct wp_display *display, const struct wp_facts *facts)
+{
+    struct wp_over_time *timeline = wp_pool_alloc(&display->pool, sizeof(*timeline));
+    if (!timeline)
+        return;
+    wp_over_time_build(timeline, &display->pool, facts);
+    if (timeline->count < 2 || !timeline->most_ns) /* all at once: nothing to lay out */
+        return;
+    wp_display_heading(display, "Over time");
+    add_peak(display, timeline);
+    struct wp_item *item = wp_display_add(display, WP_ITEM_OVER_TIME, NULL);
+    if (item) {
+        item->timeline = timeline;
+        item->link = wp_link_to(WP_PAGE_FLAME, facts->release, facts->aggregate, NULL);
+    }
+    if (timeline->timeless_ns)
+        wp_display_add(display, WP_ITEM_PARAGRAPH, wp_pool_printf(&display->pool, "Of %s it is not known when they were: an older "
+            "version recorded them.", wp_human_duration(&display->pool, timeline->timeless_ns)));
+    wp_display_add(display, WP_ITEM_DETAILS, wp_pool_printf(&display->pool, "The same as a table, in steps of %s",
+        wp_human_duration(&display->pool, timeline->width_ns)));
+    add_table(display, timeline, facts->total_ns);
+    wp_display_add(display, WP_ITEM_END, NULL);
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_PAGE_PAGE_TRANSACTIONS_H
+#define WP_REPORTER_PAGE_PAGE_TRANSACTIONS_H
+/* How long requests take, and why the slow ones do. */
+#include "reporter/display/display.h"
+#include "reporter/facts/facts.h"
+#include "reporter/facts/slow_requests.h"
+
+void wp_page_transactions(struct wp_display *display, const struct wp_facts *facts);
+void wp_page_latency(struct wp_display *display, const struct wp_service_fact *service);
+
+#endif

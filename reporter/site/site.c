@@ -1,0 +1,542 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/site/site.h"
+
+#include "common/strings.h"
+#include "reporter/compare/compare_findings.h"
+#include "reporter/compare/compare_method.h"
+#include "reporter/data/exemplar_data.h"
+#include "reporter/data/origin_data.h"
+#include "reporter/data/other_windows.h"
+#include "reporter/data/time_data.h"
+#include "reporter/data/view_data.h"
+#include "reporter/export/format_json.h"
+#include "reporter/facts/calls.h"
+#include "reporter/facts/facts_read.h"
+#include "reporter/facts/mixed.h"
+#include "reporter/facts/origins.h"
+#include "reporter/facts/release_facts.h"
+#include "reporter/page/page.h"
+#include "reporter/page/page_calls.h"
+#include "reporter/page/page_exemplars.h"
+#include "reporter/page/page_index.h"
+#include "reporter/site/assets.h"
+#include "reporter/site/site_compare.h"
+#include "reporter/site/site_files.h"
+#include "reporter/site/site_jobs.h"
+#include "reporter/site/site_own.h"
+#include "reporter/site/site_parts.h"
+#include "reporter/site/site_reuse.h"
+#include "reporter/site/site_sources.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIXED 8u              /* releases of one time that are looked at */
+
+struct site {
+    const struct wp_site_options *options;
+    struct wp_stores stores;
+    struct wp_release_order order;
+    struct wp_site_tree tree;
+    struct wp_site_files files;
+    struct wp_site_summary summary;
+    struct wp_site_reuse reuse;
+    struct wp_buffer main_json;   /* summary.json of the aggregate that speaks for the release, the last release seen */
+    uint64_t main_total;
+    bool main_found;
+    size_t damaged;
+    char parts[PATH_MAX];         /* made by other processes; "": none */
+};
+
+static int write_buffer(struct site *site, const char *path, const struct wp_buffer *content, struct wp_error *err)
+{
+    return wp_site_files_put(&site->files, path, content->data, content->size, err);
+}
+
+/* `rc` and `reason`: what its builder said. */
+static int write_display(struct site *site, struct wp_display *display, int rc, const struct wp_error *reason, struct wp_error *err)
+{
+    rc = wp_site_files_put_page(&site->files, display, rc, reason, err);
+    wp_display_fini(display);
+    return rc;
+}
+
+static int write_page(struct site *site, const struct wp_facts *facts, enum wp_page_kind page, struct wp_error *err)
+{
+    struct wp_display display;
+    struct wp_error reason = {0};
+    wp_display_init(&display, &(struct wp_query){page, facts->release, facts->aggregate});
+    int rc = wp_page_build(&display, facts, &reason);
+    return write_display(site, &display, rc, &reason, err);
+}
+
+/* A file beside the aggregate's pages. */
+static int write_content(struct site *site, const struct wp_facts *facts, const char *name, const struct wp_buffer *content,
+    struct wp_error *err)
+{
+    struct wp_buffer path = {0};
+    wp_query_folder(&path, facts->release);
+    wp_buffer_putc(&path, '/');
+    wp_query_folder(&path, facts->aggregate);
+    wp_buffer_printf(&path, "/%s", name);
+    int rc = path.failed ? wp_error_set(err, -ENOMEM, "out of memory") : write_buffer(site, (const char *)path.data, content, err);
+    wp_buffer_fini(&path);
+    return rc;
+}
+
+static int write_beside(struct site *site, const struct wp_facts *facts, const char *name,
+    int (*make)(struct wp_buffer *, const struct wp_facts *, struct wp_error *), struct wp_error *err)
+{
+    struct wp_buffer content = {0};
+    struct wp_error reason = {0};
+    int rc = 0;
+    if (make(&content, facts, &reason))
+        site->files.failed++; /* its page says that there is nothing to draw */
+    else
+        rc = write_content(site, facts, name, &content, err);
+    wp_buffer_fini(&content);
+    return rc;
+}
+
+/* "main" speaks for a release, else the aggregate of the largest total: its summary is the site's summary.json. */
+static int keep_main(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+{
+    bool is_main = !strcmp(facts->aggregate, "main");
+    if (site->main_found || (!is_main && site->main_json.size && facts->total_ns <= site->main_total))
+        return 0;
+    wp_buffer_clear(&site->main_json);
+    site->main_found = is_main;
+    site->main_total = facts->total_ns;
+    return wp_format_json(&site->main_json, facts, err);
+}
+
+/* Callers and callees, a page for every few functions. */
+static int write_functions(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+{
+    struct wp_calls calls;
+    int rc = wp_calls_build(&calls, facts, err);
+    if (rc)
+        return rc;
+    for (unsigned part = 1; part <= wp_page_function_parts(facts) && !rc; part++) {
+        struct wp_display display;
+        struct wp_error reason = {0};
+        wp_display_init(&display, &(struct wp_query){WP_PAGE_FUNCTION, facts->release, facts->aggregate});
+        rc = wp_page_function(&display, facts, &calls, part, &reason);
+        rc = write_display(site, &display, rc, &reason, err);
+    }
+    wp_calls_fini(&calls);
+    return rc;
+}
+
+static int write_exemplar(struct site *site, const struct wp_facts *facts, enum wp_page_kind page, unsigned number, struct wp_error *err)
+{
+    struct wp_display display;
+    struct wp_error reason = {0};
+    wp_display_init(&display, &(struct wp_query){page, facts->release, facts->aggregate});
+    int rc = wp_page_exemplar(&display, facts, number, &reason);
+    return write_display(site, &display, rc, &reason, err);
+}
+
+/* Two pages of each window, their data, and what the flame looks through for one that shows a frame. */
+static int write_exemplars(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+{
+    int rc = 0;
+    for (unsigned i = 1; i <= facts->exemplars.count && !rc; i++) {
+        char name[64];
+        struct wp_buffer content = {0};
+        snprintf(name, sizeof(name), "exemplar-%u-data.js", i);
+        rc = wp_view_data_window(&content, facts->exemplars.rows[i - 1].trace, "trace", err);
+        if (!rc)
+            rc = write_content(site, facts, name, &content, err);
+        if (!rc)
+            rc = write_exemplar(site, facts, WP_PAGE_EXEMPLAR, i, err);
+        if (!rc)
+            rc = write_exemplar(site, facts, WP_PAGE_EXEMPLAR_ROWS, i, err);
+        wp_buffer_fini(&content);
+    }
+    return rc ? rc : write_beside(site, facts, "exemplars-data.js", wp_exemplar_data, err);
+}
+
+/* Whose time it is: the list, and what each has of the flame when there are several. */
+static int write_origins(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+{
+    int rc = write_beside(site, facts, "origins-data.js", wp_origin_list, err);
+    for (size_t i = 0; i < facts->origins.count && !rc; i++) {
+        char name[64];
+        struct wp_buffer content = {0};
+        if (!facts->origins.rows[i].report)
+            continue;
+        snprintf(name, sizeof(name), "origin-%zu-data.js", i + 1);
+        rc = wp_origin_data(&content, facts, i, err);
+        if (!rc)
+            rc = write_content(site, facts, name, &content, err);
+        wp_buffer_fini(&content);
+    }
+    return rc;
+}
+
+static int write_pages(struct site *site, const struct wp_facts *facts, struct wp_error *err)
+{
+    int rc = 0;
+    for (int page = WP_PAGE_OVERVIEW; page < WP_PAGES && !rc; page++)
+        if (page != WP_PAGE_COMPARE && page != WP_PAGE_CANARY && !wp_page_in_parts((enum wp_page_kind)page) && /* two releases; below */
+                (page != WP_PAGE_SOURCES || facts->source.file_count))
+            rc = write_page(site, facts, (enum wp_page_kind)page, err);
+    if (!rc)
+        rc = write_functions(site, facts, err);
+    return rc ? rc : write_exemplars(site, facts, err);
+}
+
+static int write_part(void *context, const struct wp_display *display, struct wp_error *err)
+{
+    struct site *site = context;
+    return wp_site_files_put_page(&site->files, display, 0, NULL, err);
+}
+
+static int write_aggregate(struct site *site, struct wp_release_summary *release, const struct wp_snapshot *snapshot,
+    const struct wp_facts *facts, struct wp_error *err)
+{
+    struct wp_source_options source = site->options->source;
+    source.git = site->options->order.git;
+    int rc = write_pages(site, facts, err);
+    if (!rc)
+        rc = wp_site_sources(facts, snapshot, &source, write_part, site, err);
+    if (!rc)
+        rc = write_beside(site, facts, "flame-data.js", wp_view_data_flame, err);
+    if (!rc)
+        rc = write_beside(site, facts, "flame-times.js", wp_time_data, err);
+    if (!rc)
+        rc = write_origins(site, facts, err);
+    if (!rc && facts->trace)
+        rc = write_beside(site, facts, "trace-data.js", wp_view_data_trace, err);
+    if (!rc)
+        rc = write_beside(site, facts, "summary.json", wp_format_json, err);
+    if (!rc)
+        rc = keep_main(site, facts, err);
+    site->damaged += facts->damage_count;
+    if (!rc && !wp_summary_add(&site->summary, release, facts))
+        rc = wp_error_set(err, -ENOMEM, "out of memory for the index");
+    return rc;
+}
+
+/* The same aggregate of the release that this one is compared with; facts->change says what came of it. */
+static int compare_aggregate(struct site *site, struct wp_facts *facts, size_t baseline, struct wp_error *err)
+{
+    struct wp_snapshot snapshot;
+    struct wp_facts before = {0};
+    struct wp_compare compare;
+    int rc = wp_snapshot_begin(&snapshot, &site->stores, site->order.rows[baseline].id, err);
+    if (rc == -EBADMSG || rc == -ENOENT) /* damaged, which its own page says, or just removed */
+        return 0;
+    if (rc)
+        return rc;
+    rc = wp_facts_read(&before, &snapshot, facts->aggregate, &site->options->selection, err);
+    if (!rc)
+        rc = wp_compare_build(&compare, &before, facts, &site->options->compare, err);
+    if (!rc) {
+        facts->change = wp_compare_summary(&facts->pool, &compare);
+        wp_compare_count(&compare, &facts->changed_worse, &facts->changed_better);
+        rc = wp_site_comparison(&site->files, facts, &compare, WP_PAGE_COMPARE, err);
+        wp_compare_fini(&compare);
+    }
+    wp_facts_fini(&before);
+    wp_snapshot_end(&snapshot);
+    return rc == -ENOENT || rc == -EINVAL ? 0 : rc; /* the older one did not have this aggregate, or cannot tell the hosts apart */
+}
+
+static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot, struct wp_release_summary *release,
+    const char *aggregate, struct wp_error *err)
+{
+    struct wp_facts facts;
+    size_t row = wp_release_order_find(&site->order, release->id);
+    size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
+    int rc = wp_facts_read(&facts, snapshot, aggregate, &site->options->selection, err);
+    if (!rc)
+        rc = wp_other_windows_read(&facts, snapshot, &site->options->selection, err);
+    if (!rc)
+        rc = wp_other_windows_fit(&facts, err);
+    if (!rc)
+        rc = wp_origins_read(&facts, snapshot, &site->options->selection, err);
+    if (!rc && row != SIZE_MAX) {
+        size_t others[MIXED], count = wp_mixed_candidates(&site->order, row, others, MIXED);
+        rc = wp_mixed_read(&facts, &site->stores, &site->order, others, count, err);
+    }
+    if (!rc && baseline != SIZE_MAX)
+        rc = compare_aggregate(site, &facts, baseline, err);
+    if (!rc && site->options->canary)
+        rc = wp_site_canary(&site->files, &facts, &site->stores, site->options, err);
+    if (!rc)
+        rc = write_aggregate(site, release, snapshot, &facts, err);
+    else if (rc == -ENOENT && !site->options->aggregate)
+        rc = 0; /* nothing of it in the chosen time */
+    wp_facts_fini(&facts);
+    return rc;
+}
+
+static int write_release(struct site *site, struct wp_release_summary *release, const struct wp_release_facts *facts,
+    struct wp_error *err)
+{
+    struct wp_display display;
+    struct wp_error reason = {0};
+    wp_display_init(&display, &(struct wp_query){WP_PAGE_RELEASE, release->id, NULL});
+    int rc = wp_page_release(&display, release, facts, &reason);
+    return write_display(site, &display, rc, &reason, err);
+}
+
+/* What the index says of a release whose pages are in the tree. -ENOENT: it must be built. */
+static int restore_release(struct site *site, struct wp_release_summary *release, const struct wp_state_row *row)
+{
+    int rc = wp_site_state_restore(row, &site->summary, release);
+    if (rc == -EBADMSG) { /* somebody else wrote that file: as if it were not there */
+        site->summary.aggregate_count -= release->aggregate_count;
+        release->first = release->last = NULL;
+        release->aggregate_count = 0;
+        return -ENOENT;
+    }
+    site->damaged += rc ? 0 : row->damaged;
+    return rc;
+}
+
+/* The pages of a release that did not change. -ENOENT: it must be built. */
+static int keep_release(struct site *site, struct wp_release_summary *release, const struct wp_state_row *row, struct wp_error *err)
+{
+    struct wp_buffer folder = {0};
+    if (!row || site->order.count == 1) /* the index of one release says more than is kept */
+        return -ENOENT;
+    wp_query_folder(&folder, release->id);
+    int rc = folder.failed ? wp_error_set(err, -ENOMEM, "out of memory") : wp_tree_keep(&site->tree, (const char *)folder.data, err);
+    wp_buffer_fini(&folder);
+    return rc ? rc : restore_release(site, release, row);
+}
+
+/* The pages of a release that another run made as its part of this site. -ENOENT: it must be built. */
+static int take_part(struct site *site, struct wp_release_summary *release, const char *inputs, struct wp_error *err)
+{
+    struct wp_site_part part;
+    const char *parts = site->options->parts ? site->options->parts : *site->parts ? site->parts : NULL;
+    if (!parts || site->order.count == 1)
+        return -ENOENT;
+    struct wp_site_options options = *site->options;
+    options.parts = parts;
+    int rc = wp_site_part_take(&part, &options, &site->reuse, &site->tree, release->id, release->baseline, release->mixed, inputs, err);
+    if (!rc)
+        rc = part.row ? restore_release(site, release, part.row) : -ENOENT;
+    wp_site_part_fini(&part);
+    return rc;
+}
+
+static int build_release(struct site *site, const struct wp_release_row *row, struct wp_release_summary *release,
+    struct wp_error *err);
+
+/* Releases of the same time and the state of their files: what is said of windows in which releases are mixed rests on them. */
+static const char *mixed_inputs(struct site *site, const struct wp_release_row *row)
+{
+    size_t others[MIXED], count = wp_mixed_candidates(&site->order, (size_t)(row - site->order.rows), others, MIXED);
+    const char *text = "";
+    uint64_t changed_ns;
+    for (size_t i = 0; i < count; i++) {
+        const char *id = site->order.rows[others[i]].id;
+        text = wp_pool_printf(&site->reuse.pool, "%s%s=%s;", text, id, wp_site_inputs(&site->reuse.pool, &site->stores, id, &changed_ns));
+    }
+    return text;
+}
+
+static int read_release(struct site *site, const struct wp_release_row *row, struct wp_error *err)
+{
+    const char *inputs, *baseline = row->baseline == SIZE_MAX ? NULL : site->order.rows[row->baseline].id;
+    const char *mixed = mixed_inputs(site, row);
+    const struct wp_state_row *before = wp_site_reuse_find(&site->reuse, row->id, baseline, mixed, &inputs);
+    struct wp_release_summary *release = wp_summary_release(&site->summary, row->id);
+    if (!release)
+        return wp_error_set(err, -ENOMEM, "out of memory for the index");
+    release->is_dirty = row->is_dirty;
+    release->mixed = wp_pool_text(&site->summary.pool, mixed);
+    release->baseline = baseline ? wp_pool_text(&site->summary.pool, baseline) : NULL;
+    int rc = keep_release(site, release, before, err);
+    if (rc == -ENOENT)
+        rc = take_part(site, release, inputs, err);
+    size_t failed = site->files.failed;
+    if (rc == -ENOENT)
+        rc = build_release(site, row, release, err);
+    release->has_failed = site->files.failed > failed;
+    if (!rc)
+        wp_site_reuse_put(&site->reuse, release, inputs, row);
+    return rc;
+}
+
+static int build_release(struct site *site, const struct wp_release_row *row, struct wp_release_summary *release,
+    struct wp_error *err)
+{
+    struct wp_snapshot snapshot;
+    char **aggregates = NULL;
+    size_t count = 0;
+    bool found = false;
+    site->main_found = false;
+    wp_buffer_clear(&site->main_json);
+    int rc = wp_snapshot_begin(&snapshot, &site->stores, row->id, err);
+    if (rc == -EBADMSG && !site->options->release) { /* the others are well */
+        release->is_damaged = true;
+        site->damaged++;
+        return write_release(site, release, NULL, err);
+    }
+    if (rc)
+        return rc;
+    rc = wp_snapshot_aggregates(&snapshot, &aggregates, &count, err);
+    for (size_t i = 0; i < count && !rc; i++) {
+        if (site->options->aggregate && strcmp(site->options->aggregate, aggregates[i]))
+            continue;
+        found = true;
+        rc = read_aggregate(site, &snapshot, release, aggregates[i], err);
+    }
+    if (!rc && site->options->aggregate && site->options->release && !found)
+        rc = wp_error_set(err, -ENOENT, "release %s has no aggregate %s", row->id, site->options->aggregate);
+    struct wp_release_facts facts = {0};
+    if (!rc)
+        rc = wp_release_facts_read(&facts, &snapshot, err);
+    if (!rc)
+        rc = write_release(site, release, &facts, err);
+    wp_release_facts_fini(&facts);
+    wp_strings_free(aggregates, count);
+    wp_snapshot_end(&snapshot);
+    return rc;
+}
+
+static int run_jobs(struct site *site, const char *const *releases, size_t count, struct wp_error *err)
+{
+    struct wp_site_options options = *site->options;
+    options.known_order = &site->order; /* each of them would look at every release */
+    return wp_site_jobs_run(&(struct wp_site_jobs){&options, site->parts, releases, count, wp_site_write}, err);
+}
+
+/* Has other processes make what is to be made, in a folder beside the new tree. */
+static int make_parts(struct site *site, struct wp_error *err)
+{
+    const char **releases = calloc(site->order.count + 1, sizeof(*releases)), *inputs;
+    size_t count = 0;
+    if (!releases)
+        return wp_error_set(err, -ENOMEM, "out of memory for the parts of the site");
+    for (size_t i = 0; i < site->order.count; i++) {
+        const struct wp_release_row *row = &site->order.rows[i];
+        const char *baseline = row->baseline == SIZE_MAX ? NULL : site->order.rows[row->baseline].id;
+        if (!wp_site_reuse_find(&site->reuse, row->id, baseline, mixed_inputs(site, row), &inputs))
+            releases[count++] = row->id;
+    }
+    int rc = 0;
+    if (count > 1 && (size_t)snprintf(site->parts, sizeof(site->parts), "%s-parts", site->tree.fresh) < sizeof(site->parts)) {
+        rc = wp_site_scratch_remove(site->parts, err); /* what a crash left */
+        if (!rc)
+            rc = wp_site_scratch_make(site->parts, err);
+        if (!rc)
+            rc = run_jobs(site, releases, count, err);
+    }
+    free(releases);
+    return rc;
+}
+
+static int read_stores(struct site *site, struct wp_error *err)
+{
+    bool found = false;
+    struct wp_order_options order = site->options->order;
+    order.known_time = wp_site_reuse_time;
+    order.known_context = &site->reuse;
+    int rc = 0;
+    if (site->options->known_order)
+        site->order = *site->options->known_order;
+    else
+        rc = wp_release_order_read(&site->order, &site->stores, &order, err);
+    if (!rc && site->options->jobs > 1 && !site->options->parts && !site->options->release)
+        rc = make_parts(site, err);
+    for (size_t i = 0; i < site->order.count && !rc; i++) {
+        if (site->options->release && strcmp(site->options->release, site->order.rows[i].id))
+            continue;
+        found = true;
+        rc = read_release(site, &site->order.rows[i], err);
+        if (!rc && site->options->progress && !*site->parts)
+            site->options->progress(site->options->progress_context, i + 1, site->order.count);
+    }
+    if (*site->parts)
+        wp_site_scratch_remove(site->parts, NULL);
+    if (!rc && site->options->release && !found)
+        rc = wp_error_set(err, -ENOENT, "store %s has no release %s", site->options->stores[0], site->options->release);
+    return rc;
+}
+
+static int write_index(struct site *site, struct wp_error *err)
+{
+    struct wp_display display;
+    struct wp_error reason = {0};
+    site->summary.is_history = site->options->order.git != NULL;
+    wp_display_init(&display, &(struct wp_query){WP_PAGE_INDEX, NULL, NULL});
+    int rc = wp_page_index(&display, &site->summary, &reason);
+    rc = write_display(site, &display, rc, &reason, err);
+    if (!rc && site->summary.release_count == 1 && site->main_json.size)
+        rc = write_buffer(site, "summary.json", &site->main_json, err);
+    return rc;
+}
+
+static int write_assets(struct site *site, struct wp_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < wp_asset_count && !rc; i++) {
+        char path[256];
+        snprintf(path, sizeof(path), "assets/%s", wp_assets[i].name);
+        rc = wp_site_files_put(&site->files, path, wp_assets[i].bytes, wp_assets[i].size, err);
+    }
+    return rc;
+}
+
+static size_t count_unread(const struct site *site)
+{
+    size_t unread = 0;
+    for (const struct wp_release_summary *release = site->summary.first; release; release = release->next)
+        unread += release->is_damaged;
+    return unread;
+}
+
+static int write_all(struct site *site, struct wp_site_result *result, struct wp_error *err)
+{
+    int rc = write_assets(site, err);
+    if (!rc)
+        rc = read_stores(site, err);
+    if (!rc)
+        rc = write_index(site, err);
+    if (!rc)
+        rc = write_buffer(site, WP_SITE_STATE, wp_site_reuse_state(&site->reuse), err);
+    *result = (struct wp_site_result){site->summary.release_count, site->summary.aggregate_count, site->tree.written,
+        site->tree.kept, site->damaged, count_unread(site), site->files.failed};
+    char *out = rc ? NULL : strdup(site->tree.out);
+    if (rc)
+        wp_tree_abort(&site->tree);
+    else
+        rc = wp_tree_commit(&site->tree, err);
+    if (!rc && out)
+        wp_site_reuse_stamp(&site->reuse, out);
+    free(out);
+    return rc;
+}
+
+int wp_site_write(const struct wp_site_options *options, struct wp_site_result *result, struct wp_error *err)
+{
+    struct site site = {.options = options, .files = {&site.tree, options->is_gzipped, 0}};
+    memset(result, 0, sizeof(*result));
+    int rc = wp_stores_open(&site.stores, options->stores, options->store_count, err);
+    if (rc)
+        return rc;
+    rc = wp_tree_begin(&site.tree, options->out, options->wait_s, err);
+    site.tree.is_passing = options->known_order != NULL;
+    if (!rc)
+        rc = wp_site_reuse_begin(&site.reuse, options, &site.stores, &site.tree, err);
+    if (!rc && !wp_site_reuse_all(&site.reuse, options, &site.tree, result))
+        rc = write_all(&site, result, err);
+    wp_tree_abort(&site.tree);
+    wp_site_reuse_end(&site.reuse);
+    wp_buffer_fini(&site.main_json);
+    wp_summary_fini(&site.summary);
+    if (!options->known_order)
+        wp_release_order_fini(&site.order);
+    wp_stores_close(&site.stores);
+    return rc;
+}

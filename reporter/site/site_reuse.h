@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_SITE_SITE_REUSE_H
+#define WP_REPORTER_SITE_SITE_REUSE_H
+/* What of a published site may stay as it is; the rules are site_state.h's. */
+#include "reporter/site/site_options.h"
+#include "reporter/site/site_state.h"
+#include "reporter/site/site_tree.h"
+
+struct wp_site_reuse {
+    struct wp_site_state before;
+    struct wp_buffer next;        /* the new state's text */
+    struct wp_pool pool;
+    const struct wp_stores *stores;
+    uint64_t key, began_ns;
+};
+
+/* What a state must have in its head to be of this version of the program and of these options. */
+uint64_t wp_site_reuse_key(const struct wp_site_options *options);
+/* Reads what the site in the tree was made from. */
+int wp_site_reuse_begin(struct wp_site_reuse *reuse, const struct wp_site_options *options, const struct wp_stores *stores,
+    const struct wp_site_tree *tree, struct wp_error *err);
+void wp_site_reuse_end(struct wp_site_reuse *reuse);
+/* True when every release is as it was and every file is there; *result then says so. */
+bool wp_site_reuse_all(struct wp_site_reuse *reuse, const struct wp_site_options *options, const struct wp_site_tree *tree,
+    struct wp_site_result *result);
+/* The row of a release when it and what it is compared with are as they were; NULL: build it. *inputs is for wp_site_reuse_put. */
+const struct wp_state_row *wp_site_reuse_find(struct wp_site_reuse *reuse, const char *release, const char *baseline,
+    const char *mixed, const char **inputs);
+/* Time of a release, as wp_order_options.known_time; the context is the reuse. */
+bool wp_site_reuse_time(void *context, const char *release, uint64_t *first_ns, uint64_t *last_ns);
+void wp_site_reuse_put(struct wp_site_reuse *reuse, const struct wp_release_summary *release, const char *inputs,
+    const struct wp_release_row *order);
+/* The text of the new state, whole. */
+const struct wp_buffer *wp_site_reuse_state(struct wp_site_reuse *reuse);
+/* Once the site is published: its state is of when the run began. */
+void wp_site_reuse_stamp(const struct wp_site_reuse *reuse, const char *out);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_SITE_SITE_SOURCES_H
+#define WP_REPORTER_SITE_SITE_SOURCES_H
+/* The pages of source files of one aggregate: fetches the texts, then makes a page of each. */
+#include "reporter/display/display.h"
+#include "reporter/facts/facts.h"
+#include "reporter/source/source_text.h"
+
+int wp_site_sources(const struct wp_facts *facts, const struct wp_snapshot *snapshot, const struct wp_source_options *options,
+    int (*write)(void *context, const struct wp_display *display, struct wp_error *err), void *context, struct wp_error *err);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_REPORTER_SITE_SITE_TREE_TYPES_H
+#define WP_REPORTER_SITE_SITE_TREE_TYPES_H
+/* A tree of files on its way to be published (site_tree.h). */
+#include "common/buffer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct wp_site_tree {
+    char *out, *fresh, *lock;  /* owned paths */
+    int lock_fd;
+    bool is_own_lock;          /* goes with the lock */
+    struct wp_buffer manifest; /* the files written, a line each */
+    struct wp_buffer before;   /* the manifest of the old site */
+    struct wp_buffer changed;  /* the files that are not kept, a line each */
+    size_t kept_until;         /* where wp_tree_keep is in it */
+    size_t written, kept;
+    bool is_passing;           /* of another process' work, and gone with it: it need not be on the disk */
+};
+
+#endif

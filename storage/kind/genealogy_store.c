@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who started whom: rows of (host, pid, start) with their parents, a set. */
+#include "storage/kind/genealogy_store.h"
+
+#include "proto/store.pb-c.h"
+#include "storage/kind/chunks.h"
+#include "storage/value/columns.h"
+#include "storage/value/rows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct row {
+    uint32_t host, comm, exe, pid, parent_pid;
+    uint64_t start_ns, parent_start_ns;
+};
+
+struct genealogy {
+    struct wp_intern *strings;
+    struct row *rows;
+    uint32_t count, room;
+};
+
+static int compare_texts(const struct wp_intern *strings, uint32_t a, uint32_t b)
+{
+    return a == b ? 0 : strcmp(wp_intern_text(strings, a), wp_intern_text(strings, b));
+}
+
+#define COMPARE(a, b)          \
+    do {                       \
+        if ((a) != (b))        \
+            return (a) < (b) ? -1 : 1; \
+    } while (0)
+
+static int compare_rows(const void *left, const void *right, void *context)
+{
+    const struct wp_intern *strings = context;
+    const struct row *a = left, *b = right;
+    int rc = compare_texts(strings, a->host, b->host);
+    if (rc)
+        return rc;
+    COMPARE(a->pid, b->pid);
+    COMPARE(a->start_ns, b->start_ns);
+    COMPARE(a->parent_pid, b->parent_pid);
+    COMPARE(a->parent_start_ns, b->parent_start_ns);
+    rc = compare_texts(strings, a->comm, b->comm);
+    return rc ? rc : compare_texts(strings, a->exe, b->exe);
+}
+
+static int add_row(struct genealogy *all, struct row row)
+{
+    if (row.host == UINT32_MAX || row.comm == UINT32_MAX || row.exe == UINT32_MAX ||
+            wp_rows_grow(&all->rows, &all->room, all->count, sizeof(*all->rows)))
+        return -ENOMEM;
+    all->rows[all->count++] = row;
+    return 0;
+}
+
+static int start(struct genealogy *all, struct wp_error *err)
+{
+    *all = (struct genealogy){.strings = wp_intern_create()};
+    return all->strings ? 0 : wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
+}
+
+static void finish(struct genealogy *all)
+{
+    wp_intern_destroy(all->strings);
+    free(all->rows);
+}
+
+static uint32_t text_here(struct genealogy *all, const Wakepath__Store__Genealogy *m, uint32_t id)
+{
+    return id ? wp_intern_id(all->strings, (const char *)m->strings[id - 1].data, m->strings[id - 1].len) : 0;
+}
+
+static int take(void *context, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    struct genealogy *all = context;
+    ProtobufCMessage *message =
+        wp_message_unpack(&wakepath__store__genealogy__descriptor, bytes, size, "genealogy", err);
+    if (!message)
+        return -EBADMSG;
+    const Wakepath__Store__Genealogy *m = (const Wakepath__Store__Genealogy *)message;
+    int rc = WP_LENGTHS("genealogy", err, m->n_host, m->n_comm, m->n_exe, m->n_pid, m->n_parent_pid, m->n_start_ns,
+        m->n_parent_start_ns);
+    if (!rc)
+        rc = wp_texts_check(m->strings, m->n_strings, "genealogy", err);
+    if (!rc)
+        rc = wp_ids_check(m->host, m->n_host, m->n_strings, "host of a process", err);
+    if (!rc)
+        rc = wp_ids_check(m->comm, m->n_comm, m->n_strings, "name of a process", err);
+    if (!rc)
+        rc = wp_ids_check(m->exe, m->n_exe, m->n_strings, "file of a process", err);
+    for (size_t i = 0; !rc && i < m->n_pid; i++)
+        if (add_row(all, (struct row){text_here(all, m, m->host[i]), text_here(all, m, m->comm[i]),
+                text_here(all, m, m->exe[i]), m->pid[i], m->parent_pid[i], m->start_ns[i], m->parent_start_ns[i]}))
+            rc = wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
+    protobuf_c_message_free_unpacked(message, NULL);
+    return rc;
+}
+
+#define SAME_START_NS 2000000000ull /* two sessions' clocks tell one start a little apart */
+
+struct expiry {
+    const struct genealogy *all;
+    bool *is_kept;
+    uint32_t *queue, queued, most;
+};
+
+static void keep(struct expiry *expiry, uint32_t row)
+{
+    if (expiry->is_kept[row] || expiry->queued >= expiry->most)
+        return;
+    expiry->is_kept[row] = true;
+    expiry->queue[expiry->queued++] = row;
+}
+
+bool wp_genealogy_same_start(uint64_t a_ns, uint64_t b_ns)
+{
+    return !a_ns || !b_ns || (a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns) <= SAME_START_NS;
+}
+
+/* The rows of the parent: they stand together, in order of host and pid. */
+static void keep_parent(struct expiry *expiry, const struct row *child)
+{
+    const struct genealogy *all = expiry->all;
+    uint32_t low = 0, high = all->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct row *row = &all->rows[middle];
+        int rc = compare_texts(all->strings, row->host, child->host);
+        if (rc < 0 || (!rc && row->pid < child->parent_pid))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < all->count && all->rows[low].pid == child->parent_pid &&
+             !compare_texts(all->strings, all->rows[low].host, child->host); low++)
+        if (wp_genealogy_same_start(all->rows[low].start_ns, child->parent_start_ns))
+            keep(expiry, low);
+}
+
+/* Sorts and marks; whom a kept process descends from is kept. */
+static int mark(struct genealogy *all, bool *is_kept, bool (*is_needed)(void *context, const struct wp_genealogy_row *row),
+    void *context)
+{
+    struct expiry expiry = {all, is_kept, calloc(all->count + 1, sizeof(uint32_t)), 0, WP_GENEALOGY_ROWS};
+    if (!expiry.queue)
+        return -ENOMEM;
+    qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all->strings);
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct row *row = &all->rows[i];
+        struct wp_genealogy_row shown = {wp_intern_text(all->strings, row->host), wp_intern_text(all->strings, row->comm),
+            wp_intern_text(all->strings, row->exe), row->pid, row->parent_pid, row->start_ns, row->parent_start_ns};
+        if (is_needed(context, &shown))
+            keep(&expiry, i);
+    }
+    for (uint32_t i = 0; i < expiry.queued; i++)
+        keep_parent(&expiry, &all->rows[expiry.queue[i]]);
+    free(expiry.queue);
+    return 0;
+}
+
+/* --- too many --- */
+
+static int by_time(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static bool is_later(void *context, const struct wp_genealogy_row *row)
+{
+    return row->start_ns > *(const uint64_t *)context;
+}
+
+static void drop(struct genealogy *all, const bool *is_kept)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (is_kept[i])
+            all->rows[left++] = all->rows[i];
+    all->count = left;
+}
+
+/* Sorted. A host that starts processes for ever leaves the latest, down to three quarters of the limit, and whom they descend from. */
+static int trim(struct genealogy *all)
+{
+    if (all->count <= WP_GENEALOGY_ROWS)
+        return 0;
+    uint64_t *starts = malloc(all->count * sizeof(*starts));
+    bool *is_kept = calloc(all->count, sizeof(*is_kept));
+    int rc = starts && is_kept ? 0 : -ENOMEM;
+    for (uint32_t i = 0; !rc && i < all->count; i++)
+        starts[i] = all->rows[i].start_ns;
+    if (!rc) {
+        qsort(starts, all->count, sizeof(*starts), by_time);
+        rc = mark(all, is_kept, is_later, &starts[all->count - WP_GENEALOGY_ROWS / 4 * 3]);
+    }
+    if (!rc)
+        drop(all, is_kept);
+    free(starts);
+    free(is_kept);
+    return rc;
+}
+
+/* Strings are numbered as the sorted rows first name them. */
+struct packer {
+    const struct genealogy *all;
+    Wakepath__Store__Genealogy message;
+    uint32_t *ids;
+};
+
+static uint32_t text_there(struct packer *packer, uint32_t id)
+{
+    if (id && !packer->ids[id]) {
+        packer->message.strings[packer->message.n_strings].data =
+            (uint8_t *)(uintptr_t)wp_intern_text(packer->all->strings, id);
+        packer->message.strings[packer->message.n_strings].len = wp_intern_size(packer->all->strings, id);
+        packer->ids[id] = (uint32_t)++packer->message.n_strings;
+    }
+    return packer->ids[id];
+}
+
+static void put_row(struct packer *packer, const struct row *row)
+{
+    Wakepath__Store__Genealogy *m = &packer->message;
+    m->host[m->n_host++] = text_there(packer, row->host);
+    m->comm[m->n_comm++] = text_there(packer, row->comm);
+    m->exe[m->n_exe++] = text_there(packer, row->exe);
+    m->pid[m->n_pid++] = row->pid;
+    m->parent_pid[m->n_parent_pid++] = row->parent_pid;
+    m->start_ns[m->n_start_ns++] = row->start_ns;
+    m->parent_start_ns[m->n_parent_start_ns++] = row->parent_start_ns;
+}
+
+static int pack(void *context, struct wp_buffer *out, struct wp_error *err)
+{
+    struct genealogy *all = context;
+    if (all->count)
+        qsort_r(all->rows, all->count, sizeof(*all->rows), compare_rows, all->strings);
+    if (trim(all))
+        return wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
+    struct wp_columns columns = {0};
+    struct packer packer = {.all = all};
+    Wakepath__Store__Genealogy *m = &packer.message;
+    wakepath__store__genealogy__init(m);
+    m->strings = wp_columns_texts(&columns, wp_intern_count(all->strings));
+    packer.ids = wp_columns_u32(&columns, wp_intern_count(all->strings));
+    m->host = wp_columns_u32(&columns, all->count);
+    m->comm = wp_columns_u32(&columns, all->count);
+    m->exe = wp_columns_u32(&columns, all->count);
+    m->pid = wp_columns_u32(&columns, all->count);
+    m->parent_pid = wp_columns_u32(&columns, all->count);
+    m->start_ns = wp_columns_u64(&columns, all->count);
+    m->parent_start_ns = wp_columns_u64(&columns, all->count);
+    int rc = columns.has_failed ? wp_error_set(err, -ENOMEM, "out of memory for a genealogy") : 0;
+    if (!rc) {
+        for (uint32_t i = 0; i < all->count; i++)
+            if (!i || compare_rows(&all->rows[i], &all->rows[i - 1], all->strings))
+                put_row(&packer, &all->rows[i]);
+        rc = wp_message_pack(&m->base, out, err);
+    }
+    wp_columns_fini(&columns);
+    return rc;
+}
+
+int wp_txn_add_genealogy(struct wp_txn *txn, const char *shard, const struct wp_genealogy_row *rows, size_t count,
+    struct wp_error *err)
+{
+    struct genealogy all;
+    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take, pack};
+    uint64_t delta = 0;
+    if (!count)
+        return 0;
+    int rc = start(&all, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; !rc && i < count; i++)
+        if (add_row(&all, (struct row){wp_rows_string(all.strings, rows[i].host), wp_rows_string(all.strings, rows[i].comm),
+                wp_rows_string(all.strings, rows[i].exe), rows[i].pid, rows[i].parent_pid, rows[i].start_ns,
+                rows[i].parent_start_ns}))
+            rc = wp_error_set(err, -ENOMEM, "out of memory for a genealogy");
+    if (!rc)
+        rc = wp_chunks_append(txn, shard, &chunks, &delta, err);
+    finish(&all);
+    return !rc && delta && delta % WP_DELTAS == 0 ? wp_genealogy_compact(txn, shard, err) : rc;
+}
+
+int wp_genealogy_compact(struct wp_txn *txn, const char *shard, struct wp_error *err)
+{
+    struct genealogy all;
+    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take, pack};
+    int rc = start(&all, err);
+    if (!rc)
+        rc = wp_chunks_compact(txn, shard, &chunks, err);
+    finish(&all);
+    return rc;
+}
+
+/* Writes what is left; *dropped rows went. */
+static int put_rest(struct wp_txn *txn, const struct wp_key *key, struct genealogy *all, const bool *is_kept, size_t *dropped,
+    struct wp_error *err)
+{
+    struct wp_buffer bytes = {0};
+    uint32_t before = all->count;
+    drop(all, is_kept);
+    *dropped = before - all->count;
+    int rc = *dropped ? pack(all, &bytes, err) : 0;
+    if (!rc && *dropped)
+        rc = wp_txn_put_key(txn, key, bytes.data, bytes.size, err);
+    wp_buffer_fini(&bytes);
+    return rc;
+}
+
+int wp_genealogy_expire(struct wp_txn *txn, const char *shard, bool (*is_needed)(void *context,
+    const struct wp_genealogy_row *row), void *context, size_t *dropped, struct wp_error *err)
+{
+    struct genealogy all;
+    struct wp_buffer bytes = {0};
+    struct wp_key key = {.kind = WP_VALUE_GENEALOGY};
+    bool *is_kept = NULL;
+    *dropped = 0;
+    snprintf(key.shard, sizeof(key.shard), "%s", shard);
+    int rc = wp_genealogy_compact(txn, shard, err); /* deltas that are left after it are damaged, and none of this one's */
+    if (!rc)
+        rc = start(&all, err);
+    if (rc)
+        return rc;
+    rc = wp_txn_get_key(txn, &key, &bytes, err);
+    if (!rc)
+        rc = take(&all, bytes.data, bytes.size, err);
+    if (!rc && all.count) {
+        is_kept = calloc(all.count, sizeof(*is_kept));
+        rc = is_kept ? mark(&all, is_kept, is_needed, context) : -ENOMEM;
+        if (rc)
+            wp_error_set(err, rc, "out of memory for a genealogy");
+        else
+            rc = put_rest(txn, &key, &all, is_kept, dropped, err);
+    } else if (rc == -ENOENT || rc == -EBADMSG || rc == -EPROTONOSUPPORT) {
+        rc = 0; /* none, or damaged: stays as it is */
+    }
+    free(is_kept);
+    wp_buffer_fini(&bytes);
+    finish(&all);
+    return rc;
+}
+
+int wp_genealogy_join(const struct wp_buffer *values, size_t count, struct wp_buffer *out, struct wp_error *err)
+{
+    struct genealogy all;
+    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take, pack};
+    int rc = start(&all, err);
+    if (!rc)
+        rc = wp_chunks_join(&chunks, values, count, out, err);
+    finish(&all);
+    return rc;
+}
+
+int wp_genealogy_check(const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    struct genealogy all;
+    struct wp_chunks chunks = {WP_VALUE_GENEALOGY, &all, take, pack};
+    int rc = start(&all, err);
+    if (!rc)
+        rc = wp_chunks_check(&chunks, bytes, size, err);
+    finish(&all);
+    return rc;
+}

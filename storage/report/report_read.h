@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_REPORT_REPORT_READ_H
+#define WP_STORAGE_REPORT_REPORT_READ_H
+/* What is in a report: sums and arrays of rows. */
+#include "storage/report/report.h"
+
+uint64_t wp_report_wall(const struct wp_report *report);
+uint64_t wp_report_total(const struct wp_report *report);
+uint64_t wp_report_category(const struct wp_report *report, enum wp_category category);
+uint64_t wp_report_uncertain_ns(const struct wp_report *report);
+uint64_t wp_report_detached_ns(const struct wp_report *report);
+double wp_report_coverage(const struct wp_report *report); /* 0..1; 1 for an empty report */
+const char *wp_report_text(const struct wp_report *report, uint32_t string);
+const struct wp_frame_info *wp_report_frames(const struct wp_report *report, uint32_t *count); /* [0] is unused */
+const struct wp_node *wp_report_nodes(const struct wp_report *report, uint32_t *count);        /* [0] is the root; parents first */
+const struct wp_cell *wp_report_cells(const struct wp_report *report, uint32_t *count);
+const struct wp_report_process *wp_report_processes(const struct wp_report *report, uint32_t *count);
+/* The WP_REPORT_UNEXPLAINED largest, largest first. Sorts on first use: not for two threads at once. */
+const struct wp_unexplained *wp_report_unexplained_rows(const struct wp_report *report, uint32_t *count);
+const struct wp_span *wp_report_spans(const struct wp_report *report, uint32_t *count);
+const uint32_t *wp_report_hosts(const struct wp_report *report, uint32_t *count); /* string ids */
+const struct wp_event_count *wp_report_event_counts(const struct wp_report *report, uint32_t *count);
+const struct wp_limit_count *wp_report_limits(const struct wp_report *report, uint32_t *count);
+const struct wp_report_edge *wp_report_edges(const struct wp_report *report, uint32_t *count);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_REPORT_TRACE_H
+#define WP_STORAGE_REPORT_TRACE_H
+/*
+ * A trace (exemplar): a window of an aggregate kept whole, piece by piece, for the chronological flame and the process
+ * running view. Times are ns since start_ns. Bounded: what did not fit is counted in `omitted`. The arrays are plain;
+ * the struct owns them (grown with wp_trace_*, freed with wp_trace_destroy).
+ */
+#include "common/buffer.h"
+#include "common/error.h"
+#include "common/intern.h"
+#include "storage/report/tree.h"
+#include "storage/value/category.h"
+
+struct wp_trace_piece {      /* one rectangle of the chronological flame: a node of the trace's own tree, a stretch of time */
+    uint32_t path;           /* control path: 0 the first base path ... */
+    uint32_t node;
+    uint64_t start_ns, length_ns;
+    uint32_t category;
+};
+
+struct wp_trace_thread {
+    uint32_t host, comm;     /* string ids */
+    uint32_t pid, tid;
+    uint32_t is_base;        /* of the process of interest */
+};
+
+struct wp_trace_run {
+    uint32_t thread;         /* index */
+    uint32_t comm;           /* string id: its name in that run */
+    uint64_t start_ns, length_ns;
+};
+
+struct wp_trace_sleep {
+    uint32_t thread;
+    uint32_t label;          /* string id: innermost user function, else the system call */
+    uint32_t category;       /* what ended or explains it, enum wp_category */
+    uint64_t start_ns, length_ns;
+};
+
+enum wp_link_kind { WP_LINK_WAKING = 1, WP_LINK_FORK, WP_LINK_EXEC, WP_LINK_MESSAGE, WP_LINK_IO, WP_LINK_HORIZONTAL };
+
+struct wp_trace_link {
+    uint32_t kind;
+    uint32_t from_thread, to_thread;
+    uint64_t from_ns, to_ns;
+};
+
+struct wp_trace_path {
+    uint32_t thread;         /* the thread at its base */
+    uint32_t is_base;        /* 0: another path that was waited for */
+};
+
+struct wp_trace {
+    uint64_t start_ns;       /* realtime of time 0 */
+    uint64_t length_ns;
+    uint64_t omitted;        /* rows that did not fit */
+    struct wp_intern *strings;
+    struct wp_frame_info *frames; /* [0] unused */
+    struct wp_node *nodes;        /* [0] the root */
+    struct wp_trace_piece *pieces;
+    struct wp_trace_thread *threads;
+    struct wp_trace_run *runs;
+    struct wp_trace_sleep *sleeps;
+    struct wp_trace_link *links;
+    struct wp_trace_path *paths;
+    uint32_t frame_count, node_count, piece_count, thread_count, run_count, sleep_count, link_count, path_count;
+    uint32_t frame_room, node_room, piece_room, thread_room, run_room, sleep_room, link_room, path_room;
+    struct wp_tree_index *index;  /* owned: frames and nodes by content (storage/report/tree.h) */
+};
+
+struct wp_trace *wp_trace_create(void);
+void wp_trace_destroy(struct wp_trace *trace);
+void wp_trace_clear(struct wp_trace *trace);
+uint32_t wp_trace_string(struct wp_trace *trace, const char *text);
+uint32_t wp_trace_frame(struct wp_trace *trace, enum wp_frame_style style, const char *name, const char *object);
+uint32_t wp_trace_child(struct wp_trace *trace, uint32_t parent, uint32_t frame);
+/* Append a row. 0 or -ENOMEM. */
+int wp_trace_add_piece(struct wp_trace *trace, const struct wp_trace_piece *piece);
+int wp_trace_add_thread(struct wp_trace *trace, const struct wp_trace_thread *thread); /* index = thread_count before */
+int wp_trace_add_run(struct wp_trace *trace, const struct wp_trace_run *run);
+int wp_trace_add_sleep(struct wp_trace *trace, const struct wp_trace_sleep *sleep);
+int wp_trace_add_link(struct wp_trace *trace, const struct wp_trace_link *link);
+int wp_trace_add_path(struct wp_trace *trace, const struct wp_trace_path *path);
+
+#endif

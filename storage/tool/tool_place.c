@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ROOT, RELEASE and KEY in one argument or in several: taken apart by where data.mdb is. */
+#include "storage/tool/tool_place.h"
+
+#include "storage/upkeep/reference.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_release_folder(const char *path)
+{
+    char data[PATH_MAX + NAME_MAX + 32];
+    struct stat st;
+    snprintf(data, sizeof(data), "%s/data.mdb", path);
+    return !stat(data, &st);
+}
+
+/* Where a store is or may begin: a release, what a store's users leave beside them, or nothing at all. */
+static bool is_store(const char *root)
+{
+    DIR *folder = opendir(root);
+    bool has_others = false, has_own = false;
+    char path[PATH_MAX + NAME_MAX + 2];
+    if (!folder)
+        return errno == EACCES; /* who lists it says so */
+    for (struct dirent *entry; !has_own && (entry = readdir(folder));) {
+        const char *name = entry->d_name;
+        snprintf(path, sizeof(path), "%s/%s", root, name);
+        has_own = strchr(name, '~') || is_release_folder(path);
+        has_others |= strcmp(name, ".") && strcmp(name, "..");
+    }
+    closedir(folder);
+    return has_own || !has_others;
+}
+
+int wp_tool_expect_store(const char *root, struct wp_error *err)
+{
+    return is_store(root) ? 0 : wp_error_set(err, -ENOENT, "'%s' is no store: there is no release in it. Give the folder that an "
+        "aggregator's --store names", root);
+}
+
+/* Nothing is there: the store that is on the way to it has not such a release. */
+static int refuse_missing(const char *text, int code, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s", text);
+    for (char *slash = strrchr(path, '/'); slash && slash > path; slash = strrchr(path, '/')) {
+        *slash = 0;
+        if (slash[1] && is_store(path))
+            return wp_error_set(err, -ENOENT, "store '%s' has no release '%s'", path, slash + 1);
+    }
+    return wp_error_errno(err, code, "cannot open '%s'", text);
+}
+
+static int split_release(struct wp_tool_place *place, const char *path, const char *rest, struct wp_error *err)
+{
+    char copy[PATH_MAX];
+    if ((size_t)snprintf(place->rest, sizeof(place->rest), "%s", rest) >= sizeof(place->rest))
+        return wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is no key", rest);
+    snprintf(copy, sizeof(copy), "%s", path);
+    snprintf(place->release, sizeof(place->release), "%s", basename(copy));
+    snprintf(copy, sizeof(copy), "%s", path);
+    snprintf(place->root, sizeof(place->root), "%s", dirname(copy));
+    return 0;
+}
+
+static int take_more(char *to, size_t room, const char *text, struct wp_error *err)
+{
+    return (size_t)snprintf(to, room, "%s", text) < room ? 0 : wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", text);
+}
+
+static int split_path(struct wp_tool_place *place, const char *text, struct wp_error *err)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    if ((size_t)snprintf(path, sizeof(path), "%s", text) >= sizeof(path))
+        return wp_error_set(err, -ENAMETOOLONG, "'%.100s...' is too long", text);
+    for (size_t size = strlen(path); size > 1 && path[size - 1] == '/'; size--)
+        path[size - 1] = 0;
+    if (is_release_folder(path))
+        return split_release(place, path, "", err);
+    if (!stat(path, &st)) {
+        memcpy(place->root, path, sizeof(path));
+        return 0;
+    }
+    int code = -errno;
+    char *last = strrchr(path, '/');
+    if (last && last > path && wp_is_reference(last + 1)) { /* ROOT/REV~2, where ROOT is a folder */
+        *last = 0;
+        if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+            memcpy(place->root, path, sizeof(path));
+            return take_more(place->release, sizeof(place->release), last + 1, err);
+        }
+        *last = '/';
+    }
+    for (char *slash = strrchr(path, '/'); slash && slash > path; slash = strrchr(path, '/')) {
+        *slash = 0;
+        if (is_release_folder(path))
+            return split_release(place, path, text + (slash - path) + 1, err);
+    }
+    return refuse_missing(text, code, err);
+}
+
+int wp_tool_place_of(struct wp_tool_place *place, const char *const arguments[WP_TOOL_ARGUMENTS], struct wp_error *err)
+{
+    *place = (struct wp_tool_place){0};
+    int rc = split_path(place, arguments[0], err);
+    for (int i = 1; !rc && i < WP_TOOL_ARGUMENTS && arguments[i]; i++) {
+        const char *word = arguments[i];
+        const char *slash = strchr(word, '/');
+        if (*place->release && *place->rest) {
+            rc = wp_error_set(err, -WP_TOOL_MISUSE, "'%s' is one word too many", word);
+        } else if (*place->release) {
+            rc = take_more(place->rest, sizeof(place->rest), word, err);
+        } else {
+            rc = take_more(place->rest, sizeof(place->rest), slash ? slash + 1 : "", err);
+            snprintf(place->release, sizeof(place->release), "%.*s", slash ? (int)(slash - word) : (int)sizeof(place->release) - 1, word);
+        }
+    }
+    return rc;
+}

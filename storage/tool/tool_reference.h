@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_TOOL_TOOL_REFERENCE_H
+#define WP_STORAGE_TOOL_TOOL_REFERENCE_H
+/* References (storage/upkeep/reference.h) in the arguments of a command. */
+#include "storage/tool/tool.h"
+
+int wp_tool_resolve(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_cat_reference(struct wp_tool *tool, struct wp_txn *txn, struct json_object **object, struct wp_error *err);
+
+#endif

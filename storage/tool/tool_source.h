@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_TOOL_TOOL_SOURCE_H
+#define WP_STORAGE_TOOL_TOOL_SOURCE_H
+/* wakepath-store source. */
+#include "storage/tool/tool.h"
+
+int wp_tool_source(struct wp_tool *tool, struct wp_error *err);
+
+#endif

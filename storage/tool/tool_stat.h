@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_TOOL_TOOL_STAT_H
+#define WP_STORAGE_TOOL_TOOL_STAT_H
+/* wakepath-store stat and releases. */
+#include "storage/tool/tool.h"
+
+int wp_tool_stat(struct wp_tool *tool, struct wp_error *err);
+int wp_tool_releases_list(struct wp_tool *tool, struct wp_error *err);
+
+#endif

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_TOOL_TOOL_VERIFY_H
+#define WP_STORAGE_TOOL_TOOL_VERIFY_H
+/* wakepath-store verify. */
+#include "storage/tool/tool.h"
+
+int wp_tool_verify(struct wp_tool *tool, struct wp_error *err);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "storage/upkeep/reference.h"
+
+#include "common/path.h"
+#include "common/strings.h"
+#include "storage/env/store.h"
+#include "storage/env/txn.h"
+#include "storage/report/head.h"
+#include "storage/value/bucket.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool wp_is_reference(const char *text)
+{
+    return strpbrk(text, "~:@") != NULL;
+}
+
+static bool take_number(const char *text, uint64_t *number)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    *number = value;
+    return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
+int wp_reference_parse(struct wp_reference *reference, const char *text, struct wp_error *err)
+{
+    char copy[3 * WP_ID_ROOM], *mark;
+    *reference = (struct wp_reference){0};
+    if ((size_t)snprintf(copy, sizeof(copy), "%s", text) >= sizeof(copy))
+        return wp_error_set(err, -EINVAL, "'%.100s...' is too long for a reference", text);
+    if ((mark = strchr(copy, '@'))) {
+        *mark = 0;
+        reference->has_timebox = true;
+        if (!take_number(mark + 1, &reference->timebox_s))
+            return wp_error_set(err, -EINVAL, "'%s': behind '@' stands the first second of a timebox", text);
+    }
+    if ((mark = strchr(copy, ':'))) {
+        *mark = 0;
+        if (!wp_aggregate_valid(mark + 1))
+            return wp_error_set(err, -EINVAL, "'%s': behind ':' stands an aggregate", text);
+        memcpy(reference->aggregate, mark + 1, strlen(mark + 1) + 1); /* an id has 128 bytes at most */
+    } else if (reference->has_timebox) {
+        return wp_error_set(err, -EINVAL, "'%s': a timebox is an aggregate's: REV:AGGREGATE@TIMEBOX", text);
+    }
+    if ((mark = strchr(copy, '~'))) {
+        *mark = 0;
+        reference->back = 1;
+        if (mark[1] && !take_number(mark + 1, &reference->back))
+            return wp_error_set(err, -EINVAL, "'%s': behind '~' stands a number of releases", text);
+    }
+    if (!wp_id_valid(copy))
+        return wp_error_set(err, -EINVAL, "'%s' does not begin with a release", text);
+    memcpy(reference->release, copy, strlen(copy) + 1);
+    return 0;
+}
+
+struct begin {
+    char *release;
+    uint64_t first_ns;
+};
+
+struct search {
+    struct wp_txn *txn;
+    uint64_t first_ns;
+};
+
+static int look_at(void *context, const char *text, size_t size)
+{
+    struct search *search = context;
+    struct wp_key key;
+    struct wp_value value;
+    struct wp_head head;
+    const uint8_t *bytes;
+    if (wp_key_parse(&key, text, NULL) || key.kind != WP_VALUE_REPORT || wp_txn_stored(search->txn, text, &bytes, &size, NULL) ||
+            wp_value_parse(&value, bytes, size, NULL) || !value.head_size ||
+            wp_head_decode(&head, value.head, value.head_size, NULL))
+        return 0;
+    uint64_t first_ns = head.first_ns ? head.first_ns : key.timebox_s * 1000000000;
+    if (!search->first_ns || first_ns < search->first_ns)
+        search->first_ns = first_ns;
+    return 0;
+}
+
+/* When it began to be active; 0: nothing says so, or it cannot be read. */
+static uint64_t begin_of(struct wp_store *store, const char *release)
+{
+    struct search search = {0};
+    if (wp_txn_begin(&search.txn, store, release, false, NULL))
+        return 0;
+    wp_txn_visit(search.txn, "", look_at, &search, NULL);
+    wp_txn_abort(search.txn);
+    return search.first_ns;
+}
+
+static int compare_begins(const void *left, const void *right)
+{
+    const struct begin *a = left, *b = right;
+    if (a->first_ns != b->first_ns)
+        return a->first_ns < b->first_ns ? -1 : 1;
+    return strcmp(a->release, b->release);
+}
+
+struct begins {
+    struct begin *rows;        /* names are owned */
+    size_t count;
+};
+
+/* A release of several stores began where it began first. */
+static int add_begin(struct begins *begins, const char *release, uint64_t first_ns)
+{
+    for (size_t i = 0; i < begins->count; i++)
+        if (!strcmp(begins->rows[i].release, release)) {
+            uint64_t known_ns = begins->rows[i].first_ns;
+            begins->rows[i].first_ns = !known_ns || (first_ns && first_ns < known_ns) ? first_ns : known_ns;
+            return 0;
+        }
+    struct begin *grown = reallocarray(begins->rows, begins->count + 1, sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    begins->rows = grown;
+    grown[begins->count] = (struct begin){strdup(release), first_ns};
+    return grown[begins->count].release ? (begins->count++, 0) : -ENOMEM;
+}
+
+static int list_begins(struct begins *begins, struct wp_store *const *stores, size_t count, struct wp_error *err)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < count; i++) {
+        char **releases = NULL;
+        size_t release_count = 0;
+        rc = wp_store_releases(stores[i], &releases, &release_count, err);
+        for (size_t j = 0; !rc && j < release_count; j++)
+            if (add_begin(begins, releases[j], begin_of(stores[i], releases[j])))
+                rc = wp_error_set(err, -ENOMEM, "out of memory for the releases");
+        wp_strings_free(releases, release_count);
+    }
+    if (!rc && begins->count)
+        qsort(begins->rows, begins->count, sizeof(*begins->rows), compare_begins);
+    return rc;
+}
+
+int wp_reference_resolve(struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err)
+{
+    struct begins begins = {0};
+    size_t at = 0;
+    if (!reference->back)
+        return 0; /* who opens it will say whether it is there */
+    int rc = list_begins(&begins, stores, count, err);
+    while (!rc && at < begins.count && strcmp(begins.rows[at].release, reference->release))
+        at++;
+    if (!rc && at == begins.count)
+        rc = wp_error_set(err, -ENOENT, "store '%s' has no release '%s'", wp_store_root(stores[0]), reference->release);
+    else if (!rc && reference->back > at)
+        rc = wp_error_set(err, -ENOENT, "there are only %zu releases before '%s'", at, reference->release);
+    if (!rc)
+        snprintf(reference->release, sizeof(reference->release), "%s", begins.rows[at - reference->back].release);
+    reference->back = 0;
+    for (size_t i = 0; i < begins.count; i++)
+        free(begins.rows[i].release);
+    free(begins.rows);
+    return rc;
+}

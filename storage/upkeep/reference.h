@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_STORAGE_UPKEEP_REFERENCE_H
+#define WP_STORAGE_UPKEEP_REFERENCE_H
+/*
+ * Names of what is in a store: REV, REV~N (the release N before it, by when each began to be active), REV:AGGREGATE,
+ * REV:AGGREGATE@TIMEBOX (its first second). None of the marks is in an id.
+ */
+#include "storage/value/keys.h"
+
+struct wp_store;
+struct wp_txn;
+
+struct wp_reference {
+    char release[WP_ID_ROOM];
+    uint64_t back;             /* releases before it */
+    char aggregate[WP_ID_ROOM]; /* "": none */
+    bool has_timebox;
+    uint64_t timebox_s;
+};
+
+/* Whether a text has one of the marks, and so is no plain id. */
+bool wp_is_reference(const char *text);
+/* -EINVAL, with what is wrong. */
+int wp_reference_parse(struct wp_reference *reference, const char *text, struct wp_error *err);
+/* Writes the release that is meant into `release`, and leaves `back` at 0. The releases of all these stores are counted. -ENOENT. */
+int wp_reference_resolve(struct wp_reference *reference, struct wp_store *const *stores, size_t count, struct wp_error *err);
+
+#endif
