@@ -355,6 +355,8 @@ static void step_link(struct wp_shards *shards, uint32_t link)
 {
     struct wp_shard_link_state *state = &shards->links[link];
     uint64_t now_ns = shards->fleet->now_ns;
+    if (!state->heard_ns) /* a new link: its silence begins now */
+        state->heard_ns = now_ns;
     if (!state->is_welcome && now_ns - state->hello_ns >= HELLO_NS) {
         Wakepath__Shard__Hello m = own_hello(shards);
         wp_shards_tell(shards, link, WP_FRAME_SHARD_HELLO, &m.base);

@@ -1,40 +1,49 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# tests/bare.sh [--shell] [CTEST-ARG...]: makes a Debian 12 with nothing in it (debootstrap's minbase, a chroot), clones what is committed
+# tests/bare.sh [--tests] [--shell] [CTEST-ARG...]: makes a Debian 12 with nothing in it (debootstrap's minbase), clones what is committed
 # here into it, and runs there deploy/quickstart.sh, the packaging as docs/getting-started.md has it, and tests/run.sh CTEST-ARG...; its exit
-# status is theirs. Run as root. With --shell a shell follows, in the root and before it goes. WAKEPATH_BARE (/var/tmp/wakepath-bare) keeps the
-# bare root's archive and what apt fetched for the next time; the root itself, its mounts and what still runs in it go at the end. All
-# mounts are in a namespace of this script's own: nothing of them is left even when it is killed.
+# status is theirs. Run as root. With --tests only tests/run.sh runs. With --shell a shell follows, in the root and before it goes; its
+# commands may come from a pipe. WAKEPATH_BARE (/var/tmp/wakepath-bare) keeps the bare root's archive and what apt fetched for the next time;
+# the root itself, its mounts and what still runs in it go at the end. All mounts are in namespaces of this script's own: nothing of them is
+# left even when it is killed.
 set -euo pipefail
 
 if [ "$(id -u)" != 0 ]; then
-  echo "tests/bare.sh: run it as root: it makes a chroot, and tests read the kernel's events" >&2
+  echo "tests/bare.sh: run it as root: it makes a root of its own, and tests read the kernel's events" >&2
   exit 1
 fi
 [ -n "${WAKEPATH_BARE_SPACE-}" ] || WAKEPATH_BARE_SPACE=own exec unshare --mount --propagation private bash "$0" "$@"
 unset WAKEPATH_BARE_SPACE
 
 { # read whole before it runs: the file may change meanwhile
-shell=
-if [ "${1-}" = --shell ]; then
-  shell=yes
+shell='' only_tests=''
+while :; do
+  case ${1-} in
+    --shell) shell=yes ;;
+    --tests) only_tests=yes ;;
+    *) break ;;
+  esac
   shift
-fi
+done
 top=$(cd "$(dirname "$0")/.." && pwd)
 kept=${WAKEPATH_BARE:-/var/tmp/wakepath-bare}
 mirror=${WAKEPATH_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 mkdir -p "$kept/archives/partial"
 root=$(mktemp -d "$kept/root-XXXXXX")
 
-# What was started in the root and is still there ends: known by its root folder, so nothing else does.
+holder=
+
+# What was started in the root and is still there ends: it is in the root's mount namespace, or in one that was made from it and mounts of it.
 # shellcheck disable=SC2317 # the trap calls it
 cleanup() {
   local process
   for process in /proc/[0-9]*; do
-    case $(readlink "$process/root" 2>/dev/null) in
-      "$root" | "$root"/*) kill -KILL "${process#/proc/}" 2>/dev/null || true ;;
-    esac
+    [ ! "$process/ns/mnt" -ef /proc/$$/ns/mnt ] || continue
+    if [ "$process/ns/mnt" -ef "/proc/$holder/ns/mnt" ] || grep -qsF "/${root##*/}" "$process/mountinfo"; then
+      [ "$process" = "/proc/$holder" ] || kill -KILL "${process#/proc/}" 2>/dev/null || true
+    fi
   done
+  [ -z "$holder" ] || kill -KILL "$holder" 2>/dev/null || true
   umount --recursive --lazy "$root" 2>/dev/null || true
   rm -rf --one-file-system "$root"
 }
@@ -44,8 +53,23 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 say() { echo "bare: $*" >&2; }
+
+# A process that sleeps keeps a mount namespace in which the new root is the root. After chroot(2) alone it would not be one: the kernel
+# refuses user namespaces there, which units and containers need, and the names of files begin at the root that is out of sight.
+enter() {
+  # shellcheck disable=SC2016 # the shell inside is meant
+  exec 3< <(exec setpriv --pdeathsig KILL unshare --mount --propagation private sh -euc '
+    cd "$1"
+    pivot_root . .
+    umount --lazy .
+    cd /
+    echo $$
+    exec sleep infinity' - "$root")
+  read -r holder <&3
+}
 inside() {
-  chroot "$root" env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" "$@"
+  nsenter --mount="/proc/$holder/ns/mnt" \
+    env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM="${TERM:-dumb}" "$@" 3<&-
 }
 
 if [ ! -s "$kept/bookworm.tar" ]; then
@@ -60,7 +84,7 @@ fi
 
 chmod 755 "$root" # users of the root must get into it
 
-# A folder that is mounted on itself is a root for pivot_root, too, which containers inside need.
+# Only what is mounted can be made the root.
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount --rbind /sys "$root/sys"
@@ -82,14 +106,13 @@ say "the commit is $(git -C "$root/root/wakepath" log -1 --format='%h %s')"
 
 status=0
 packaging=$(sed -n '/^cmake --preset release .*--target package$/p' "$root/root/wakepath/docs/getting-started.md")
-inside sh -c 'cd /root/wakepath && deploy/quickstart.sh' </dev/null || status=$?
-[ $status != 0 ] || inside sh -euxc "cd /root/wakepath; $packaging" </dev/null >"$kept/packaging.log" 2>&1 ||
-  { status=$?; tail -n 20 "$kept/packaging.log" >&2; say "packaging failed"; }
-if [ $status = 0 ]; then
-  inside sh -c 'cd /root/wakepath && exec tests/run.sh "$@"' - "$@" </dev/null || status=$?
-else
-  say "deploy/quickstart.sh or the packaging failed: $status"
+enter
+if [ -z "$only_tests" ]; then
+  inside sh -c 'cd /root/wakepath && deploy/quickstart.sh' </dev/null || { status=$?; say "deploy/quickstart.sh failed"; }
+  [ $status != 0 ] || inside sh -euxc "cd /root/wakepath; $packaging" </dev/null >"$kept/packaging.log" 2>&1 ||
+    { status=$?; tail -n 20 "$kept/packaging.log" >&2; say "packaging failed"; }
 fi
+[ $status != 0 ] || inside sh -c 'cd /root/wakepath && exec tests/run.sh "$@"' - "$@" </dev/null || status=$?
 [ -z "$shell" ] || inside sh -c 'cd /root/wakepath && exec bash' || true
 say "exit status $status"
 exit $status

@@ -77,7 +77,7 @@ struct wp_record_socket {
     wp_u32 netns;
 };
 
-#define WP_RECORD_NAMES 10
+#define WP_RECORD_NAMES 16
 #define WP_RECORD_NAME 64
 
 /* From the file up; `count` full: there may be more above. None: memory of the device itself (a filesystem's own data). */

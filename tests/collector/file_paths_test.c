@@ -20,6 +20,7 @@ static const char mounts[] =
     "23 22 254:0 /srv/inner /mnt/in\\040ner rw - ext4 /dev/vda rw\n"
     "24 22 254:16 /volumes/one /data rw shared:1 - xfs /dev/vdb rw\n"
     "25 22 254:16 /volumes /all rw shared:1 - xfs /dev/vdb rw\n"
+    "26 22 254:16 /pods/c0ffee/volumes/csi/data/mount /claim rw shared:1 - xfs /dev/vdb rw\n"
     "a line that is none\n";
 
 struct bench {
@@ -98,7 +99,9 @@ static void of_many_one(void **state)
 static void deep_and_hostile(void **state)
 {
     struct bench *b = *state;
-    assert_string_equal(path_of(b, VDA, "1/2/3/4/5/6/7/8/9/10/11/12"), "/.../3/4/5/6/7/8/9/10/11/12");
+    assert_string_equal(path_of(b, VDA, "1/2/3/4/5/6/7/8/9/10/11/12/13/14/15"), "/1/2/3/4/5/6/7/8/9/10/11/12/13/14/15");
+    assert_string_equal(path_of(b, VDA, "1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17"), "/.../2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17");
+    assert_string_equal(path_of(b, VDB, "pods/c0ffee/volumes/csi/data/mount/1/2/3/4/5"), "/claim/1/2/3/4/5"); /* what is above the mount is deep, too */
     assert_string_equal(path_of(b, VDA, "a\nb/c\x1b[2J"), "/a?b/c?[2J");
     struct wp_record_path path = {.count = UINT32_MAX};
     memset(path.names, 'x', sizeof(path.names)); /* no NUL anywhere */

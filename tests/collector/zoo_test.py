@@ -24,7 +24,7 @@ use std::{thread, time};
 fn rest(depth: u32) -> u32 {
     if depth == 0 { loop { thread::sleep(time::Duration::from_millis(20)); } }
     let below = rest(depth - 1);
-    std::hint::black_box(below) + depth
+    unsafe { std::ptr::read_volatile(&below) + depth }
 }
 fn main() {
     let all: u32 = [4u32, 5].iter().map(|depth| rest(*depth)).sum();

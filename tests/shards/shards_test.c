@@ -294,6 +294,17 @@ static void facts_are_waited_for_not_long(void **state)
     assert_int_equal(counts(f, 0)->refused, 1);
 }
 
+/* It would cut the handshake short, which the other side counts as refused. */
+static void a_new_link_is_not_renewed_at_once(void **state)
+{
+    struct fixture *f = *state;
+    made_shards_go_on(&f->all, 1000ull * SECOND_NS); /* a machine's clock is far from zero */
+    assert_int_equal(f->all.renewals, 0);
+    f->all.is_cut = true;
+    made_shards_go_on(&f->all, 5ull * SECOND_NS);
+    assert_int_equal(f->all.renewals, MADE_SHARDS);
+}
+
 static void one_that_is_silent_is_given_up(void **state)
 {
     struct fixture *f = *state;
@@ -419,6 +430,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(answers_that_cannot_go_are_said_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_never_reads_is_forgotten, set_up, tear_down),
         cmocka_unit_test_setup_teardown(facts_are_waited_for_not_long, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_new_link_is_not_renewed_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_that_is_silent_is_given_up, set_up, tear_down),
         cmocka_unit_test_setup_teardown(one_that_was_started_again_is_asked_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(bad_messages_are_refused_and_counted, set_up, tear_down),
