@@ -165,15 +165,62 @@ static int mark(struct genealogy *all, bool *is_kept, bool (*is_needed)(void *co
 
 /* --- too many --- */
 
-static int by_time(const void *a, const void *b)
+/* One of those that are run again and again, by their name and file; rank: how many later ones there are. */
+struct ranked {
+    uint32_t row, rank;
+};
+
+static int compare_kinds(const struct genealogy *all, const struct row *a, const struct row *b)
 {
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
+    int rc = compare_texts(all->strings, a->host, b->host);
+    if (!rc)
+        rc = compare_texts(all->strings, a->comm, b->comm);
+    return rc ? rc : compare_texts(all->strings, a->exe, b->exe);
 }
 
-static bool is_later(void *context, const struct wp_genealogy_row *row)
+static int latest_first(const void *left, const void *right, void *context)
 {
-    return row->start_ns > *(const uint64_t *)context;
+    const struct genealogy *all = context;
+    const struct row *a = &all->rows[((const struct ranked *)left)->row], *b = &all->rows[((const struct ranked *)right)->row];
+    int rc = compare_kinds(all, a, b);
+    if (rc)
+        return rc;
+    return a->start_ns > b->start_ns ? -1 : a->start_ns < b->start_ns;
+}
+
+static void rank(struct genealogy *all, struct ranked *order)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        order[i] = (struct ranked){i, 0};
+    qsort_r(order, all->count, sizeof(*order), latest_first, all);
+    for (uint32_t i = 1; i < all->count; i++)
+        if (!compare_kinds(all, &all->rows[order[i].row], &all->rows[order[i - 1].row]))
+            order[i].rank = order[i - 1].rank + 1;
+}
+
+/* Of each kind so many that all of them are three quarters of the limit at most; by row. */
+static void choose(const struct genealogy *all, const struct ranked *order, bool *is_chosen)
+{
+    uint32_t each = WP_GENEALOGY_ROWS, chosen = UINT32_MAX;
+    for (; each > 1 && chosen > WP_GENEALOGY_ROWS / 4 * 3; each /= 2) {
+        chosen = 0;
+        for (uint32_t i = 0; i < all->count; i++)
+            chosen += order[i].rank < each / 2;
+    }
+    for (uint32_t i = 0; i < all->count; i++)
+        is_chosen[order[i].row] = order[i].rank < each;
+}
+
+struct choice {
+    const bool *is_chosen;
+    uint32_t at;
+};
+
+static bool is_next_chosen(void *context, const struct wp_genealogy_row *row)
+{
+    struct choice *choice = context;
+    (void)row;
+    return choice->is_chosen[choice->at++];
 }
 
 static void drop(struct genealogy *all, const bool *is_kept)
@@ -185,23 +232,24 @@ static void drop(struct genealogy *all, const bool *is_kept)
     all->count = left;
 }
 
-/* Sorted. A host that starts processes for ever leaves the latest, down to three quarters of the limit, and whom they descend from. */
+/* Sorted. Of processes that are started for ever the latest of each kind stay, and whom they descend from: what runs for long is
+ * one of few. */
 static int trim(struct genealogy *all)
 {
     if (all->count <= WP_GENEALOGY_ROWS)
         return 0;
-    uint64_t *starts = malloc(all->count * sizeof(*starts));
-    bool *is_kept = calloc(all->count, sizeof(*is_kept));
-    int rc = starts && is_kept ? 0 : -ENOMEM;
-    for (uint32_t i = 0; !rc && i < all->count; i++)
-        starts[i] = all->rows[i].start_ns;
+    struct ranked *order = malloc(all->count * sizeof(*order));
+    bool *is_chosen = calloc(all->count, sizeof(*is_chosen)), *is_kept = calloc(all->count, sizeof(*is_kept));
+    int rc = order && is_chosen && is_kept ? 0 : -ENOMEM;
     if (!rc) {
-        qsort(starts, all->count, sizeof(*starts), by_time);
-        rc = mark(all, is_kept, is_later, &starts[all->count - WP_GENEALOGY_ROWS / 4 * 3]);
+        rank(all, order);
+        choose(all, order, is_chosen);
+        rc = mark(all, is_kept, is_next_chosen, &(struct choice){is_chosen, 0});
     }
     if (!rc)
         drop(all, is_kept);
-    free(starts);
+    free(order);
+    free(is_chosen);
     free(is_kept);
     return rc;
 }

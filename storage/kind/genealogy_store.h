@@ -4,7 +4,7 @@
 /* Which process was started by which: rows of a shard, appended, compacted, expired. */
 #include "storage/env/txn.h"
 
-#define WP_GENEALOGY_ROWS 262144u /* of a shard: of more the latest stay, and whom they descend from */
+#define WP_GENEALOGY_ROWS 262144u /* of a shard: of more the latest of each name and file stay, and whom they descend from */
 struct wp_genealogy_row {      /* "__state__/genealogy.<shard>": appended */
     const char *host, *comm, *exe;
     uint32_t pid, parent_pid;

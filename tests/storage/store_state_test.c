@@ -148,29 +148,32 @@ static void genealogy_is_a_set(void **state)
     wp_buffer_fini(&raw[1]);
 }
 
-/* A host that starts processes for ever: the latest are there, whom they descend from, and not many more. */
+/* A host that starts processes for ever: the latest are there, whom they descend from, what else runs there, and not many more. */
 static void genealogy_is_bounded(void **state)
 {
     struct wp_txn *txn = fixture_begin(*state, "v1", true);
     const uint32_t chunk = 65536, all = 10 * chunk;
     struct wp_genealogy_row *rows = calloc(chunk, sizeof(*rows));
-    bool has_first = false, has_last = false;
+    bool has_first = false, has_last = false, has_daemon = false;
+    struct wp_genealogy_row daemon = {"h", "d", "/bin/d", all + 1, 1, 20000000000u, 10000000000u};
     assert_int_equal(wp_txn_register_shard(txn, "s", NULL), 0);
     for (uint32_t first = 1; first <= all; first += chunk) {
         for (uint32_t i = 0; i < chunk; i++) /* of one parent, which is the oldest of all */
             rows[i] = (struct wp_genealogy_row){"h", "p", "/bin/p", first + i, 1, (uint64_t)(first + i) * 10000000000u, 10000000000u};
         assert_int_equal(wp_txn_add_genealogy(txn, "s", rows, chunk, NULL), 0);
+        assert_int_equal(wp_txn_add_genealogy(txn, "s", &daemon, first == 1, NULL), 0);
         assert_int_equal(wp_txn_compact(txn, "s", NULL), 0);
     }
     struct wp_buffer raw = get(txn, "__state__/genealogy.s", WP_VALUE_GENEALOGY);
     Wakepath__Store__Genealogy *m = wakepath__store__genealogy__unpack(NULL, raw.size, raw.data);
-    assert_in_range(m->n_pid, WP_GENEALOGY_ROWS / 2, WP_GENEALOGY_ROWS);
+    assert_in_range(m->n_pid, WP_GENEALOGY_ROWS / 4, WP_GENEALOGY_ROWS);
     for (size_t i = 0; i < m->n_pid; i++) {
         has_first = has_first || m->pid[i] == 1;
         has_last = has_last || m->pid[i] == all;
+        has_daemon = has_daemon || m->pid[i] == all + 1;
         assert_true(m->pid[i] == 1 || m->pid[i] > all - WP_GENEALOGY_ROWS - chunk);
     }
-    assert_true(has_first && has_last);
+    assert_true(has_first && has_last && has_daemon);
     wakepath__store__genealogy__free_unpacked(m, NULL);
     wp_buffer_fini(&raw);
     wp_txn_abort(txn);
