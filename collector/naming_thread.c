@@ -6,6 +6,7 @@
 #include "common/clock.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -211,14 +212,20 @@ static void hand_over(struct wp_naming_thread *t)
 
 static void do_jobs(struct wp_naming_thread *t, const struct jobs *jobs)
 {
+    bool has_closed = false;
     for (uint32_t i = 0; i < jobs->count; i++) {
         do_job(t, &jobs->items[i]);
+        if (has_closed && jobs->items[i].kind != JOB_CLOSE)
+            malloc_trim(0); /* an object's debug info is many small pieces, between which others live */
+        has_closed = jobs->items[i].kind == JOB_CLOSE;
         if (t->made_count < HAND_OVER)
             continue;
         pthread_mutex_lock(&t->lock);
         hand_over(t);
         pthread_mutex_unlock(&t->lock);
     }
+    if (has_closed)
+        malloc_trim(0);
 }
 
 static void *run(void *context)
