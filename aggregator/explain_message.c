@@ -331,7 +331,8 @@ void wp_wait_on_message(struct wp_explainer *x, const struct wp_wait *wait, uint
     bool is_known = wp_intmap_get(&x->sites, (struct wp_intkey){wait->node, wp_explain_here(x, (uint64_t)1 << 42 | socket)}, &node);
     bool is_found = find_far(x, socket, wait->slice->cause_a, wait->slice->wake_ns, &far);
     if (!is_known || !is_found || x->fleet->hosts[far.host].is_foreign)
-        wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket), name, sizeof(name) - 32);
+        wp_name_socket(wp_dictionary_socket(x->timeline->dictionary, socket), wp_messages_opener(&x->timeline->messages, socket), name,
+            sizeof(name) - 32);
     if (!is_found) {
         size_t length = strlen(name);
         snprintf(name + length, sizeof(name) - length, " (%s)", far.missing);

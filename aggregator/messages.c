@@ -15,6 +15,7 @@
 #define TCP_CLOSE 7
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
 
 int wp_messages_init(struct wp_messages *messages, struct wp_dictionary *dictionary)
 {
@@ -241,6 +242,8 @@ static uint64_t arrival_of(const struct wp_socket *socket, uint32_t end)
 static bool is_served(const struct wp_messages *messages, const struct wp_socket *socket, uint32_t id)
 {
     const struct wp_socket_entry *entry = wp_dictionary_socket(messages->dictionary, id);
+    if (socket->opener)
+        return socket->opener == WP_OPENER_THERE;
     if (socket->connecting.time_ns)
         return false;
     return socket->opened_ns || (entry && entry->local_port < entry->remote_port);
@@ -298,6 +301,10 @@ static void add_receive(struct wp_messages *messages, const struct wp_event *eve
 /* Shut down in one direction at least, or closed: then nothing comes any more. */
 static void on_state(struct wp_messages *messages, struct wp_socket *socket, const struct wp_event *event, uint32_t thread)
 {
+    if (event->c == TCP_SYN_SENT || (event->c == TCP_ESTABLISHED && event->b == TCP_SYN_SENT))
+        socket->opener = WP_OPENER_HERE;
+    else if (event->c == TCP_ESTABLISHED && event->b == TCP_SYN_RECV)
+        socket->opener = WP_OPENER_THERE;
     if (event->c == TCP_ESTABLISHED)
         socket->opened_ns = event->time_ns;
     if (event->c == TCP_SYN_SENT) {
@@ -499,6 +506,12 @@ bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint
         return false;
     *send = *send_at(socket, i - 1);
     return true;
+}
+
+enum wp_opener wp_messages_opener(const struct wp_messages *messages, uint32_t id)
+{
+    const struct wp_socket *socket = wp_messages_socket(messages, id);
+    return socket ? (enum wp_opener)socket->opener : WP_OPENER_UNKNOWN;
 }
 
 uint64_t wp_messages_asked(const struct wp_messages *messages, uint32_t id, uint64_t before_ns)

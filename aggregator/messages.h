@@ -36,6 +36,8 @@ struct wp_arrival {
     uint32_t end;          /* position behind the last byte */
 };
 
+enum wp_opener { WP_OPENER_UNKNOWN, WP_OPENER_HERE, WP_OPENER_THERE }; /* which end asked for the connection */
+
 struct wp_socket {
     struct wp_send *sends;       /* owned, made at the first send */
     struct wp_receive *receives; /* owned */
@@ -48,6 +50,7 @@ struct wp_socket {
     uint64_t over_ns;            /* nothing comes of it any more since then, 0: it may */
     uint64_t listed_ns;          /* in the list of those that may be forgotten, since then; 0: it is not */
     uint32_t next_closed;        /* the one behind it there, 0 none */
+    uint8_t opener;              /* enum wp_opener */
 };
 
 /* The first send on a connection that others opened, after something was read there: a reply begins to leave. */
@@ -121,6 +124,7 @@ bool wp_messages_datagram_by(const struct wp_messages *messages, uint64_t key, u
 /* Who sent the byte before `position`, which arrived by `arrival_ns`, from socket `id`; or closed or opened the stream. */
 bool wp_messages_sent(const struct wp_messages *messages, uint32_t id, uint32_t position, uint64_t arrival_ns,
     struct wp_send *send);
+enum wp_opener wp_messages_opener(const struct wp_messages *messages, uint32_t id);
 /* The last send before that. */
 bool wp_messages_last_send(const struct wp_messages *messages, uint32_t id, uint64_t before_ns, struct wp_send *send);
 /* When something was last sent before that on a connection which this end opened: it waits for an answer; 0: no such thing. */

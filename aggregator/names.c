@@ -69,12 +69,14 @@ void wp_name_io(const struct wp_dictionary *dictionary, const struct wp_blockop 
 }
 
 /* The other end's port was given to it by its kernel, and ours was not. */
-static bool is_ephemeral(const struct wp_socket_entry *entry)
+static bool is_ephemeral(const struct wp_socket_entry *entry, enum wp_opener opener)
 {
+    if (opener != WP_OPENER_UNKNOWN)
+        return opener == WP_OPENER_THERE;
     return entry->remote_port >= EPHEMERAL && entry->local_port < entry->remote_port;
 }
 
-void wp_name_socket(const struct wp_socket_entry *entry, char *name, size_t room)
+void wp_name_socket(const struct wp_socket_entry *entry, enum wp_opener opener, char *name, size_t room)
 {
     const char *protocol = entry && entry->protocol == IPPROTO_UDP ? "udp" : "tcp";
     if (!entry || !entry->remote_port) {
@@ -90,7 +92,7 @@ void wp_name_socket(const struct wp_socket_entry *entry, char *name, size_t room
     else
         inet_ntop(AF_INET6, entry->remote, address, sizeof(address));
     char port[8] = "*"; /* of a client that comes and goes: each connection has another one, and they are one peer */
-    if (!is_ephemeral(entry))
+    if (!is_ephemeral(entry, opener))
         snprintf(port, sizeof(port), "%u", entry->remote_port);
     snprintf(name, room, strchr(address, ':') ? "%s:[%s]:%s" : "%s:%s:%s", protocol, address, port);
 }

@@ -13,6 +13,7 @@
 #define RUNS 1024u                /* of ids: room for so many more at once */
 #define TCP_ESTABLISHED 1
 #define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
 #define TCP_FIN_WAIT1 4
 #define TCP_CLOSE 7
 
@@ -277,6 +278,7 @@ static void save_sockets(struct save *save)
         add_fact(save, &event);
         if (isn && socket->opened_ns < save->horizon_ns) {
             event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->opened_ns ? socket->opened_ns : 1, 0, isn, TCP_ESTABLISHED);
+            event.b = socket->opener == WP_OPENER_HERE ? TCP_SYN_SENT : socket->opener == WP_OPENER_THERE ? TCP_SYN_RECV : 0;
             add_fact(save, &event);
         }
         save_transfers(save, id, socket);

@@ -307,7 +307,7 @@ static void begin_link(struct machine *m, uint32_t index)
     for (uint32_t end = 0; end < 2; end++) {
         link->arrived[end] = link->read[end] = link->sent[!end];
         if (!link->is_datagram)
-            happen(m, link->host[end], (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .d = link->socket[end], .c = 1, .b = 2,
+            happen(m, link->host[end], (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .d = link->socket[end], .c = 1, .b = end ? 2 : 3,
                 .a = link->sent[end] | (uint64_t)link->sent[!end] << 32});
     }
 }

@@ -13,6 +13,8 @@
 #define ROWS 4096u
 #define NAMES 64u
 #define TCP_ESTABLISHED 1 /* include/net/tcp_states.h */
+#define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
 #define TCP_CLOSE 7
 
 struct parser {
@@ -285,7 +287,7 @@ static int parse_packet(struct parser *p, char **w, int n, struct wp_event *e, u
     return socket_word(p, w[1], &e->d);
 }
 
-/* established SOCKET OWN_ISN PEER_ISN | closed THREAD SOCKET */
+/* established SOCKET OWN_ISN PEER_ISN [opened|accepted] | closed THREAD SOCKET */
 static int parse_socket_state(struct parser *p, char **w, int n, struct wp_event *e)
 {
     bool is_established = *w[0] == 'e';
@@ -295,6 +297,7 @@ static int parse_socket_state(struct parser *p, char **w, int n, struct wp_event
     if (is_established) {
         e->c = TCP_ESTABLISHED;
         e->a = (uint32_t)strtoul(w[2], NULL, 0) | strtoull(w[3], NULL, 0) << 32;
+        e->b = n < 5 ? 0 : !strcmp(w[4], "opened") ? TCP_SYN_SENT : TCP_SYN_RECV;
         return socket_word(p, w[1], &e->d);
     }
     e->b = TCP_ESTABLISHED;
