@@ -3,6 +3,7 @@
 
 #include "aggregator/detached.h"
 #include "aggregator/explain_shared.h"
+#include "aggregator/other_paths.h"
 #include "aggregator/timeline_window.h"
 #include "storage/value/rows.h"
 
@@ -11,10 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FOLLOW_ROUNDS 64
-#define FOLLOWED_LIMIT 8192u
 #define EXEMPLARS 8u /* sessions that keep one for an aggregate; only one is stored in the end, and each takes megabytes */
-#define ASKED_LIMIT 65536u
 
 static const char *const limit_names[WP_LIMITS] = {"depth", "width", "budget", "history", "shards", "join", "late sample"};
 
@@ -34,129 +32,6 @@ static void take_crossed(void *context, const struct wp_crossed *crossed)
     wp_report_edge(aggregate->report, crossed->from, crossed->to,
         &(struct wp_report_edge){.messages = times, .waited_ns = wp_times(crossed->waited_ns, times),
             .transit_ns = wp_times(crossed->transit_ns, times), .transit_max_ns = crossed->transit_ns, .bound_max_ns = crossed->bound_ns});
-}
-
-/* --- other paths --- */
-
-static void take_other_path(void *context, const struct wp_stretch *stretch)
-{
-    struct wp_aggregate *aggregate = context;
-    wp_stretches_add(&aggregate->waiting, stretch);
-}
-
-static void explain(struct wp_aggregate *aggregate, const struct wp_stretch *stretch)
-{
-    aggregate->path_host = stretch->host;
-    aggregate->path_thread = stretch->thread;
-    if (!wp_explain(&aggregate->explainer, stretch))
-        wp_stretches_add(aggregate->followed, stretch);
-}
-
-/* The first of the followed ones that ends after the stretch begins, or is of a thread behind its own. */
-static uint32_t first_after(const struct wp_stretches *followed, uint32_t known, const struct wp_stretch *stretch)
-{
-    uint32_t low = 0, high = known;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct wp_stretch *row = &followed->rows[middle];
-        bool is_before = row->host != stretch->host ? row->host < stretch->host : row->thread != stretch->thread ?
-            row->thread < stretch->thread : row->end_ns <= stretch->start_ns;
-        if (is_before)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Explains what of the stretch was not followed before; the followed ones are sorted and disjoint up to `known`. */
-static void follow(struct wp_aggregate *aggregate, const struct wp_stretch *stretch, uint32_t known)
-{
-    struct wp_stretch rest = *stretch;
-    for (uint32_t i = first_after(aggregate->followed, known, stretch); i < known && rest.start_ns < rest.end_ns; i++) {
-        struct wp_stretch done = aggregate->followed->rows[i];
-        if (done.host != rest.host || done.thread != rest.thread || done.start_ns >= rest.end_ns)
-            break;
-        if (rest.start_ns < done.start_ns)
-            explain(aggregate, &(struct wp_stretch){rest.host, rest.thread, rest.start_ns, done.start_ns});
-        rest.start_ns = done.end_ns;
-    }
-    if (rest.start_ns < rest.end_ns)
-        explain(aggregate, &rest);
-}
-
-static void follow_all(struct wp_aggregate *aggregate)
-{
-    aggregate->explainer.is_other_path = true;
-    for (int round = 0; round < FOLLOW_ROUNDS && aggregate->waiting.count; round++) {
-        struct wp_stretches waiting = aggregate->waiting;
-        aggregate->waiting = (struct wp_stretches){0};
-        wp_stretches_sort(&waiting);
-        for (uint32_t i = 0; i < waiting.count;) {
-            struct wp_stretch merged = waiting.rows[i++];
-            while (i < waiting.count && waiting.rows[i].host == merged.host && waiting.rows[i].thread == merged.thread &&
-                waiting.rows[i].start_ns <= merged.end_ns) {
-                if (waiting.rows[i].end_ns > merged.end_ns)
-                    merged.end_ns = waiting.rows[i].end_ns;
-                i++;
-            }
-            wp_stretches_sort(aggregate->followed);
-            if (merged.host == aggregate->home && !aggregate->explainer.leaves_no_marks)
-                wp_detached_followed(&aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
-            follow(aggregate, &merged, aggregate->followed->count);
-        }
-        free(waiting.rows);
-    }
-    aggregate->waiting.count = 0;
-    aggregate->explainer.is_other_path = false;
-}
-
-/* The report has all that was explained; what many waited for is forgotten. */
-static void tell_all(struct wp_aggregate *aggregate)
-{
-    wp_shared_settle(&aggregate->explainer);
-    wp_shared_clear(&aggregate->explainer);
-    wp_pieces_flush(aggregate);
-}
-
-/* --- for other shards --- */
-
-int wp_aggregate_ask(struct wp_aggregate *aggregate, const struct wp_stretch *stretch)
-{
-    return aggregate->asked.count < ASKED_LIMIT ? wp_stretches_add(&aggregate->asked, stretch) : -ENOBUFS;
-}
-
-/* They are what the one aggregator of all hosts would have followed from the asker's: named so, too. */
-void wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns)
-{
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < aggregate->asked.count; i++) {
-        if (aggregate->asked.rows[i].end_ns > until_ns)
-            aggregate->asked.rows[kept++] = aggregate->asked.rows[i];
-        else
-            wp_stretches_add(&aggregate->waiting, &aggregate->asked.rows[i]);
-    }
-    aggregate->asked.count = kept;
-    if (!aggregate->waiting.count)
-        return;
-    bool leaves_no_marks = aggregate->explainer.leaves_no_marks;
-    wp_explain_name_home(&aggregate->explainer, true);
-    aggregate->explainer.leaves_no_marks = true; /* as those of the asker's own paths would */
-    follow_all(aggregate);
-    tell_all(aggregate);
-    aggregate->explainer.leaves_no_marks = leaves_no_marks;
-    wp_explain_name_home(&aggregate->explainer, false);
-}
-
-/* Of its own host; the others' are forgotten by their own sessions. */
-static void forget_followed(struct wp_aggregate *aggregate, uint64_t horizon_ns)
-{
-    struct wp_stretches *followed = aggregate->followed;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < followed->count; i++)
-        if (followed->rows[i].host != aggregate->home || (followed->rows[i].end_ns >= horizon_ns && kept < FOLLOWED_LIMIT))
-            followed->rows[kept++] = followed->rows[i];
-    followed->count = kept;
 }
 
 /* --- base threads --- */
@@ -238,7 +113,7 @@ static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, u
 {
     const struct wp_thread *thread = &aggregate->timeline->threads[index];
     for (uint64_t ordinal = first_slice(aggregate, thread, from); ordinal < thread->slice_end; ordinal++) {
-        if (aggregate->walk.is_on && wp_fleet_pauses(aggregate->fleet)) {
+        if (wp_aggregate_pauses(aggregate)) {
             aggregate->walk.goes_on = true;
             aggregate->walk.ordinal = ordinal;
             return from;
@@ -294,7 +169,9 @@ static void count_detached(struct wp_aggregate *aggregate, uint64_t until_ns, bo
         wp_report_detached(aggregate->report, ns);
 }
 
-/* True: all of them. */
+/* --- an epoch, step by step --- */
+
+/* False, of this and of the next ones: a part of it. */
 static bool resolve_base(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
     struct wp_walk *walk = &aggregate->walk;
@@ -306,32 +183,55 @@ static bool resolve_base(struct wp_aggregate *aggregate, uint64_t until_ns, bool
         if (walk->goes_on)
             return false;
     }
+    aggregate->paused_ns += wp_timeline_paused(aggregate->timeline, aggregate->paused_until_ns, until_ns);
+    aggregate->paused_until_ns = until_ns;
     return true;
+}
+
+static bool follow_those_asked_for(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    if (!wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns))
+        return false;
+    wp_pieces_flush(aggregate);
+    if (aggregate->has_exemplar)
+        wp_exemplar_extend(&aggregate->exemplar, until_ns);
+    return true;
+}
+
+static bool walk_step(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    switch (aggregate->walk.step) {
+    case WP_WALK_BASE:
+        return resolve_base(aggregate, until_ns, is_final);
+    case WP_WALK_REPLIES:
+        return wp_transactions_file(aggregate);
+    case WP_WALK_PATHS:
+        return wp_other_paths_follow(aggregate);
+    case WP_WALK_ASKED:
+        return follow_those_asked_for(aggregate, until_ns, is_final);
+    default:
+        return wp_chosen_look(aggregate);
+    }
 }
 
 bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
 {
-    if (!aggregate->walk.is_on) /* who comes up from now on is the next epoch's */
-        aggregate->walk = (struct wp_walk){.is_on = true, .end = aggregate->base_count};
+    struct wp_walk *walk = &aggregate->walk;
+    if (!walk->is_on)
+        *walk = (struct wp_walk){.is_on = true, .end = aggregate->base_count}; /* who comes up from now on is the next epoch's */
     if (is_final && until_ns > aggregate->timeline->now_ns)
         until_ns = aggregate->timeline->now_ns;
-    bool is_whole = resolve_base(aggregate, until_ns, is_final);
-    wp_shared_settle(&aggregate->explainer); /* hosts may come and go before it goes on */
-    if (!is_whole)
-        return false;
-    aggregate->walk.is_on = false;
-    aggregate->paused_ns += wp_timeline_paused(aggregate->timeline, aggregate->paused_until_ns, until_ns);
-    aggregate->paused_until_ns = until_ns;
-    wp_transactions_file(aggregate);
-    follow_all(aggregate);
-    wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
-    tell_all(aggregate);
-    if (aggregate->has_exemplar)
-        wp_exemplar_extend(&aggregate->exemplar, until_ns);
-    wp_chosen_look(aggregate);
+    aggregate->resolving_ns = until_ns;
+    for (; walk->step < WP_WALK_STEPS; walk->step++) {
+        bool is_whole = walk_step(aggregate, until_ns, is_final);
+        wp_shared_settle(&aggregate->explainer); /* hosts may come and go before it goes on, and what is explained aside counts anew */
+        if (!is_whole)
+            return false;
+    }
+    walk->is_on = false;
     count_detached(aggregate, until_ns, is_final);
     if (until_ns > aggregate->reach_ns)
-        forget_followed(aggregate, until_ns - aggregate->reach_ns);
+        wp_other_paths_forget(aggregate, until_ns - aggregate->reach_ns);
     if (until_ns > 4 * aggregate->reach_ns)
         forget_base(aggregate, until_ns - 4 * aggregate->reach_ns);
     return true;
@@ -361,7 +261,7 @@ void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bo
     aggregate->is_rehearsal = x->may_ask = x->leaves_no_marks = true;
     for (uint32_t i = 0; until_ns != UINT64_MAX && i < aggregate->base_count; i++)
         resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
-    follow_all(aggregate);
+    wp_other_paths_follow(aggregate);
     wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
     wp_shared_clear(x);
     aggregate->is_rehearsal = x->may_ask = x->leaves_no_marks = false;
@@ -502,7 +402,7 @@ int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, ui
     }
     aggregate->explainer.base_bit = bit;
     aggregate->explainer.piece = wp_pieces_take;
-    aggregate->explainer.other_path = take_other_path;
+    aggregate->explainer.other_path = wp_other_paths_take;
     aggregate->explainer.crossed = take_crossed;
     aggregate->explainer.wants_each = wp_pieces_wants_each;
     aggregate->explainer.may_share = true;
@@ -526,7 +426,6 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
     free(aggregate->bucket_facts);
     wp_pieces_fini(&aggregate->pieces);
     free(aggregate->base);
-    free(aggregate->waiting.rows);
-    free(aggregate->asked.rows);
+    wp_other_paths_fini(aggregate);
     *aggregate = (struct wp_aggregate){0};
 }

@@ -56,13 +56,21 @@ struct wp_aggregate {
     bool is_rehearsal;               /* nothing is counted */
     struct wp_walk {                 /* an epoch that is explained in parts: what of it is done */
         bool is_on;
+        enum wp_walk_step { WP_WALK_BASE, WP_WALK_REPLIES, WP_WALK_PATHS, WP_WALK_ASKED, WP_WALK_WINDOWS, WP_WALK_STEPS } step;
         uint32_t at, end;            /* of the base threads */
         bool goes_on;                /* the thread at `at` has been accounted for up to until_ns, before the slice ... */
         uint64_t ordinal;            /* ... with this number */
+        uint32_t replies;            /* so many of those that are remembered have been looked at */
+        bool has_asked;              /* what others asked for is among what waits */
     } walk;
+    struct {                         /* other paths that are being followed */
+        struct wp_stretches rows;    /* of this round; owned */
+        uint32_t at, rounds;
+    } following;
     struct wp_stretches *followed;   /* those of the recent past, on all hosts: never counted twice; the fleet's */
     uint64_t history_ns;
     uint64_t reach_ns;               /* how far back there may be something to explain with: the history, or more */
+    uint64_t resolving_ns;           /* the epoch ends there */
     uint64_t detached_ns;            /* runs that ended up to there are known to be waited for or detached */
     uint64_t counted_events[WP_EVENT_KINDS]; /* what earlier deltas said */
     uint64_t counted_drops[WP_EVENT_KINDS];
@@ -75,6 +83,12 @@ struct wp_aggregate {
     const void *uncertain_context;
     const struct wp_drop_spans *paused, *thinned; /* what its collector left out on purpose; borrowed, NULL none */
 };
+
+/* The part of an epoch that was allowed has been explained. */
+static inline bool wp_aggregate_pauses(const struct wp_aggregate *aggregate)
+{
+    return aggregate->walk.is_on && wp_fleet_pauses(aggregate->fleet);
+}
 
 /* As the report calls it. */
 const char *wp_limit_name(enum wp_limit limit);
@@ -101,8 +115,8 @@ bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, boo
 void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final);
 /* A host of another shard waited on what that thread of this host did: 0, -ENOBUFS (too much of that), -ENOMEM. */
 int wp_aggregate_ask(struct wp_aggregate *aggregate, const struct wp_stretch *stretch);
-/* Follows what others asked for up to there. */
-void wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns);
+/* Follows what others asked for up to there; false: a part of it. */
+bool wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns);
 /* Puts events, drops (by kind), window and limits since the last delta into the report. */
 void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns);
 /* What there is of the delta belongs to that timebox, and what follows to another one: begins anew. -ENOMEM: nothing is done. */

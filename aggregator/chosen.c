@@ -137,13 +137,18 @@ static void look(struct wp_aggregate *aggregate, struct wp_exemplar_window *wind
         wp_buffer_fini(&window->trace); /* no memory: it is not stored */
 }
 
-void wp_chosen_look(struct wp_aggregate *aggregate)
+bool wp_chosen_look(struct wp_aggregate *aggregate)
 {
     struct wp_chosen *chosen = &aggregate->chosen;
     for (uint32_t i = 0; chosen->has_news && i < chosen->box_count; i++)
-        for (uint32_t j = 0; j < chosen->boxes[i].set.count; j++)
-            if (chosen->boxes[i].set.rows[j].is_new)
-                look(aggregate, &chosen->boxes[i].set.rows[j]);
+        for (uint32_t j = 0; j < chosen->boxes[i].set.count; j++) {
+            if (!chosen->boxes[i].set.rows[j].is_new)
+                continue;
+            if (wp_fleet_pauses(aggregate->fleet))
+                return false;
+            look(aggregate, &chosen->boxes[i].set.rows[j]);
+        }
+    return true;
 }
 
 void wp_chosen_stored(struct wp_chosen *chosen)

@@ -31,8 +31,8 @@ void wp_chosen_fini(struct wp_chosen *chosen);
 void wp_chosen_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply);
 /* A thread of interest slept until that slice began. */
 void wp_chosen_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice);
-/* The epoch is resolved: what was offered and is to be kept is looked up now. */
-void wp_chosen_look(struct wp_aggregate *aggregate);
+/* The epoch is resolved: what was offered and is to be kept is looked up now. False: a part of it, as much as wp_fleet_pauses() allows. */
+bool wp_chosen_look(struct wp_aggregate *aggregate);
 /* All of it is in the store: only names and times are remembered, and those of late timeboxes alone. */
 void wp_chosen_stored(struct wp_chosen *chosen);
 /* What was offered so far is in the store already. */

@@ -71,7 +71,7 @@ static bool is_started(const struct wp_aggregate *aggregate, const struct wp_sli
         return false;
     while (row < aggregate->base_count && aggregate->base[row].thread != waker)
         row++;
-    if (row == aggregate->base_count || (!thread->is_dead && aggregate->base[row].until_ns < until_ns))
+    if (row == aggregate->base_count || (!wp_thread_is_dead(thread, aggregate->resolving_ns) && aggregate->base[row].until_ns < until_ns))
         return false;
     uint64_t ordinal = wp_thread_find(thread, first->wake_ns);
     uint32_t identity = ordinal == thread->slice_end ? thread->identity : wp_thread_slice(thread, ordinal)->identity;

@@ -192,7 +192,7 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
             return WP_LOOP_ENDED;
         }
         if (!slice || slice->out_ns > horizon)
-            return thread->is_dead && i == thread->slice_end ? WP_LOOP_NONE : WP_LOOP_OPEN;
+            return wp_thread_is_dead(thread, horizon) && i == thread->slice_end ? WP_LOOP_NONE : WP_LOOP_OPEN;
         if (slice->flags & WP_SLICE_EXEC || slice->is_cut)
             return WP_LOOP_NONE;
         if (!is_alike(first, slice))

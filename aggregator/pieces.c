@@ -2,6 +2,7 @@
 #include "aggregator/pieces.h"
 
 #include "aggregator/aggregate.h"
+#include "aggregator/explain_shared.h"
 #include "aggregator/shards.h"
 #include "storage/report/report_series.h"
 #include "storage/value/rows.h"
@@ -217,6 +218,8 @@ bool wp_pieces_wants_each(void *context)
 void wp_pieces_flush(struct wp_aggregate *aggregate)
 {
     struct wp_pieces *pieces = &aggregate->pieces;
+    wp_shared_settle(&aggregate->explainer);
+    wp_shared_clear(&aggregate->explainer);
     for (; pieces->used; pieces->used &= pieces->used - 1) {
         struct wp_pieces_slot *slot = &pieces->slots[__builtin_ctzll(pieces->used)];
         if (slot->count)

@@ -217,6 +217,14 @@ static inline struct wp_slice *wp_thread_last(const struct wp_thread *thread)
 /* A new last slice; NULL: out of memory. For timeline*.c and healing.c. */
 struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns);
 
+/* Whether its last run had ended by then: that it died since is no fact of that time. */
+static inline bool wp_thread_is_dead(const struct wp_thread *thread, uint64_t at_ns)
+{
+    if (!thread->is_dead || thread->slice_end == thread->first_slice)
+        return thread->is_dead;
+    return wp_thread_slice(thread, thread->slice_end - 1)->end_ns <= at_ns;
+}
+
 /* Ordinal of the slice that holds the instant (out <= at), or thread->slice_end when there is none. */
 uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns);
 /* First sample ordinal with time >= at. */

@@ -167,21 +167,26 @@ static bool is_base_at(const struct wp_aggregate *aggregate, uint32_t index, uin
         aggregate->timeline->identities[wp_thread_slice(thread, ordinal)->identity].aggregates & aggregate->bit;
 }
 
-void wp_transactions_file(struct wp_aggregate *aggregate)
+bool wp_transactions_file(struct wp_aggregate *aggregate)
 {
     const struct wp_messages *messages = &aggregate->timeline->messages;
+    uint32_t *done = &aggregate->walk.replies; /* those before them are forgotten between epochs only */
     if (messages->reply_first == messages->reply_end || !find_slots(aggregate))
-        return;
-    for (uint32_t i = messages->reply_first; i < messages->reply_end; i++) {
-        const struct wp_reply *reply = &messages->replies[i];
+        return true;
+    for (; *done < messages->reply_end - messages->reply_first; ++*done) {
+        const struct wp_reply *reply = &messages->replies[messages->reply_first + *done];
         uint32_t slot;
         if (!wp_intmap_get(&aggregate->transactions.slots, (struct wp_intkey){reply->thread, 0}, &slot) ||
             reply->time_ns <= aggregate->base[slot].from_ns || reply->time_ns > aggregate->base[slot].until_ns)
             continue;
         /* What is older than the history may be forgotten, or not yet there after a restart: never counted by chance. */
-        if (reply->time_ns - reply->arrived_ns <= aggregate->reach_ns && is_base_at(aggregate, reply->thread, reply->time_ns))
-            file(aggregate, reply);
+        if (reply->time_ns - reply->arrived_ns > aggregate->reach_ns || !is_base_at(aggregate, reply->thread, reply->time_ns))
+            continue;
+        if (wp_fleet_pauses(aggregate->fleet))
+            return false;
+        file(aggregate, reply);
     }
     for (uint32_t i = 0; i < TRANSACTION_SUMS && aggregate->transactions.sums; i++)
         tell(aggregate, &aggregate->transactions.sums[i]);
+    return true;
 }

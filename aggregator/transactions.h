@@ -32,7 +32,8 @@ struct wp_transactions {
 
 int wp_transactions_init(struct wp_transactions *transactions);
 void wp_transactions_fini(struct wp_transactions *transactions);
-/* Files those whose reply left in what has just been accounted for: of each base thread, from its from_ns on up to its until_ns. */
-void wp_transactions_file(struct wp_aggregate *aggregate);
+/* Files those whose reply left in what has just been accounted for: of each base thread, from its from_ns on up to its until_ns.
+ * False: a part of them, as many as wp_fleet_pauses() allows. */
+bool wp_transactions_file(struct wp_aggregate *aggregate);
 
 #endif

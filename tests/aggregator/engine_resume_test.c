@@ -41,6 +41,7 @@ struct place {
     unsigned swept;            /* sessions whose leavings were */
     uint64_t keep_ns;          /* of block requests; 0: as ever */
     uint64_t recorder_ns;      /* what the store says of the recorder's time */
+    uint32_t paused;           /* bit i: an epoch was half explained in enum wp_walk_step i, and another host's Hello was answered then */
 };
 
 /* A batch's events, [first, end). */
@@ -83,6 +84,31 @@ static uint64_t say_hello(struct place *place)
     if (place->keep_ns)
         wp_engine_session(place->engine, 0)->timeline.blockops.keep_ns = place->keep_ns;
     return welcome.resume_seq;
+}
+
+/* Another host comes while the first one's epoch is half explained, and goes again. */
+static void greet_another(struct place *place, uint32_t step)
+{
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"other", .release = (char *)(uintptr_t)"v1", .session = {9, (uint8_t)step},
+        .host = {9}, .start_real_ns = 5000000000};
+    struct wp_welcome welcome = {.credit = 0};
+    struct wp_error err = {0};
+    if (wp_engine_hello(place->engine, 100 + step, &hello, &welcome, &err) || wp_engine_bye(place->engine, 100 + step, 0, &err))
+        fail_msg("%s", err.text);
+    assert_true(welcome.resume_seq == 1 && welcome.credit > 0);
+}
+
+/* Some parts of what has begun to be explained; the next batch may come before it is done. */
+static void explain_some(struct place *place)
+{
+    const struct wp_walk *walk = &wp_engine_session(place->engine, 0)->aggregates[0]->walk;
+    do {
+        uint32_t step = 1u << walk->step;
+        if (!walk->is_on || place->paused & step)
+            continue;
+        greet_another(place, walk->step);
+        place->paused |= step;
+    } while (made_random(&place->seed) % 8 && wp_engine_explain(place->engine));
 }
 
 static void send_cut(struct place *place, const struct cut *cut, uint64_t seq)
@@ -155,6 +181,8 @@ static void play(struct place *place, const struct cut *cuts, uint64_t count, ui
     while (seq <= count) {
         send_cut(place, &cuts[seq - 1], seq);
         seq++;
+        if (place->options.part)
+            explain_some(place);
         if (made_random(&place->seed) % 3 == 0)
             commit(place);
         if (!odds || place->kills - before >= (getenv("WP_KILLS") ? strtoull(getenv("WP_KILLS"), NULL, 10) : 20) || made_random(&place->seed) % odds)
@@ -252,8 +280,19 @@ static uint64_t moved(const struct wp_buffer *whole, const struct wp_buffer *kil
     return sum * 1000 / total;
 }
 
+static void same_detached(const struct wp_buffer *whole, const struct wp_buffer *killed)
+{
+    struct wp_report *a, *b;
+    assert_int_equal(wp_report_decode(&a, whole->data, whole->size, NULL), 0);
+    assert_int_equal(wp_report_decode(&b, killed->data, killed->size, NULL), 0);
+    assert_int_equal(wp_report_detached_ns(a), wp_report_detached_ns(b));
+    wp_report_destroy(a);
+    wp_report_destroy(b);
+}
+
 struct tally {
     unsigned kills, resumes, swept;
+    uint32_t paused;
     uint64_t most_moved; /* of a short history */
     uint64_t recorder_ns;
 };
@@ -264,6 +303,7 @@ struct how {
     uint64_t keep_ns;               /* of block requests, which come by trickle and burst; 0: neither */
     bool is_loose;                  /* explanations reach back farther than what is kept: some of the time goes elsewhere */
     uint64_t cases;
+    uint32_t part;                  /* slices; 0: epochs are explained at once */
 };
 
 static int one_case(uint64_t seed, const struct how *how, struct tally *tally)
@@ -300,6 +340,7 @@ static int one_case(uint64_t seed, const struct how *how, struct tally *tally)
     play(&place, cuts, count, 0, &whole);
     uint64_t recorder_ns = place.recorder_ns;
     tally->recorder_ns += recorder_ns;
+    place.options.part = how->part;
     play(&place, cuts, count, 8, &killed);
     if (place.recorder_ns != recorder_ns)
         fail_msg("seed %llu: the recorder took %llu ns, after %u kills %llu ns", (unsigned long long)seed, (unsigned long long)recorder_ns,
@@ -312,6 +353,8 @@ static int one_case(uint64_t seed, const struct how *how, struct tally *tally)
     }
     if (!is_same && getenv("WP_TELL"))
         tell(&whole, &killed);
+    if (how->part)
+        same_detached(&whole, &killed);
     if (!is_same && how->is_loose) {
         uint64_t share = moved(&whole, &killed);
         tally->most_moved = share > tally->most_moved ? share : tally->most_moved;
@@ -323,6 +366,7 @@ static int one_case(uint64_t seed, const struct how *how, struct tally *tally)
     tally->kills += place.kills;
     tally->resumes += place.resumes;
     tally->swept += place.swept;
+    tally->paused |= place.paused;
     wp_buffer_fini(&whole);
     wp_buffer_fini(&killed);
     free(cuts);
@@ -380,10 +424,23 @@ static void killed_after_trickle_and_burst(void **state)
     assert_true(tally.most_moved < 50);
 }
 
+/* It is explained in parts, between which others are heard and it is killed. Who takes another name meanwhile may have it in
+ * the table of processes: that aside the report is the same. */
+static void killed_in_parts(void **state)
+{
+    (void)state;
+    struct tally tally = killed_and_resumed_with(&(struct how){.history_ns = HISTORY_NS, .is_loose = true, .cases = 8, .part = 20});
+    assert_int_equal(tally.most_moved, 0);
+    assert_true(tally.paused & 1u << WP_WALK_BASE);
+    assert_true(tally.paused & 1u << WP_WALK_PATHS);
+    assert_true(tally.paused & 1u << WP_WALK_WINDOWS);
+}
+
 int main(void)
 {
     mallopt(M_PERTURB, 0xa5); /* what was never written leads out of every table */
     const struct CMUnitTest tests[] = {cmocka_unit_test(killed_and_resumed), cmocka_unit_test(killed_and_resumed_in_windows),
-        cmocka_unit_test(killed_with_a_short_history), cmocka_unit_test(killed_after_trickle_and_burst)};
+        cmocka_unit_test(killed_with_a_short_history), cmocka_unit_test(killed_after_trickle_and_burst),
+        cmocka_unit_test(killed_in_parts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

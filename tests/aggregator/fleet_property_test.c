@@ -37,7 +37,8 @@ struct fleet_run {
     uint32_t done[HOSTS];      /* events delivered */
     uint64_t seq[HOSTS], due_ns[HOSTS];
     uint32_t cut[HOSTS];       /* the next batch goes up to there */
-    uint64_t seed, pauses;     /* pauses: batches that came while an epoch was half explained */
+    uint64_t seed, pauses;     /* pauses: batches that came while an epoch was half explained ... */
+    uint32_t paused;           /* ... bit i: in enum wp_walk_step i */
 };
 
 static void probe(struct fleet_run *run, const struct made_fleet *made, uint32_t host)
@@ -123,6 +124,9 @@ static void take_next(struct fleet_run *run, const struct made_fleet *made, uint
         if (run->sessions[i]->is_blocked)
             wp_host_session_resolve(run->sessions[i]);
     run->pauses += run->fleet->walking != 0;
+    for (uint32_t i = 0; i < HOSTS; i++)
+        if (run->fleet->walking == run->sessions[i]->home + 1)
+            run->paused |= 1u << run->sessions[i]->aggregates[0]->walk.step;
     if (!(made_random(&run->seed) % 4) && !run->fleet->walking)
         commit(run, host);
 }
@@ -270,9 +274,14 @@ static uint64_t number(const char *name, uint64_t otherwise)
     return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+struct seen {
+    uint64_t transactions, pauses;
+    uint32_t paused;
+};
+
 /* Reports are the same to the byte as long as waits are within the history, the command is on one host (else who follows an other
  * path that two waited for is who comes to it first), and nothing is learned of the clocks meanwhile. */
-static uint64_t hold(const struct made_fleet_options *options, bool is_exact, uint64_t *transactions, uint64_t *pauses)
+static uint64_t hold(const struct made_fleet_options *options, bool is_exact, struct seen *seen)
 {
     uint64_t history_ns = is_exact ? LONG_NS : SHORT_NS;
     struct made_fleet made;
@@ -284,7 +293,7 @@ static uint64_t hold(const struct made_fleet_options *options, bool is_exact, ui
         categories_sum_up(first.sums[i]);
         assert_int_equal(base_total(first.sums[i]), i && !options->base_everywhere ? 0 : lives(&made, i));
         messages += edge_messages(first.sums[i]);
-        *transactions += check_transactions(first.sums[i]);
+        seen->transactions += check_transactions(first.sums[i]);
         nothing_is_missing(first.sums[i]);
     }
     for (enum order order = AS_IT_HAPPENED; order <= IN_PARTS; order++) {
@@ -297,7 +306,8 @@ static uint64_t hold(const struct made_fleet_options *options, bool is_exact, ui
                 fail_msg("seed %llu: another report of host %u when batches come in order %d", (unsigned long long)options->seed, i,
                     (int)order);
         }
-        *pauses += again.pauses;
+        seen->pauses += again.pauses;
+        seen->paused |= again.paused;
         end(&again);
     }
     end(&first);
@@ -307,15 +317,17 @@ static uint64_t hold(const struct made_fleet_options *options, bool is_exact, ui
 
 static void hold_all(bool base_everywhere, bool tells_leavings)
 {
-    uint64_t first = number("WP_SEED", 1), count = getenv("WP_SEED") ? 1 : number("WP_TRACES", 100), messages = 0,
-        transactions = 0, pauses = 0;
+    uint64_t first = number("WP_SEED", 1), count = getenv("WP_SEED") ? 1 : number("WP_TRACES", 100), messages = 0;
+    struct seen seen = {0};
     for (uint64_t seed = first; seed < first + count; seed++) {
         struct made_fleet_options options = {.seed = seed, .events = 300 + (uint32_t)(seed * 7919 % 2500),
             .base_everywhere = base_everywhere, .tells_leavings = tells_leavings};
-        messages += hold(&options, !base_everywhere && !tells_leavings, &transactions, &pauses);
+        messages += hold(&options, !base_everywhere && !tells_leavings, &seen);
     }
     print_message("%llu waits that ended with a message of another host\n", (unsigned long long)messages);
-    assert_true(messages > count && transactions > 0 && pauses > count);
+    assert_true(messages > count && seen.transactions > 0 && seen.pauses > count);
+    const uint32_t steps = 1u << WP_WALK_BASE | 1u << WP_WALK_REPLIES | 1u << WP_WALK_WINDOWS;
+    assert_true(count < 20 || (seen.paused & steps) == steps);
 }
 
 static void whatever_the_order(void **state)
