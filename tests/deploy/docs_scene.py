@@ -6,6 +6,7 @@ programs that are looked at; PAGES_JSON is {page: [command...]}. Prints {page: w
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import time
 
-BIN, PAGES = os.path.abspath(sys.argv[1]), sys.argv[2]
+PROGRAMS, BIN, PAGES = os.path.abspath(sys.argv[1]), "/mnt", sys.argv[2]
 RELEASES = ("v1", "v2", "v1.1", "v1.2", "v1.4", "v1.7", "v1.8-rc1", "v1.8")
 SPARE = ("mail", "flamegraph.pl")  # other people's, which eat what they are given
 PLAY = "for name in shop web nginx postgres cc1; do $name 0.15; done"
@@ -72,6 +73,7 @@ class Daemon:
 
 def places():
     run("ip link set lo up", "/")
+    run(f"mount --bind {shlex.quote(PROGRAMS)} {BIN}", "/")  # they may lie below what the scene covers
     for path in ("/etc/wakepath", "/var/lib/wakepath", "/var/lib/wakepath-collector", "/run/wakepath", "/srv", "/media", "/root"):
         os.makedirs(path, exist_ok=True)
         run(f"mount -t tmpfs scene {path}", "/")
