@@ -214,6 +214,18 @@ static bool put_followed(const struct wp_host_session *session, const struct wp_
     return true;
 }
 
+static bool put_counts(const struct wp_aggregate *from, Wakepath__Resume__Aggregate *to)
+{
+    to->counted_events = calloc(WP_EVENT_KINDS, sizeof(*to->counted_events));
+    to->counted_drops = calloc(WP_EVENT_KINDS, sizeof(*to->counted_drops));
+    if (!to->counted_events || !to->counted_drops)
+        return false;
+    memcpy(to->counted_events, from->counted_events, sizeof(from->counted_events));
+    memcpy(to->counted_drops, from->counted_drops, sizeof(from->counted_drops));
+    to->n_counted_events = to->n_counted_drops = WP_EVENT_KINDS;
+    return true;
+}
+
 static bool put_aggregates(const struct wp_host_session *session, const uint32_t *rows, message_type *m)
 {
     m->aggregates = calloc(session->aggregate_count + 1, sizeof(*m->aggregates));
@@ -226,9 +238,11 @@ static bool put_aggregates(const struct wp_host_session *session, const uint32_t
         m->aggregates[m->n_aggregates++] = to;
         to->name = strdup(from->name);
         to->release = strdup(from->release);
-        if (!to->name || !to->release || !put_base(session, from, rows, m->horizon_ns, to) || !put_followed(session, from, rows, to))
+        if (!to->name || !to->release || !put_base(session, from, rows, m->horizon_ns, to) || !put_followed(session, from, rows, to) ||
+            !put_counts(from, to))
             return false;
     }
+    m->counted_seq = session->counted_seq;
     return m->aggregates;
 }
 
@@ -375,6 +389,17 @@ static void take_taken(struct wp_host_session *session, message_type *m)
     m->n_taken = 0;
 }
 
+/* Where the store has counted up to a batch behind the checkpoint's, that batch says it when it comes. */
+static void take_counts(struct wp_aggregate *aggregate, const message_type *m, const Wakepath__Resume__Aggregate *row)
+{
+    if (aggregate->skip_seq != m->counted_seq || m->counted_seq > m->seq)
+        return;
+    for (unsigned i = 0; i < WP_EVENT_KINDS; i++) {
+        aggregate->counted_events[i] = i < row->n_counted_events ? row->counted_events[i] : 0;
+        aggregate->counted_drops[i] = i < row->n_counted_drops ? row->counted_drops[i] : 0;
+    }
+}
+
 static int take_aggregates(struct wp_host_session *session, const message_type *m, const uint32_t *threads)
 {
     for (size_t i = 0; i < m->n_aggregates; i++) {
@@ -383,6 +408,7 @@ static int take_aggregates(struct wp_host_session *session, const message_type *
         if (!aggregate)
             return -EBADMSG;
         aggregate->paused_ns = row->paused_ns;
+        take_counts(aggregate, m, row);
         session->taken_marks[i % 16] |= wp_detached_mark(aggregate->bit);
         for (size_t j = 0; j < row->n_base_thread; j++)
             if (threads[row->base_thread[j]])
