@@ -6,6 +6,7 @@
 #include "collector/heir.h"
 #include "collector/socket_table.h"
 #include "collector/wait_table.h"
+#include "common/host_pids.h"
 #include "common/intern.h"
 #include "common/intmap.h"
 #include "proto/dictionary.h"
@@ -300,13 +301,21 @@ static void forget_process(void *context, uint32_t pid)
     wp_stack_table_forget(b->stacks, pid);
 }
 
+/* Not in a pid namespace of its own, nor in a /proc that hides what belongs to others (hidepid). */
+static bool sees_processes(struct wp_batcher *b)
+{
+    return b->options.reads_proc && wp_host_pids_are_seen() && is_there(b, 1);
+}
+
 /* The ends of threads may have been among what was dropped, and a first thread may end before its process. */
 static void sweep(struct wp_batcher *b, uint64_t time_ns)
 {
-    if (!b->options.reads_proc || time_ns - b->swept_ns < SWEEP_NS)
+    if (time_ns - b->swept_ns < SWEEP_NS)
         return;
     b->swept_ns = time_ns;
     renew_exes(b); /* without memory for it they stay */
+    if (!sees_processes(b))
+        return;
     wp_thread_table_sweep(b->threads, is_there, b);
     if (b->spaces)
         wp_address_spaces_sweep(b->spaces, is_there, forget_process, b);
