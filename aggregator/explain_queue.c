@@ -109,8 +109,7 @@ static bool is_in_vain(const struct wp_explainer *x, uint32_t index, uint64_t wo
  */
 static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_woken_list *list, struct wp_queue *queue)
 {
-    uint64_t together = wait->slice->wake_ns, oldest_ns = wp_explain_oldest(x), i = wp_woken_since(list, together);
-    uint64_t apart = is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;
+    uint64_t together = wait->slice->wake_ns, oldest_ns = wp_explain_oldest(x), i = wp_woken_since(list, together), apart = 0;
     for (uint32_t steps = 0; i-- > list->ring.first && steps < WAKING_LIMIT; steps++) {
         const struct wp_woken_one *woken = wp_woken_at(list, i);
         *queue = (struct wp_queue){woken->time_ns, woken->thread};
@@ -118,6 +117,8 @@ static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait
             return false;
         if (is_layer(x, woken->thread))
             return woken->thread == wait->thread && is_in_vain(x, woken->thread, woken->time_ns);
+        if (!steps)
+            apart = is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;
         if (apart && woken->time_ns + apart >= together)
             together = woken->time_ns;
         else if (is_alike(x, wait, woken))
@@ -130,7 +131,7 @@ bool wp_explain_queue(const struct wp_explainer *x, const struct wp_wait *wait, 
 {
     const struct wp_slice *slice = wait->slice;
     const struct wp_woken_list *list = wp_woken_by(&x->timeline->woken, slice->waker);
-    if (!list || !slice->stack || is_kernel_thread(x, slice->waker) || !find_served(x, wait, list, queue) || !has_own_functions(x, slice->stack))
+    if (!list || list->ring.end == list->ring.first || !slice->stack || is_kernel_thread(x, slice->waker) || !find_served(x, wait, list, queue) || !has_own_functions(x, slice->stack))
         return false;
     return turned_ns(x, slice->waker, queue->until_ns, slice->wake_ns) <= queue->until_ns;
 }
