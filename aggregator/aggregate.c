@@ -14,7 +14,7 @@
 
 #define EXEMPLARS 8u /* sessions that keep one for an aggregate; only one is stored in the end, and each takes megabytes */
 
-static const char *const limit_names[WP_LIMITS] = {"depth", "width", "budget", "history", "shards", "join", "late sample"};
+static const char *const limit_names[WP_LIMITS] = {"depth", "width", "budget", "history", "shards", "join", "late sample", "loop"};
 
 _Static_assert(WP_LIMITS <= WP_FLEET_LIMITS, "a fleet counts them all");
 

@@ -135,7 +135,7 @@ bool wp_asked_answered(const struct wp_asked *asked, uint32_t thread, const stru
         const struct wp_answer *found = answer_at(answers, i);
         if (found->read_ns > wanted->until_ns)
             return false;
-        if (found->asked_ns <= wanted->oldest_ns || found->asked_ns > wanted->asked_ns || found->arrived_ns <= wanted->after_ns)
+        if (found->asked_ns > wanted->asked_ns || found->arrived_ns <= wanted->after_ns)
             continue;
         *answer = *found;
         *passed = (uint32_t)(i - first);

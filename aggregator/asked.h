@@ -48,9 +48,9 @@ bool wp_asked_is_waiting(const struct wp_asked *asked, uint32_t thread, uint64_t
 
 /* It read that. */
 void wp_asked_read(struct wp_asked *asked, uint32_t thread, const struct wp_answer *answer);
-/* The first answer that was read in (`after_ns`, `until_ns`], arrived after that, and had been asked for in (`oldest_ns`, `asked_ns`]; of
- * the first 64 there. `*passed` others came before it. */
-struct wp_answer_wanted { uint64_t after_ns, until_ns, oldest_ns, asked_ns; };
+/* The first answer that was read in (`after_ns`, `until_ns`], arrived after that, and had been asked for by `asked_ns`; of the first 64
+ * there. `*passed` others came before it. */
+struct wp_answer_wanted { uint64_t after_ns, until_ns, asked_ns; };
 bool wp_asked_answered(const struct wp_asked *asked, uint32_t thread, const struct wp_answer_wanted *wanted, struct wp_answer *answer,
     uint32_t *passed);
 size_t wp_asked_bytes(const struct wp_asked *asked);

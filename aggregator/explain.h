@@ -72,13 +72,15 @@ struct wp_loop_cache {
     uint64_t first, end;     /* slices; end 0: none */
     struct wp_answer answer; /* read_ns 0: the sleep of slice `end` ends it; else this does, before that slice */
     uint64_t since_ns;       /* outstanding since then */
+    bool is_lasting;         /* however long ago that was */
     bool is_exact;           /* holds of all sleeps in between: no other end was passed over */
 };
 #define WP_LOOP_CACHE 16u
 
 enum wp_limit { WP_LIMIT_DEPTH, WP_LIMIT_WIDTH, WP_LIMIT_BUDGET, WP_LIMIT_HISTORY,
     WP_LIMIT_SHARDS /* another shard did not answer */, WP_LIMIT_JOIN /* a run that was little longer parted a loop of timeouts */,
-    WP_LIMIT_LATE_SAMPLE /* a sample came a little later than that after its run */, WP_LIMITS };
+    WP_LIMIT_LATE_SAMPLE /* a sample came a little later than that after its run */,
+    WP_LIMIT_LOOP /* it waited for an answer that had not come when it had to be told of */, WP_LIMITS };
 
 struct wp_explainer {
     struct wp_fleet *fleet;            /* borrowed */

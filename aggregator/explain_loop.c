@@ -143,7 +143,7 @@ static bool is_alike(const struct wp_slice *first, const struct wp_slice *slice)
     return slice->syscall == first->syscall && !(slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_DELIBERATE));
 }
 
-/* It had been outstanding since before what counts. */
+/* It had been outstanding since before what counts. What was sent last on a connection is kept however old it is, and counts always. */
 static bool is_too_old(const struct wp_explainer *x, uint64_t since_ns)
 {
     bool is_old = since_ns <= wp_explain_oldest(x);
@@ -152,28 +152,11 @@ static bool is_too_old(const struct wp_explainer *x, uint64_t since_ns)
     return is_old;
 }
 
-/* What is found holds for all who look less far back than to where the first of all answers was asked for. */
-static void note_answer(const struct wp_explainer *x, uint32_t index, struct wp_answer_wanted wanted, const struct wp_answer *found)
-{
-    struct wp_answer any;
-    uint32_t passed;
-    wanted.oldest_ns = 0;
-    if (!wp_asked_answered(&x->timeline->messages.asked, index, &wanted, &any, &passed))
-        return;
-    if (!found || found->asked_ns != any.asked_ns || found->arrived_ns != any.arrived_ns)
-        wp_shared_refuse(x, false);
-    else
-        wp_shared_holds(x, -WP_SHARED_ALWAYS, (int64_t)found->asked_ns - 1);
-}
-
 /* The answer that the thread read first of what it had asked for before that sleep. */
 static bool find_answer(const struct wp_explainer *x, uint32_t index, const struct wp_slice *first, struct wp_answer *answer, uint32_t *passed)
 {
-    struct wp_answer_wanted wanted = {first->out_ns, wp_explain_horizon(x), wp_explain_oldest(x), first->out_ns + x->options.fit_ns};
-    bool is_found = wp_asked_answered(&x->timeline->messages.asked, index, &wanted, answer, passed);
-    if (x->recording)
-        note_answer(x, index, wanted, is_found ? answer : NULL);
-    return is_found;
+    struct wp_answer_wanted wanted = {first->out_ns, wp_explain_horizon(x), first->out_ns + x->options.fit_ns};
+    return wp_asked_answered(&x->timeline->messages.asked, index, &wanted, answer, passed);
 }
 
 static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t ordinal, struct wp_loop_cache *found)
@@ -188,7 +171,7 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
         const struct wp_slice *slice = i < thread->slice_end ? wp_thread_slice(thread, i) : NULL;
         if (is_answered && (!slice || slice->out_ns >= answer.read_ns)) {
             *found = (struct wp_loop_cache){.host = x->host, .thread = index, .first = ordinal, .end = i, .since_ns = answer.asked_ns,
-                .answer = answer, .is_exact = !ends && !passed};
+                .answer = answer, .is_lasting = true, .is_exact = !ends && !passed};
             return WP_LOOP_ENDED;
         }
         if (!slice || slice->out_ns > horizon)
@@ -203,10 +186,10 @@ static enum wp_loop find_end(struct wp_explainer *x, uint32_t index, uint64_t or
             continue;
         uint64_t since_ns = outstanding_since(x, index, slice);
         ends++;
-        if (is_too_old(x, since_ns) || since_ns > first->out_ns + x->options.fit_ns)
+        if (!since_ns || since_ns > first->out_ns + x->options.fit_ns || (slice->cause != WP_CAUSE_MESSAGE && is_too_old(x, since_ns)))
             continue;
         *found = (struct wp_loop_cache){.host = x->host, .thread = index, .first = ordinal, .end = i, .since_ns = since_ns,
-            .is_exact = ends == 1};
+            .is_lasting = slice->cause == WP_CAUSE_MESSAGE, .is_exact = ends == 1};
         return WP_LOOP_ENDED;
     }
     return WP_LOOP_NONE;
@@ -218,7 +201,7 @@ static bool is_known(const struct wp_explainer *x, const struct wp_loop_cache *c
     const struct wp_thread *thread = &x->timeline->threads[index];
     const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
     if (!cache->end || !cache->is_exact || cache->host != x->host || cache->thread != index || cache->first > ordinal ||
-        ordinal >= cache->end || is_too_old(x, cache->since_ns) || cache->leaves != x->fleet->leaves)
+        ordinal >= cache->end || (!cache->is_lasting && is_too_old(x, cache->since_ns)) || cache->leaves != x->fleet->leaves)
         return false;
     if (cache->answer.read_ns)
         return cache->answer.arrived_ns > slice->out_ns && is_alike(wp_thread_slice(thread, cache->first), slice);

@@ -2,6 +2,7 @@
 #include "aggregator/explain_queue.h"
 
 #include "aggregator/explain_origin.h"
+#include "aggregator/explain_shared.h"
 
 #include <string.h>
 
@@ -40,12 +41,17 @@ static bool is_kernel_thread(const struct wp_explainer *x, uint32_t thread)
     return entry && entry->flags & WP_THREAD_KERNEL;
 }
 
+/* Is it explained, itself or for whom it waits? What is recorded meanwhile is repeated for those of whom the same holds. */
 static bool is_layer(const struct wp_explainer *x, uint32_t thread)
 {
-    for (uint32_t i = x->depth; i-- > 0;)
-        if (x->layers[i].host == x->host && x->layers[i].thread == thread)
-            return true;
-    return false;
+    bool is_found = false;
+    for (uint32_t i = x->depth; i-- > 0 && !is_found;)
+        is_found = x->layers[i].host == x->host && x->layers[i].thread == thread;
+    if (x->recording && !is_found)
+        wp_shared_met(x, thread);
+    else if (x->recording && wp_shared_is_below(x, thread))
+        wp_shared_refuse(x, true);
+    return is_found;
 }
 
 /* The waker slept so amid what it did for one: it waited by itself, or for what it had asked others for. */
@@ -103,21 +109,31 @@ static bool is_in_vain(const struct wp_explainer *x, uint32_t index, uint64_t wo
     return ran < x->options.join_ns && next->out_ns <= wp_explain_horizon(x) && next->stack == slice->stack && next->syscall == slice->syscall;
 }
 
+/* It lies before what counts. */
+static bool is_too_old(const struct wp_explainer *x, uint64_t time_ns)
+{
+    bool is_old = time_ns <= wp_explain_oldest(x);
+    if (x->recording)
+        wp_shared_holds(x, is_old ? (int64_t)time_ns - 1 : -WP_SHARED_ALWAYS, is_old ? WP_SHARED_ALWAYS : (int64_t)time_ns - 1);
+    return is_old;
+}
+
 /*
  * The last one like the sleeper that was woken before it, and for itself: those that are woken one right behind the other waited for one
  * thing. Where the sleeper itself was woken in vain, its request was read then.
  */
 static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_woken_list *list, struct wp_queue *queue)
 {
-    uint64_t together = wait->slice->wake_ns, oldest_ns = wp_explain_oldest(x), i = wp_woken_since(list, together);
-    uint64_t apart = is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;
+    uint64_t together = wait->slice->wake_ns, i = wp_woken_since(list, together), apart = 0;
     for (uint32_t steps = 0; i-- > list->ring.first && steps < WAKING_LIMIT; steps++) {
         const struct wp_woken_one *woken = wp_woken_at(list, i);
         *queue = (struct wp_queue){woken->time_ns, woken->thread};
-        if (woken->time_ns <= oldest_ns)
+        if (is_too_old(x, woken->time_ns))
             return false;
         if (is_layer(x, woken->thread))
             return woken->thread == wait->thread && is_in_vain(x, woken->thread, woken->time_ns);
+        if (!steps)
+            apart = is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;
         if (apart && woken->time_ns + apart >= together)
             together = woken->time_ns;
         else if (is_alike(x, wait, woken))
@@ -130,7 +146,8 @@ bool wp_explain_queue(const struct wp_explainer *x, const struct wp_wait *wait, 
 {
     const struct wp_slice *slice = wait->slice;
     const struct wp_woken_list *list = wp_woken_by(&x->timeline->woken, slice->waker);
-    if (!list || !slice->stack || is_kernel_thread(x, slice->waker) || !find_served(x, wait, list, queue) || !has_own_functions(x, slice->stack))
+    if (!list || list->ring.end == list->ring.first || !slice->stack || is_kernel_thread(x, slice->waker) ||
+        !has_own_functions(x, slice->stack) || !find_served(x, wait, list, queue))
         return false;
     return turned_ns(x, slice->waker, queue->until_ns, slice->wake_ns) <= queue->until_ns;
 }

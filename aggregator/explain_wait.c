@@ -348,7 +348,12 @@ void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t index, uin
         wait.slice = end;
     }
     struct wp_loop_end loop;
-    if (wp_explain_loop(x, index, ordinal, &loop) == WP_LOOP_ENDED) {
+    enum wp_loop looping = wp_explain_loop(x, index, ordinal, &loop);
+    if (looping == WP_LOOP_OPEN && slice->is_asking && slice->cause == WP_CAUSE_TIMER) {
+        x->limit_count[WP_LIMIT_LOOP]++;
+        x->limit_ns[WP_LIMIT_LOOP] += to - from;
+    }
+    if (looping == WP_LOOP_ENDED) {
         wait.slice = slice;
         low = loop.slice.wake_ns > from ? loop.slice.wake_ns : from;
         if (low < to) /* the answer was there, and the thread slept on */

@@ -36,24 +36,26 @@ size_t wp_woken_bytes(const struct wp_woken *woken)
     return wp_idtable_bytes(&woken->threads) + woken->row_bytes;
 }
 
-void wp_woken_add(struct wp_woken *woken, uint32_t waker, uint32_t thread, uint64_t time_ns)
+static void push(struct wp_woken *woken, struct wp_woken_list *list)
+{
+    void *rows = list->rows;
+    woken->row_bytes -= bytes_of(list);
+    bool has_room = wp_message_ring_room(&rows, &list->ring, sizeof(*list->rows), list->last.time_ns);
+    list->rows = rows;
+    woken->row_bytes += bytes_of(list);
+    if (has_room)
+        list->rows[list->ring.end++ & list->ring.mask] = list->last;
+}
+
+void wp_woken_turn(struct wp_woken *woken, uint32_t waker, uint32_t thread, uint64_t time_ns)
 {
     if (wp_idtable_reserve(&woken->threads, waker))
         return;
     wp_idtable_use(&woken->threads, waker);
     struct wp_woken_list *list = (struct wp_woken_list *)woken->threads.items + waker;
-    struct wp_woken_one *last = list->ring.end > list->ring.first ? &list->rows[(list->ring.end - 1) & list->ring.mask] : NULL;
-    if (last && last->thread == thread) {
-        last->time_ns = time_ns;
-        return;
-    }
-    void *rows = list->rows;
-    woken->row_bytes -= bytes_of(list);
-    bool has_room = wp_message_ring_room(&rows, &list->ring, sizeof(*list->rows), time_ns);
-    list->rows = rows;
-    woken->row_bytes += bytes_of(list);
-    if (has_room)
-        list->rows[list->ring.end++ & list->ring.mask] = (struct wp_woken_one){time_ns, thread};
+    if (list->last.thread)
+        push(woken, list);
+    list->last = (struct wp_woken_one){time_ns, thread};
 }
 
 uint64_t wp_woken_since(const struct wp_woken_list *list, uint64_t time_ns)

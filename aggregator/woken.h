@@ -16,6 +16,7 @@ struct wp_woken_one {
 struct wp_woken_list {
     struct wp_woken_one *rows; /* owned */
     struct wp_message_ring ring;
+    struct wp_woken_one last;  /* not among the rows as long as nobody else is woken; thread 0: there is none yet */
 };
 
 struct wp_woken {
@@ -25,11 +26,10 @@ struct wp_woken {
 
 void wp_woken_init(struct wp_woken *woken);
 void wp_woken_fini(struct wp_woken *woken);
-void wp_woken_add(struct wp_woken *woken, uint32_t waker, uint32_t thread, uint64_t time_ns);
 /* The waker of that index is gone. */
 void wp_woken_forget(struct wp_woken *woken, uint32_t waker);
 size_t wp_woken_bytes(const struct wp_woken *woken);
-/* What it woke; NULL: nobody. */
+/* Whom it woke; NULL: nobody. */
 static inline const struct wp_woken_list *wp_woken_by(const struct wp_woken *woken, uint32_t waker)
 {
     return wp_idtable_has(&woken->threads, waker) ? (const struct wp_woken_list *)woken->threads.items + waker : NULL;
@@ -38,7 +38,20 @@ static inline const struct wp_woken_one *wp_woken_at(const struct wp_woken_list 
 {
     return &list->rows[i & list->ring.mask];
 }
-/* The first one at `time_ns` or later; list->ring.end when there is none. */
+/* Its next waking; `thread` is not 0. */
+void wp_woken_turn(struct wp_woken *woken, uint32_t waker, uint32_t thread, uint64_t time_ns); /* another thread than the last time */
+static inline void wp_woken_add(struct wp_woken *woken, uint32_t waker, uint32_t thread, uint64_t time_ns)
+{
+    if (wp_idtable_has(&woken->threads, waker)) {
+        struct wp_woken_list *list = (struct wp_woken_list *)woken->threads.items + waker;
+        if (list->last.thread == thread) {
+            list->last.time_ns = time_ns;
+            return;
+        }
+    }
+    wp_woken_turn(woken, waker, thread, time_ns);
+}
+/* The first one of the rows at `time_ns` or later; list->ring.end when there is none. */
 uint64_t wp_woken_since(const struct wp_woken_list *list, uint64_t time_ns);
 
 #endif

@@ -37,6 +37,7 @@ static const char *meaning(const char *limit)
         {"lines", "There were more lines of source than a report has room for: the tables of lines and calls are without them"},
         {"overhead: no events", "The collector recorded nothing for a while, to stay within --overhead-limit"},
         {"overhead: fewer stacks", "The collector left stacks out, to stay within --overhead-limit"},
+        {"loop", "A loop of timeouts went on for an answer that came later than half of --history, or not at all: what it waited for is not told"},
     };
     for (size_t i = 0; i < sizeof(meanings) / sizeof(*meanings); i++)
         if (!strcmp(limit, meanings[i][0]))
