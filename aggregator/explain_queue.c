@@ -2,6 +2,7 @@
 #include "aggregator/explain_queue.h"
 
 #include "aggregator/explain_origin.h"
+#include "aggregator/explain_shared.h"
 
 #include <string.h>
 
@@ -42,10 +43,23 @@ static bool is_kernel_thread(const struct wp_explainer *x, uint32_t thread)
 
 static bool is_layer(const struct wp_explainer *x, uint32_t thread)
 {
-    for (uint32_t i = x->depth; i-- > 0;)
-        if (x->layers[i].host == x->host && x->layers[i].thread == thread)
-            return true;
-    return false;
+    uint32_t i = x->depth;
+    while (i > 0 && (x->layers[i - 1].host != x->host || x->layers[i - 1].thread != thread))
+        i--;
+    if (x->recording && !i)
+        wp_shared_met(x, thread);
+    else if (x->recording && wp_shared_is_below(x, thread))
+        wp_shared_refuse(x, true);
+    return i > 0;
+}
+
+/* The waking is of before what counts. */
+static bool is_too_old(const struct wp_explainer *x, uint64_t woken_ns)
+{
+    bool is_old = woken_ns <= wp_explain_oldest(x);
+    if (x->recording)
+        wp_shared_holds(x, is_old ? (int64_t)woken_ns - 1 : -WP_SHARED_ALWAYS, is_old ? WP_SHARED_ALWAYS : (int64_t)woken_ns - 1);
+    return is_old;
 }
 
 /* The waker slept so amid what it did for one: it waited by itself, or for what it had asked others for. */
@@ -109,12 +123,12 @@ static bool is_in_vain(const struct wp_explainer *x, uint32_t index, uint64_t wo
  */
 static bool find_served(const struct wp_explainer *x, const struct wp_wait *wait, const struct wp_woken_list *list, struct wp_queue *queue)
 {
-    uint64_t together = wait->slice->wake_ns, oldest_ns = wp_explain_oldest(x), i = wp_woken_since(list, together);
+    uint64_t together = wait->slice->wake_ns, i = wp_woken_since(list, together);
     uint64_t apart = is_in_vain(x, wait->thread, together) ? 0 : x->options.fit_ns;
     for (uint32_t steps = 0; i-- > list->ring.first && steps < WAKING_LIMIT; steps++) {
         const struct wp_woken_one *woken = wp_woken_at(list, i);
         *queue = (struct wp_queue){woken->time_ns, woken->thread};
-        if (woken->time_ns <= oldest_ns)
+        if (is_too_old(x, woken->time_ns))
             return false;
         if (is_layer(x, woken->thread))
             return woken->thread == wait->thread && is_in_vain(x, woken->thread, woken->time_ns);
