@@ -413,7 +413,7 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
 void wp_explain_cover_from(struct wp_explainer *x, uint32_t parent, uint32_t index, uint64_t ordinal, uint64_t from, uint64_t to)
 {
     struct wp_shared_use walk = {.parent = parent, .thread = index, .ordinal = ordinal, .from_ns = from, .to_ns = to};
-    bool goes_on = true, is_shared = x->may_share && wp_shared_begin(x, &walk);
+    bool goes_on = true, is_shared = wp_shared_may(x, &walk) && wp_shared_begin(x, &walk);
     while (goes_on && walk.to_ns > from) {
         if (is_shared && wp_shared_repeat(x, &walk))
             continue;
@@ -432,7 +432,8 @@ static void begin(struct wp_explainer *x, uint64_t end_ns)
         wp_intmap_clear(&x->sites);
         wp_shared_clear(x);
     }
-    wp_shared_bound(x);
+    if (x->shared)
+        wp_shared_bound(x);
     x->leaves = x->fleet->leaves;
     x->depth = 0;
     x->visited = 0;

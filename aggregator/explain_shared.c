@@ -289,16 +289,12 @@ static uint64_t first_whole(const struct wp_thread *thread, uint64_t from_ns)
 bool wp_shared_begin(struct wp_explainer *x, struct wp_shared_use *use)
 {
     const struct wp_thread *thread = &x->timeline->threads[use->thread];
-    uint32_t least = x->options.share;
-    if (!x->may_share || !least || !x->depth || x->recording || use->ordinal == thread->slice_end ||
-        use->ordinal - thread->first_slice < least || wp_thread_slice(thread, use->ordinal - least)->out_ns < use->from_ns)
-        return false;
     struct wp_shared_walk *walk = walk_of(x, use);
     if (!walk)
         return false;
     use->low = first_whole(thread, use->from_ns);
     uint64_t low = use->low > walk->first ? use->low : walk->first, high = use->ordinal < walk->last ? use->ordinal : walk->last;
-    use->records = walk->first != UINT64_MAX && low < high && high - low >= least;
+    use->records = walk->first != UINT64_MAX && low < high && high - low >= x->options.share;
     walk->first = use->low < walk->first ? use->low : walk->first;
     walk->last = use->ordinal > walk->last ? use->ordinal : walk->last;
     walk->is_recent = true;

@@ -27,7 +27,15 @@ struct wp_shared_use {
     bool is_alike;                 /* those who wait are the same processes as when it was recorded */
 };
 
-/* A walk begins; false: it shares nothing. */
+/* Most walks are short. */
+static inline bool wp_shared_may(const struct wp_explainer *x, const struct wp_shared_use *use)
+{
+    const struct wp_thread *thread = &x->timeline->threads[use->thread];
+    uint32_t least = x->options.share;
+    return x->depth && x->may_share && least && !x->recording && use->ordinal != thread->slice_end &&
+        use->ordinal - thread->first_slice >= least && wp_thread_slice(thread, use->ordinal - least)->out_ns >= use->from_ns;
+}
+/* A walk of which that is true begins; false: it shares nothing. */
 bool wp_shared_begin(struct wp_explainer *x, struct wp_shared_use *use);
 /* Repeats what is recorded from to_ns downwards; false: the next slice is to be walked. */
 bool wp_shared_repeat(struct wp_explainer *x, struct wp_shared_use *use);

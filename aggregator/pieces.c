@@ -144,7 +144,7 @@ static void begin(struct wp_aggregate *aggregate, struct wp_pieces_slot *slot, c
 }
 
 /* True when the piece was added to others of its kind, which the report is told of together. */
-static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece, uint64_t times)
+static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
 {
     struct wp_pieces *pieces = &aggregate->pieces;
     if (piece->reason || piece->layer_count > SLOT_LAYERS)
@@ -160,8 +160,8 @@ static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece, u
         }
     }
     pieces->used |= (uint64_t)1 << piece->node % SLOTS;
-    slot->ns = wp_sum(slot->ns, wp_times(piece->end_ns - piece->start_ns, times));
-    slot->count += times;
+    slot->ns += piece->end_ns - piece->start_ns;
+    slot->count++;
     return true;
 }
 
@@ -172,6 +172,7 @@ static uint32_t tid_of(const struct wp_aggregate *aggregate, const struct wp_pie
     return timeline && piece->thread < timeline->thread_count ? timeline->threads[piece->thread].tid : 0;
 }
 
+/* The report is told of that piece by itself, so many times. */
 static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *piece, uint64_t times)
 {
     uint32_t node = report_node(aggregate, piece->node);
@@ -188,23 +189,38 @@ static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *pi
         wp_report_unexplained_each(aggregate->report, node, piece->reason, each_ns, times, tid_of(aggregate, piece));
 }
 
+static uint64_t uncertain_ns(const struct wp_aggregate *aggregate, const struct wp_piece *piece)
+{
+    if (piece->is_uncertain)
+        return piece->end_ns - piece->start_ns;
+    return aggregate->uncertain ? aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns) : 0;
+}
+
+/* Nobody's in particular: the exemplar is full, or would have wanted each. */
+static void take_repeated(struct wp_aggregate *aggregate, const struct wp_piece *piece)
+{
+    take_alone(aggregate, piece, piece->times);
+    wp_report_uncertain(aggregate->report, wp_times(uncertain_ns(aggregate, piece), piece->times));
+    if (aggregate->has_exemplar)
+        aggregate->exemplar.trace->omitted += piece->times;
+}
+
 void wp_pieces_take(void *context, const struct wp_piece *piece)
 {
     struct wp_aggregate *aggregate = context;
     if (aggregate->is_rehearsal)
         return;
-    uint64_t times = piece->times ? piece->times : 1;
     aggregate->has_news = true;
-    if (!join(aggregate, piece, times))
-        take_alone(aggregate, piece, times);
-    uint64_t uncertain = piece->is_uncertain ? piece->end_ns - piece->start_ns : 0;
-    if (!uncertain && aggregate->uncertain)
-        uncertain = aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns);
+    if (piece->times > 1) {
+        take_repeated(aggregate, piece);
+        return;
+    }
+    if (!join(aggregate, piece))
+        take_alone(aggregate, piece, 1);
+    uint64_t uncertain = uncertain_ns(aggregate, piece);
     if (uncertain)
-        wp_report_uncertain(aggregate->report, wp_times(uncertain, times));
-    if (aggregate->has_exemplar && times > 1) /* nobody's in particular: it is full, or would have wanted each */
-        aggregate->exemplar.trace->omitted += times;
-    else if (aggregate->has_exemplar)
+        wp_report_uncertain(aggregate->report, uncertain);
+    if (aggregate->has_exemplar)
         wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, piece);
 }
 

@@ -143,12 +143,13 @@ static uint64_t number(const char *name, uint64_t otherwise)
 
 #define CPUS 4u              /* the last one is the sleepers' */
 #define CROWD 50u
+#define PLACES 24u
 
 /* Few workers, who wake each other all the time; many who sleep until a worker wakes them, and set a worker going now and then. */
 struct crowd {
     struct made_trace trace;
     uint64_t seed, now_ns;
-    uint32_t sleepers, workers;
+    uint32_t sleepers, workers, places; /* places: where workers sleep */
     uint32_t running[CPUS];  /* 0: idle */
     enum { ASLEEP, RUNNABLE, ON_CPU } where[CROWD + 1];
 };
@@ -194,7 +195,7 @@ static void leave_cpu(struct crowd *crowd, uint16_t cpu)
     crowd->where[thread] = is_preempted ? RUNNABLE : ASLEEP;
     crowd->running[cpu] = 0;
     tell(crowd, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = cpu, .thread = thread,
-        .d = thread > crowd->sleepers ? calls[pick(crowd, 2 + thread % 3)] : 0, .stack = thread > crowd->sleepers ? pick(crowd, 3) : 0,
+        .d = thread > crowd->sleepers ? calls[pick(crowd, 2 + thread % 3)] : 0, .stack = thread > crowd->sleepers ? pick(crowd, crowd->places + 1) : 0,
         .c = is_preempted ? WP_STATE_RUNNING : WP_STATE_INTERRUPTIBLE, .flags = is_preempted ? WP_SWITCH_PREEMPTED : 0});
 }
 
@@ -230,12 +231,13 @@ static void make_crowd(struct crowd *crowd, uint64_t seed)
     uint32_t events = seed % 10 ? 300 + (uint32_t)(seed * 7919 % 1500) : 8000;
     *crowd = (struct crowd){.seed = seed, .now_ns = 1000000000};
     crowd->sleepers = 2 + pick(crowd, 40);
+    crowd->places = seed % 2 ? 2 : PLACES;
     crowd->workers = 1 + pick(crowd, seed % 4 ? 4 : 7);
     struct wp_batch *b = &crowd->trace.whole;
     *b = (struct wp_batch){.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1, .first_frame = 1,
-        .first_stack = 1, .is_last = true, .string_count = 5, .thread_count = crowd->sleepers + crowd->workers, .frame_count = 2,
-        .stack_count = 2, .strings = calloc(5, sizeof(*b->strings)), .threads = calloc(CROWD, sizeof(*b->threads)),
-        .frames = calloc(2, sizeof(*b->frames)), .stacks = calloc(2, sizeof(*b->stacks)),
+        .first_stack = 1, .is_last = true, .string_count = 5, .thread_count = crowd->sleepers + crowd->workers, .frame_count = PLACES,
+        .stack_count = PLACES, .strings = calloc(5, sizeof(*b->strings)), .threads = calloc(CROWD, sizeof(*b->threads)),
+        .frames = calloc(PLACES, sizeof(*b->frames)), .stacks = calloc(PLACES, sizeof(*b->stacks)),
         .events = calloc(events + 1, sizeof(*b->events))};
     crowd->trace.use = calloc(events + 1, sizeof(*crowd->trace.use));
     for (uint32_t i = 0; i < 5; i++)
@@ -247,9 +249,9 @@ static void make_crowd(struct crowd *crowd, uint64_t seed)
         crowd->where[i + 1] = pick(crowd, 2) ? ASLEEP : RUNNABLE;
         tell(crowd, (struct wp_event){.kind = WP_EVENT_STATE, .thread = i + 1, .c = crowd->where[i + 1] == ASLEEP ? WP_STATE_INTERRUPTIBLE : WP_STATE_RUNNING});
     }
-    for (uint32_t i = 0; i < 2; i++) {
-        b->frames[i] = (struct wp_frame_entry){.function = 4 + i};
-        b->stacks[i] = (struct wp_stack_entry){i, 1 + i};
+    for (uint32_t i = 0; i < PLACES; i++) {
+        b->frames[i] = (struct wp_frame_entry){.function = 4 + i % 2};
+        b->stacks[i] = (struct wp_stack_entry){i % 2 ? i : 0, 1 + i};
     }
     while (b->event_count < events)
         step(crowd);

@@ -8,23 +8,26 @@ import unittest
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
-def text(path):
-    with open(os.path.join(TOP, path), encoding="utf-8") as file:
-        return file.read()
+def sources(folder):
+    for where, _, names in os.walk(os.path.join(TOP, folder)):
+        for name in names:
+            if name.endswith(".c"):
+                with open(os.path.join(where, name), encoding="utf-8") as file:
+                    yield name, file.read()
 
 
 def given():
-    names = re.search(r"limit_names\[WP_LIMITS\] = \{([^}]*)\}", text("aggregator/aggregate.c"))[1]
-    found = set(re.findall(r'"([^"]+)"', names))
-    for name in os.listdir(os.path.join(TOP, "aggregator")):
-        if name.endswith(".c"):
-            found |= set(re.findall(r'(?:wp_report_limit|tell_left_out)\([^;"]*"([^"]+)"', text(f"aggregator/{name}")))
+    found = set()
+    for _, text in sources("aggregator"):
+        for names in re.findall(r"limit_names\[WP_LIMITS\] = \{([^}]*)\}", text):
+            found |= set(re.findall(r'"([^"]+)"', names))
+        found |= set(re.findall(r'(?:wp_report_limit|tell_left_out)\([^;"]*"([^"]+)"', text))
     return found
 
 
 class LimitNamesTest(unittest.TestCase):
     def test_each_has_its_meaning(self):
-        rows = text("reporter/page_about.c").split("*meaning(")[1].split("};")[0]
+        rows = dict(sources("reporter"))["page_about.c"].split("*meaning(")[1].split("};")[0]
         self.assertEqual(set(re.findall(r'\{"([^"]+)", "', rows)), given())
 
     def test_they_are_found(self):
