@@ -25,7 +25,7 @@ import tempfile
 import time
 
 from single_requests import Trace, tell_requests
-from truth_cases import CASES, WAYS, beside
+from truth_cases import CASES, WAYS
 
 KERNEL = re.compile(r"^(kworker|jbd2|ksoftirqd|migration|rcu_|kswapd|swapper|iou-|kthreadd)")
 DISK_CALLS = {"sleep:fsync", "sleep:fdatasync", "sleep:sync", "sleep:pwrite64", "sleep:write"}
@@ -165,12 +165,10 @@ def record(way, folder, command):
     binaries = os.environ["WAKEPATH_BIN"]
     program, *rest = command.split()
     started = [*(["chrt", "--rr", "1"] if way.is_real_time else []), f"{binaries}/{program}", f"{folder}/truth.json", *rest]
-    environment = dict(os.environ) if way.is_real_time else {**os.environ, "TRUTH_FREE": "1"}
     load = os.getloadavg()[0]
-    with beside(way.spinners):
-        subprocess.run([f"{binaries}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", f"{folder}/store",
-                        "--release", "r", "--aggregate", "truth=comm=client", "--", *started], check=True, timeout=300,
-                       stdin=subprocess.DEVNULL, env=environment, preexec_fn=go_before_others if way.is_real_time else None)
+    subprocess.run([f"{binaries}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", f"{folder}/store",
+                    "--release", "r", "--aggregate", "truth=comm=client", "--", *started], check=True, timeout=300,
+                   stdin=subprocess.DEVNULL, env={**os.environ, **way.environment}, preexec_fn=go_before_others if way.is_real_time else None)
     return load
 
 

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The truth programs, each with its arguments, and the ways in which each of them runs."""
-import contextlib
 import re
-import subprocess
 
 # name: (program and arguments after the file of the truth, #N for how often, in the quick set)
 CASES = {
@@ -54,23 +52,11 @@ class Way:
     def __init__(self, name, title, spinners, share, bound):
         self.name, self.title, self.spinners, self.share, self.bound = name, title, spinners, share, bound
         self.is_real_time = name == "rt"
+        self.environment = {} if self.is_real_time else {"TRUTH_FREE": "1", "TRUTH_SPINNERS": str(spinners)}
 
     def command(self, case):
         return re.sub(r"#(\d+)", lambda turns: str(max(3, int(int(turns[1]) * self.share))), CASES[case][0])
 
 
 WAYS = {way.name: way for way in (Way("rt", "real-time", 0, 1, 0.5), Way("ordinary", "ordinary", 0, 1, 1.0),
-                                  Way("load4", "ordinary, load 4", 4, 0.5, 2.0), Way("load16", "ordinary, load 16", 16, 0.2, 2.0))}
-
-
-@contextlib.contextmanager
-def beside(spinners):
-    """That many processes of this session that only compute, wherever the kernel puts them."""
-    started = []
-    try:
-        started += [subprocess.Popen(["sh", "-c", "while :; do :; done"], stdin=subprocess.DEVNULL) for _ in range(spinners)]
-        yield
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
+                                  Way("load4", "ordinary, load 4", 4, 0.2, 2.0), Way("load16", "ordinary, load 16", 16, 0.1, 2.0))}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #define CHAIN_BYTES 160
 #define REQUESTS 4096
 #define DIARIES 320u
+#define SPINNERS 64u
 #define PIECES 2048u        /* of a diary, the last ones */
 #define GAP_NS 20000u       /* off its processor, where it only computes */
 
@@ -48,6 +51,8 @@ struct truth {
     struct truth_request log[REQUESTS];
     _Atomic uint64_t back_ns[REQUESTS];
     struct diary diaries[DIARIES];
+    unsigned spinner_count;
+    pid_t spinners[SPINNERS];
 };
 
 void truth_die(const char *what)
@@ -86,7 +91,34 @@ struct truth *truth_create(int *fd)
 
 /* --- chains and diaries --- */
 
-void truth_await(const struct truth *truth, uint32_t parties)
+static void spin(struct truth *truth)
+{
+    const char *text = getenv("TRUTH_SPINNERS");
+    unsigned wanted = text ? (unsigned)strtoul(text, NULL, 10) : 0;
+    for (; truth->spinner_count < wanted && truth->spinner_count < SPINNERS; truth->spinner_count++) {
+        pid_t spinner = fork();
+        if (!spinner) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            truth_name("spinner");
+            for (;;)
+                ;
+        }
+        truth->spinners[truth->spinner_count] = spinner;
+    }
+    if (wanted)
+        usleep(300000);
+}
+
+void truth_relax(struct truth *truth)
+{
+    while (truth->spinner_count > 0) {
+        pid_t spinner = truth->spinners[--truth->spinner_count];
+        kill(spinner, SIGKILL);
+        waitpid(spinner, NULL, 0);
+    }
+}
+
+void truth_await_diaries(const struct truth *truth, uint32_t parties)
 {
     for (unsigned turns = 0; truth->diary_count < parties; turns++) {
         if (turns > 60000) {
@@ -95,7 +127,13 @@ void truth_await(const struct truth *truth, uint32_t parties)
         }
         usleep(1000);
     }
+}
+
+void truth_await(struct truth *truth, uint32_t parties)
+{
+    truth_await_diaries(truth, parties);
     usleep(100000);
+    spin(truth);
 }
 
 static uint32_t chain_of(struct truth *truth, const char *name)
@@ -466,6 +504,7 @@ static void write_requests(FILE *file, const struct truth *truth)
 
 void truth_write(struct truth *truth, const char *path)
 {
+    truth_relax(truth);
     FILE *file = fopen(path, "w");
     if (!file)
         truth_die(path);

@@ -65,8 +65,11 @@ void truth_back(struct truth *truth, uint32_t slot);
 
 /* The calling thread as a party. The base's own has no diary. */
 struct truth_party truth_join(struct truth *truth, const char *chain);
-/* Until so many have a diary, and a moment more, in which they come to wait for their work. */
-void truth_await(const struct truth *truth, uint32_t parties);
+/* Until so many have a diary, and a moment more, in which they come to wait for their work. Then as many processes as TRUTH_SPINNERS in the
+ * environment says compute beside them, until truth_relax, or this one ends. */
+void truth_await(struct truth *truth, uint32_t parties);
+void truth_await_diaries(const struct truth *truth, uint32_t parties); /* no more than that */
+void truth_relax(struct truth *truth);
 /* As truth_join, of a thread or process that has just been made and was called as its creator is until now: what it was until then is that one's. */
 struct truth_party truth_born(struct truth *truth, const char *chain, const char *until_now);
 /* Of a program that has just been executed by the thread whose mark before that is given. */

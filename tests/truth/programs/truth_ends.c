@@ -164,6 +164,7 @@ int main(int argc, char **argv)
         ask(&base, &address, size, argv[2]);
     }
     truth_base_end(&base, begin);
+    truth_relax(truth);
     kill(server, SIGKILL);
     wait(NULL);
     truth_write(truth, argv[1]);

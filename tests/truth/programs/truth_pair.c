@@ -234,7 +234,8 @@ int main(int argc, char **argv)
     }
     pairs->server = start(pairs, count, true);
     truth_pin(0);
-    truth_await(truth, 1);
+    if (count > 1)
+        truth_await_diaries(truth, 1);
     pid_t other = count > 1 ? start(pairs, count, false) : 0;
     truth_await(truth, count);
     struct truth_party base = truth_join(truth, TRUTH_BASE);
@@ -242,6 +243,7 @@ int main(int argc, char **argv)
     for (unsigned i = 0; i < pairs->turns; i++)
         ask(pairs, &base);
     truth_base_end(&base, begin);
+    truth_relax(truth);
     kill(pairs->server, SIGKILL);
     if (other)
         kill(other, SIGKILL);

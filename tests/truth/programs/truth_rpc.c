@@ -211,6 +211,10 @@ static void *run_client(void *context)
     truth_pin(0);
     struct truth_party base = truth_join(plan->truth, TRUTH_BASE);
     base.owner = request.owner;
+    truth_put(fd, &request, SIZE); /* its connection is taken before it counts */
+    if (!truth_get(fd, &request, SIZE))
+        truth_die("the server went away");
+    pthread_barrier_wait(client->barrier);
     pthread_barrier_wait(client->barrier);
     struct truth_mark begin = truth_base_begin(&base);
     for (unsigned i = 0; i < plan->requests; i++) {
@@ -244,14 +248,17 @@ int main(int argc, char **argv)
             run_hop(&plan, hop);
     pthread_t threads[256];
     pthread_barrier_t barrier;
-    pthread_barrier_init(&barrier, NULL, plan.clients);
+    pthread_barrier_init(&barrier, NULL, plan.clients + 1);
     struct client client = {&plan, &barrier, 0};
-    truth_await(plan.truth, plan.hops * plan.threads);
     for (unsigned i = 0; i < plan.clients; i++)
         if (pthread_create(&threads[i], NULL, run_client, &client))
             truth_die("pthread_create");
+    pthread_barrier_wait(&barrier);
+    truth_await(plan.truth, plan.hops * plan.threads);
+    pthread_barrier_wait(&barrier);
     for (unsigned i = 0; i < plan.clients; i++)
         pthread_join(threads[i], NULL);
+    truth_relax(plan.truth);
     for (unsigned hop = 0; hop < plan.hops; hop++)
         kill(children[hop], SIGKILL);
     while (wait(NULL) > 0)
