@@ -23,6 +23,7 @@ void wp_blockops_fini(struct wp_blockops *blockops)
     wp_intmap_fini(&blockops->by_key);
     wp_intmap_fini(&blockops->by_thread);
     wp_intmap_fini(&blockops->begun);
+    wp_intmap_fini(&blockops->served);
     wp_intmap_fini(&blockops->flushes);
     *blockops = (struct wp_blockops){0};
 }
@@ -136,12 +137,27 @@ static void ended_unbegun(struct wp_blockops *blockops, const struct wp_event *e
     op->done_ns = event->time_ns;
     op->flags = copy.flags;
     op->thread = copy.thread;
+    op->server = copy.server;
+    op->taken_ns = copy.taken_ns;
+    op->served_ns = copy.served_ns;
 }
 
 static void note_flush(struct wp_blockops *blockops, const struct wp_blockop *op)
 {
     if (op->flags & WP_BLOCK_FLUSH && !op->bytes)
         wp_intmap_put(&blockops->flushes, (struct wp_intkey){op->device, 0}, (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
+}
+
+static void note_server(struct wp_blockops *blockops, struct wp_blockop *op, const struct wp_event *event, uint32_t thread)
+{
+    uint32_t low;
+    if (!op || op->done_ns || op->server || !thread)
+        return;
+    const struct wp_blockop *before = wp_intmap_get(&blockops->served, (struct wp_intkey){thread, 0}, &low) ? at(blockops, low) : NULL;
+    op->server = thread;
+    op->served_ns = event->time_ns;
+    op->taken_ns = before && before->server == thread && before->served_ns <= event->time_ns ? before->served_ns : 0;
+    wp_intmap_put(&blockops->served, (struct wp_intkey){thread, 0}, (uint32_t)(wp_blockops_number_of(blockops, op) - 1));
 }
 
 void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *event, uint32_t thread)
@@ -155,6 +171,10 @@ void wp_blockops_event(struct wp_blockops *blockops, const struct wp_event *even
         op->insert_ns = event->time_ns;
         break;
     case WP_EVENT_BLOCK_ISSUE:
+        if (event->flags & WP_BLOCK_SERVED) {
+            note_server(blockops, op, event, thread);
+            break;
+        }
         if (!op || op->done_ns) { /* issued past the queue */
             op = make(blockops, event, thread);
             op->insert_ns = event->time_ns;
@@ -221,11 +241,13 @@ const struct wp_blockop *wp_blockops_last_of(const struct wp_blockops *blockops,
 size_t wp_blockops_bytes(const struct wp_blockops *blockops)
 {
     return (blockops->ops ? (blockops->mask + (size_t)1) * sizeof(*blockops->ops) : 0) + wp_intmap_bytes(&blockops->by_key) +
-        wp_intmap_bytes(&blockops->by_thread) + wp_intmap_bytes(&blockops->begun) + wp_intmap_bytes(&blockops->flushes);
+        wp_intmap_bytes(&blockops->by_thread) + wp_intmap_bytes(&blockops->begun) +
+        wp_intmap_bytes(&blockops->served) + wp_intmap_bytes(&blockops->flushes);
 }
 
 void wp_blockops_forget_thread(struct wp_blockops *blockops, uint32_t thread)
 {
     wp_intmap_remove(&blockops->by_thread, (struct wp_intkey){thread, 0});
     wp_intmap_remove(&blockops->begun, (struct wp_intkey){thread, 0});
+    wp_intmap_remove(&blockops->served, (struct wp_intkey){thread, 0});
 }

@@ -16,6 +16,8 @@ struct wp_blockop {
     uint32_t device, bytes;
     uint32_t file;     /* string id of what it is for, 0 unknown */
     uint32_t thread;   /* thread index that inserted (or issued) it */
+    uint32_t server;   /* thread index that served it, on the host itself; 0: a device did */
+    uint64_t taken_ns, served_ns; /* by the server: since it was done with the one before; 0: never was one */
     uint32_t before;   /* low 32 bits of the number of the thread's operation that finished before it */
     bool has_before;
     uint8_t flags;     /* WP_BLOCK_* */
@@ -29,6 +31,7 @@ struct wp_blockops {
     struct wp_intmap by_key;  /* (device, key) -> low 32 bits of n */
     struct wp_intmap by_thread; /* thread -> low 32 bits of n of its last finished one */
     struct wp_intmap begun;     /* thread -> low 32 bits of n of its last one */
+    struct wp_intmap served;    /* server -> low 32 bits of n of the last one that it served */
     struct wp_intmap flushes;   /* device -> low 32 bits of n of its flush that was done last */
     uint64_t filled_insert, filled_issue; /* steps that were not seen and are stood in for */
 };

@@ -209,6 +209,24 @@ static uint32_t io_node(struct wp_explainer *x, uint32_t parent, const struct wp
     return node;
 }
 
+/* At the device: of one whose requests a thread of this host serves, that thread's time since it was done with the request before. */
+static void at_device(struct wp_explainer *x, const struct wp_wait *wait, const struct wp_blockop *op, uint64_t from, uint64_t to)
+{
+    uint32_t node = io_node(x, wait->node, op);
+    if (op->server && op->server != wait->thread && op->served_ns > from) {
+        uint64_t end = op->served_ns < to ? op->served_ns : to, begin = op->taken_ns > from ? op->taken_ns : from;
+        if (end < to)
+            wp_wait_emit(x, wait, node, WP_BLOCKING_IO, end, to, NULL);
+        if (begin < end)
+            wp_wait_on_thread(x, wait, node, op->server, begin, end, true);
+        to = begin < end ? begin : end;
+        if (from < to)
+            wp_wait_emit(x, wait, wp_explain_literal(x, node, WP_STYLE_IO, "io:queue"), WP_IO_QUEUE, from, to, NULL);
+    } else {
+        wp_wait_emit(x, wait, node, WP_BLOCKING_IO, from, to, NULL);
+    }
+}
+
 static void by_block(struct wp_explainer *x, const struct wp_wait *wait, uint64_t from, uint64_t to)
 {
     const struct wp_timeline *timeline = x->timeline;
@@ -221,7 +239,7 @@ static void by_block(struct wp_explainer *x, const struct wp_wait *wait, uint64_
     }
     uint64_t issue = op->issue_ns > from ? op->issue_ns : from;
     if (issue < to) {
-        wp_wait_emit(x, wait, io_node(x, wait->node, op), WP_BLOCKING_IO, issue, to, NULL);
+        at_device(x, wait, op, issue, to);
         to = issue;
     }
     uint64_t insert = op->insert_ns > from ? op->insert_ns : from;

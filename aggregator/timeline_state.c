@@ -220,6 +220,13 @@ static void save_block(struct save *save)
         event.kind = WP_EVENT_BLOCK_ISSUE;
         event.time_ns = op->issue_ns;
         add_fact(save, &event);
+        if (op->server) {
+            struct wp_event served = event;
+            served.time_ns = op->served_ns;
+            served.flags |= WP_BLOCK_SERVED;
+            served.thread = entry_of(save, op->server);
+            add_fact(save, &served);
+        }
         event.kind = WP_EVENT_BLOCK_COMPLETE;
         event.time_ns = op->done_ns;
         add_fact(save, &event);

@@ -34,6 +34,7 @@ static const struct fact facts[] = {
     {"precise timers", {"tp_btf/hrtimer_expire_entry tp_btf/hrtimer_expire_exit"}, "the cause of such a waking is unknown"},
     {"block requests", {"tp_btf/block_rq_insert tp_btf/block_rq_issue tp_btf/block_rq_complete",
         "tp_btf/block_rq_issue tp_btf/block_rq_complete"}, "waits for disks have no request"},
+    {"who serves them", {"fentry/blk_mq_complete_request"}, "a wait for a loop device is not followed to the device below"},
     {"TCP bytes sent", {"tp_btf/tcp_sendmsg_locked", "tp_btf/sock_send_length", "fexit/tcp_sendmsg fexit/tcp_sendpage", "fexit/tcp_sendmsg"},
         "messages are not followed to other hosts"},
     {"TCP bytes arrived", {"tp_btf/tcp_probe", "fentry/tcp_rcv_established"}, "messages are not followed to other hosts"},
@@ -56,7 +57,7 @@ static const struct { const char *name; unsigned args; } shapes[] = {
     {"sched_switch", 4},   /* prev_state since Linux 5.18 */
     {"sched_waking", 1}, {"sk_data_ready", 1}, {"sock_send_length", 3}, {"tcp_sendmsg_locked", 4}, {"tcp_rcv_space_adjust", 1}, {"tcp_probe", 2},
     {"tcp_sendmsg", 3}, {"tcp_sendpage", 5}, /* until Linux 6.4 */
-    {"tcp_rcv_established", 2}, {"sock_def_readable", 1},
+    {"tcp_rcv_established", 2}, {"sock_def_readable", 1}, {"blk_mq_complete_request", 1},
 };
 
 struct wp_probe {

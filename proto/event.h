@@ -34,7 +34,8 @@ enum wp_event_kind {
     WP_EVENT_STATE = 7,
     /* Block requests. thread = current (INSERT: the issuer); d = device number (major << 20 | minor); b = request key,
      * unique on the device while in flight; a = first sector; c = bytes; flags: WP_BLOCK_*; other = string id of the file that
-     * it is for, 0 unknown (it travels in a column of its own). */
+     * it is for, 0 unknown (it travels in a column of its own). An ISSUE with WP_BLOCK_SERVED comes later: the thread has served the
+     * request itself, as loop devices' workers do. */
     WP_EVENT_BLOCK_INSERT = 8,
     WP_EVENT_BLOCK_ISSUE = 9,
     WP_EVENT_BLOCK_COMPLETE = 10,
@@ -100,6 +101,7 @@ enum wp_task_state {
 #define WP_BLOCK_SYNC 8u
 #define WP_BLOCK_DISCARD 16u
 #define WP_BLOCK_ERROR 32u       /* COMPLETE: failed */
+#define WP_BLOCK_SERVED 64u      /* ISSUE: the driver is done with it, by that thread's work and no interrupt's */
 /* STATE, SOCK_STATE: said to a session that continues another one of what that one knew; it is not counted as an event. */
 #define WP_EVENT_RETOLD 128u
 #define WP_SOCK_DATAGRAM 1u

@@ -2,6 +2,7 @@
 #ifndef WP_COLLECTOR_BPF_BLOCK_H
 #define WP_COLLECTOR_BPF_BLOCK_H
 /* Block requests. A request is named by a hash of its address, unique while it is in flight. */
+#include "cause.h"
 #include "file.h"
 
 static __always_inline __u64 request_key(struct request *rq)
@@ -62,6 +63,22 @@ SEC("tp_btf/block_rq_issue")
 int WORK_PROG(wp_block_issue, struct request *rq)
 {
     return send_block(KIND_BLOCK_ISSUE, rq, 0, rq->__data_len);
+}
+
+/*
+ * The driver says that it is done. One of a device interrupts; a thread that says so has done the work itself: of a loop device, a network
+ * block device, one in user space. A driver's thread for interrupts is none of those.
+ */
+SEC("fentry/blk_mq_complete_request")
+int WORK_PROG(wp_block_served, struct request *rq)
+{
+    struct cpu_context *context = cpu_context();
+    if (!context || level_now(context) != LEVEL_TASK || !is_on_task_stack(ctx, context))
+        return 0;
+    char comm[16] = "";
+    bpf_get_current_comm(comm, sizeof(comm));
+    bool is_irq = comm[0] == 'i' && comm[1] == 'r' && comm[2] == 'q' && comm[3] == '/';
+    return is_irq ? 0 : send_block(KIND_BLOCK_ISSUE, rq, 64, rq->__data_len); /* WP_BLOCK_SERVED */
 }
 
 /* Also fires for a part of a request: that part's waiters are woken, the request goes on. */

@@ -2,8 +2,8 @@
 #ifndef WP_COLLECTOR_BPF_FILE_H
 #define WP_COLLECTOR_BPF_FILE_H
 /*
- * Which file a block request is for: in a call of direct I/O by its descriptor, else by the page cache that the request's first
- * page belongs to. Its path is told once (told_path.h).
+ * Which file a block request is for: in a call of direct I/O by its descriptor, else by the direct I/O that the kernel keeps with the
+ * request (what io_uring and AIO have asked for), else by the page cache that the request's first page belongs to. Its path is told once (told_path.h).
  */
 #include "sched.h"
 
@@ -31,6 +31,19 @@ static __always_inline struct inode *inode_of_call(void)
 #endif
 }
 
+extern const void iomap_dio_bio_end_io __ksym __weak; /* fs/iomap/direct-io.c; of file systems that do their direct I/O by it */
+
+/* Of the direct I/O whose part the request is, whoever has asked for it and by which call; else NULL. */
+static __always_inline struct inode *inode_of_direct(struct request *rq)
+{
+    struct bio *bio = BPF_CORE_READ(rq, bio);
+    if (!bio || !&iomap_dio_bio_end_io || BPF_CORE_READ(bio, bi_end_io) != &iomap_dio_bio_end_io ||
+        !bpf_core_field_exists(((struct iomap_dio *)0)->iocb))
+        return 0;
+    struct iomap_dio *dio = BPF_CORE_READ(bio, bi_private);
+    return dio ? BPF_CORE_READ(dio, iocb, ki_filp, f_inode) : 0;
+}
+
 /* Of the page cache that the request's first page is in; of none, and of anonymous memory (include/linux/page-flags.h): NULL. */
 static __always_inline struct inode *inode_of_page(struct request *rq)
 {
@@ -55,6 +68,8 @@ static __always_inline __u64 file_of(struct request *rq)
     if (!rq->__data_len)
         return 0;
     struct inode *inode = inode_of_call();
+    if (!inode)
+        inode = inode_of_direct(rq);
     if (!inode)
         inode = inode_of_page(rq);
     if (!inode)

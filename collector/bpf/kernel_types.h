@@ -162,6 +162,15 @@ struct bvec_iter {
 struct bio {
     struct bvec_iter bi_iter;
     struct bio_vec *bi_io_vec;
+    void *bi_end_io, *bi_private;
+};
+
+struct kiocb {
+    struct file *ki_filp;
+};
+
+struct iomap_dio {
+    struct kiocb *iocb;
 };
 
 struct fdtable {

@@ -306,7 +306,7 @@ static int parse_socket_state(struct parser *p, char **w, int n, struct wp_event
     return rc ? rc : socket_word(p, w[2], &e->d);
 }
 
-/* insert|issue|complete THREAD DEVICE KEY BYTES [write] */
+/* insert|issue|serve|complete THREAD DEVICE KEY BYTES [write] */
 static int parse_block(struct parser *p, char **w, int n, struct wp_event *e, uint8_t kind)
 {
     e->kind = kind;
@@ -349,6 +349,10 @@ static int parse_event(struct parser *p, char **w, int n, struct wp_event *e)
         return parse_block(p, w, n, e, WP_EVENT_BLOCK_ISSUE);
     if (!strcmp(what, "complete"))
         return parse_block(p, w, n, e, WP_EVENT_BLOCK_COMPLETE);
+    if (!strcmp(what, "serve")) {
+        e->flags |= WP_BLOCK_SERVED;
+        return parse_block(p, w, n, e, WP_EVENT_BLOCK_ISSUE);
+    }
     if (!strcmp(what, "rename") && n > 2) {
         e->kind = WP_EVENT_RENAME;
         e->c = string_id(p, w[2], strlen(w[2]));

@@ -8,6 +8,7 @@ import ctypes, json, mmap, os, select, signal, socket, struct, subprocess, sys, 
 DUMP, FOLDER = sys.argv[1], sys.argv[2]
 TASK, TIMER, MESSAGE, BLOCK = 1, 2, 3, 4
 RUNNING, INTERRUPTIBLE, UNINTERRUPTIBLE, DEAD = 0, 1, 2, 5
+HAS_FUNCTIONS = "HAS_FUNCTIONS" in os.environ  # else it is not known whether they may be
 READ, SENDTO, RECVFROM, ACCEPT4 = 0, 44, 45, 288
 
 
@@ -65,6 +66,28 @@ def sleeps_of(facts, tid, begin, end):
 
 def in_order(facts):
     return sorted((f for f in facts if "t" in f and f["kind"] != "watermark"), key=lambda f: f["t"])
+
+
+def uring_reads(fd, buffer, size, count):
+    """`count` reads of so many bytes, one after the other, by io_uring of one entry; False where that may not be."""
+    libc, params = ctypes.CDLL(None, use_errno=True), (ctypes.c_uint32 * 30)()
+    ring = libc.syscall(425, 1, params)
+    if ring < 0:
+        return False
+    queue, done, entries = (mmap.mmap(ring, 4096, offset=offset) for offset in (0, 0x8000000, 0x10000000))
+    word = lambda area, at, value=None: struct.unpack_from("I", area, at)[0] if value is None else struct.pack_into("I", area, at, value)
+    submit, complete = params[10:20], params[20:30]
+    address = ctypes.addressof(ctypes.c_char.from_buffer(buffer))
+    for i in range(count):
+        struct.pack_into("BBHiQQIIQ24x", entries, 0, 22, 0, 0, fd, i * size, address, size, 0, 0)  # IORING_OP_READ
+        word(queue, submit[6], 0)
+        word(queue, submit[1], word(queue, submit[1]) + 1)
+        if libc.syscall(426, ring, 1, 1, 1, None, 0) != 1:  # IORING_ENTER_GETEVENTS
+            raise OSError(ctypes.get_errno(), "io_uring_enter")
+        assert struct.unpack_from("i", done, complete[5] + 16 * (i & word(done, complete[2])) + 8)[0] == size
+        word(done, complete[0], word(done, complete[0]) + 1)
+    os.close(ring)
+    return True
 
 
 class Facts(unittest.TestCase):
@@ -361,6 +384,60 @@ class Facts(unittest.TestCase):
         self.assertGreaterEqual(sum(f["c"] for f in written), 1 << 20, "so has what came from the page cache")
         done = [f["b"] for f in of(facts, "block_complete") if begin <= f["t"]]
         self.assertTrue(set(issued) <= set(done))
+
+    def test_block_by_uring(self):
+        def work():
+            path = os.path.join(FOLDER, "live_facts.uring")
+            with open(path, "wb") as file:
+                file.write(os.urandom(1 << 19))
+                file.flush()
+                os.fsync(file.fileno())
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+            tid, begin = threading.get_native_id(), time.monotonic_ns()
+            has_read = uring_reads(fd, mmap.mmap(-1, 1 << 16), 1 << 16, 8)
+            end = time.monotonic_ns()
+            os.close(fd)
+            os.unlink(path)
+            return has_read, tid, begin, end, os.path.realpath(path)
+        (has_read, tid, begin, end, path), facts = record(work)
+        if not has_read:
+            self.skipTest("io_uring may not be used here")
+        issued = [f for f in of(facts, "block_issue", tid=tid) if begin <= f["t"] <= end]
+        self.assertEqual(sum(f["c"] for f in issued), 8 << 16)
+        self.assertEqual({f.get("file") for f in issued}, {path})
+
+    def test_block_upon_block(self):
+        """Who serves a loop device's requests is told, where programs at functions may be."""
+        def work():
+            path = os.path.join(FOLDER, "live_facts.loop")
+            with open(path, "wb") as file:
+                file.write(os.urandom(1 << 20))
+                file.flush()
+                os.fsync(file.fileno())
+            if subprocess.call(["losetup", "-f"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL):
+                return None
+            device = subprocess.check_output(["losetup", "-f"], text=True).strip()
+            subprocess.check_call(["losetup", device, path])
+            fd = os.open(device, os.O_RDONLY | os.O_DIRECT)
+            number, begin = os.stat(device).st_rdev, time.monotonic_ns()
+            for i in range(8):
+                os.preadv(fd, [mmap.mmap(-1, 1 << 16)], i << 16)
+            end = time.monotonic_ns()
+            os.close(fd)
+            subprocess.check_call(["losetup", "-d", device])
+            os.unlink(path)
+            return os.major(number) << 20 | os.minor(number), begin, end
+        told, facts = record(work)
+        if not told:
+            self.skipTest("no loop devices here")
+        device, begin, end = told
+        issued = [f for f in of(facts, "block_issue", d=device) if begin <= f["t"] <= end]
+        served = [f for f in issued if f["flags"] & 64]
+        self.assertGreaterEqual(len(issued) - len(served), 8)
+        if not served and not HAS_FUNCTIONS:
+            self.skipTest("no programs at functions here")
+        self.assertEqual({f["b"] for f in served}, {f["b"] for f in issued})
+        self.assertNotIn(threading.get_native_id(), {f["tid"] for f in served})
 
     def test_lives(self):
         def work():

@@ -4,11 +4,14 @@
 
 compare.py [OPTION...] [CASE...]   programs and wakepath are in $WAKEPATH_BIN
 
-A truth is, for each chain of who waited for whom, how long it was on a processor, preempted, asleep, at the disk, timed
+A truth is, for each chain of who waited for whom, how long it was on a processor, runnable without one, asleep, at the disk, timed
 out, or in a queue behind others' work. *Wrong* is what the truth has in a place and the report has not, and what the report
-has in chains that do not exist; *misattributed* is that and what the report calls unaccounted. Transit (between one's send and the other's
-receive) belongs to nobody's truth; it is printed as a share of the total. Where the program has written down each of its
-requests, each is held to the bound by itself (single_requests.py).
+has in chains that do not exist or on other paths that are none; *misattributed* is that and what the report calls unaccounted. Transit (between
+one's send and the other's receive) belongs to nobody's truth; it is printed as a share of the total. Where the program has written down each of
+its requests, each is held to a bound by itself (single_requests.py), when it runs as a real-time one.
+
+Each case runs in the ways of --way: real-time with the recorder before all others, on processors of its own choice (rt); at ordinary priority where
+the kernel likes, the recorder as well (ordinary); the same beside 4 and 16 processes that compute (load4, load16).
 """
 import argparse
 import contextlib
@@ -19,52 +22,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from single_requests import Trace, tell_requests
+from truth_cases import CASES, WAYS
 
 KERNEL = re.compile(r"^(kworker|jbd2|ksoftirqd|migration|rcu_|kswapd|swapper|iou-|kthreadd)")
 DISK_CALLS = {"sleep:fsync", "sleep:fdatasync", "sleep:sync", "sleep:pwrite64", "sleep:write"}
 SLEEP_CALLS = {"sleep:nanosleep", "sleep:clock_nanosleep"}
-KINDS = ("cpu", "preempted", "sleep", "disk", "timeout", "queue", "held")
-
-# name: (program and arguments after the file of the truth, bound in percent, in the quick set)
-CASES = {
-    "rpc1": ("truth_rpc {folder} 1 1 200 1 0", 1.0, False),
-    "rpc3": ("truth_rpc {folder} 3 1 150 1 0", 1.0, True),
-    "rpc5": ("truth_rpc {folder} 5 1 100 1 0", 1.0, False),
-    "rpc5_slow3": ("truth_rpc {folder} 5 1 100 1 3", 1.0, False),
-    "rpc_concurrent": ("truth_rpc {folder} 1 32 40 4 0", 2.0, True),
-    "rpc_spare": ("truth_rpc {folder} 1 6 200 4 0", 2.0, False),
-    "rpc_two_servers": ("truth_rpc {folder} 2 8 40 4 0", 2.0, False),
-    "pipe": ("truth_pair pipe 1000", 1.0, True),
-    "unix": ("truth_pair unix 1000", 1.0, False),
-    "eventfd": ("truth_pair eventfd 1000", 1.0, False),
-    "epoll": ("truth_pair epoll 1000", 1.0, False),
-    "udp": ("truth_pair udp 1000", 1.0, True),
-    "tcp": ("truth_pair tcp 1000", 1.0, False),
-    "futex": ("truth_pair futex 1000", 1.0, False),
-    "signal": ("truth_pair signal 1000", 1.0, False),
-    "half_close": ("truth_ends half 20", 1.0, False),
-    "reset": ("truth_ends reset 100", 1.0, True),
-    "room": ("truth_ends room 5", 1.0, False),
-    "queue_unix": ("truth_queue unix 200", 1.0, True),
-    "queue_pipe": ("truth_queue pipe 200", 1.0, True),
-    "queue_eventfd": ("truth_queue eventfd 200", 1.0, False),
-    "queue_futex": ("truth_queue futex 200", 1.0, True),
-    "pool": ("truth_threads pool", 1.0, True),
-    "convoy": ("truth_threads convoy", 2.0, False),
-    "producer": ("truth_threads producer", 1.0, False),
-    "tree": ("truth_process tree", 1.0, True),
-    "vfork": ("truth_process vfork", 1.0, False),
-    "timer": ("truth_process timer", 1.0, True),
-    "poll_loop": ("truth_process poll", 1.0, False),
-    "fsync": ("truth_process fsync {folder} {disk_cpu}", 1.0, True),
-    "preempted": ("truth_process preempted", 1.0, True),
-}
-
-
-# Their client forks children, which have its name until they take another or run a program: so long they are clients, too.
-FORKING = ("tree", "vfork")
+KINDS = ("cpu", "runnable", "sleep", "disk", "timeout", "queue", "held")
 
 
 class Report:
@@ -104,16 +70,25 @@ class Report:
         sleeps = [frame for frame in below if frame.startswith("sleep:")]
         if last.startswith("path:"):
             return "queue"
-        # "sleep:fdatasync FILE": the program's clock says disk until the call comes back, so waiting for a CPU in it is that, too
+        # of a kernel thread that works for it: it is asleep all the same
+        if last in ("sched:runnable", "sched:preempted") and not any(frame[0] == "[" and KERNEL.match(frame[1:]) for frame in below):
+            return "runnable"
         if any(frame.startswith("io:") or frame.partition(" ")[0] in DISK_CALLS for frame in below):
             return "disk"
-        if last == "sched:preempted":
-            return "preempted"
         if sleeps and sleeps[-1] in SLEEP_CALLS:
             return "sleep"
         if not sleeps and not any(re.match(r"sched:|tcp:|udp:|unix:", frame) for frame in below):
             return "cpu"
         return "timeout" if sleeps and last == sleeps[-1] else "transit"
+
+
+def other_path_in_excess(truth, report):
+    """Other paths of the report beyond the truth's. What they took from a place of the truth is missing there, too: it counts once."""
+    if any("held" in kinds for kinds in truth["chains"].values()):
+        return 0
+    known = sum(kinds.get("queue", 0) for kinds in truth["chains"].values())
+    seen = sum(kinds.get("queue", 0) for chain, kinds in report.chains.items() if chain in truth["chains"])
+    return max(0, seen - known)
 
 
 def judge(truth, report, unaccounted):
@@ -139,6 +114,9 @@ def judge(truth, report, unaccounted):
             if chain not in truth["chains"] and not chain.startswith(held):
                 wrong += ns
                 places.append((ns, f"{chain} {kind}: {ns / 1e6:.2f} ms that are not so"))
+    more = other_path_in_excess(truth, report)
+    places.append((more, f"other path: {more / 1e6:.2f} ms more than there are"))
+    wrong = max(wrong, more)
     places.sort(reverse=True)
     return wrong, missing, [text for _, text in places[:5]]
 
@@ -182,82 +160,132 @@ def disk_cpu(folder):
     return most.index(max(most))
 
 
-def run(name, keep):
-    command, bound, _ = CASES[name]
+def record(way, folder, command):
+    """What the program wrote down of itself lies in truth.json, what was recorded in the store. Returns the load average before it."""
+    binaries = os.environ["WAKEPATH_BIN"]
+    program, *rest = command.split()
+    started = [*(["chrt", "--rr", "1"] if way.is_real_time else []), f"{binaries}/{program}", f"{folder}/truth.json", *rest]
+    load = os.getloadavg()[0]
+    subprocess.run([f"{binaries}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", f"{folder}/store",
+                    "--release", "r", "--aggregate", "truth=comm=client", "--", *started], check=True, timeout=300,
+                   stdin=subprocess.DEVNULL, env={**os.environ, **way.environment}, preexec_fn=go_before_others if way.is_real_time else None)
+    return load
+
+
+def keep_all(folder, kept, folded, summary):
+    os.makedirs(os.path.dirname(kept), exist_ok=True)
+    with open(f"{kept}.folded", "w", encoding="utf-8") as file:
+        file.write(folded)
+    with open(f"{kept}.report.json", "w", encoding="utf-8") as file:
+        json.dump(summary, file, indent=1)
+    shutil.copy(f"{folder}/truth.json", f"{kept}.json")
+    shutil.rmtree(f"{kept}.store", ignore_errors=True)
+    shutil.copytree(f"{folder}/store", f"{kept}.store")
+
+
+def run(name, way, keep):
+    text, binaries = way.command(name), os.environ["WAKEPATH_BIN"]
     folder = tempfile.mkdtemp(prefix="wakepath-truth-", dir="/var/tmp")
     try:
-        binaries = os.environ["WAKEPATH_BIN"]
-        program, *rest = command.format(folder=folder, disk_cpu=disk_cpu(folder) if "{disk_cpu}" in command else 0).split()
-        written, store = os.path.join(folder, "truth.json"), os.path.join(folder, "store")
-        report = ["--store", store, "--aggregate", "truth", "--format"]
-        subprocess.run([f"{binaries}/wakepath", "record", "--quiet", "--out", f"{folder}/out", "--store", store,
-                        "--release", "r", "--aggregate", "truth=comm=client", "--", "chrt", "--rr", "1", f"{binaries}/{program}", written, *rest],
-                       check=True, timeout=120, stdin=subprocess.DEVNULL, preexec_fn=go_before_others)
+        report = ["--store", f"{folder}/store", "--aggregate", "truth", "--format"]
+        load = record(way, folder, text.format(folder=folder, disk_cpu=disk_cpu(folder) if "{disk_cpu}" in text else 0))
         folded = subprocess.run([f"{binaries}/wakepath-reporter", *report, "folded"], check=True, capture_output=True,
                                 text=True, timeout=60).stdout
         summary = json.loads(subprocess.run([f"{binaries}/wakepath-reporter", *report, "json"], check=True,
                                             capture_output=True, text=True, timeout=60).stdout)
-        with open(written, encoding="utf-8") as file:
+        with open(f"{folder}/truth.json", encoding="utf-8") as file:
             truth = json.load(file)
-        truth["trace"] = read_trace(binaries, store) if "requests" in truth else None
+        truth["trace"] = read_trace(binaries, f"{folder}/store") if "requests" in truth and way.is_real_time else None
         if keep:
-            os.makedirs(keep, exist_ok=True)
-            with open(f"{keep}/{name}.folded", "w", encoding="utf-8") as file:
-                file.write(folded)
-            shutil.copy(written, f"{keep}/{name}.json")
+            keep_all(folder, f"{keep}/{name}.{way.name}", folded, summary)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if keep:
-        with open(f"{keep}/{name}.report.json", "w", encoding="utf-8") as file:
-            json.dump(summary, file, indent=1)
-    return truth, Report(folded, truth["base"], set(";".join(truth["chains"]).split(";"))), summary, bound
+    return Outcome(truth, Report(folded, truth["base"], set(";".join(truth["chains"]).split(";"))), summary, load)
 
 
-def own_ns(summary):
-    """Of the thread that was the base and calls itself otherwise since."""
-    return sum(process["total_ns"] for process in summary["processes"] if process["comm"] == "over")
+class Outcome:
+    """Of one program in one way."""
+
+    def __init__(self, truth, report, summary, load):
+        self.truth, self.report, self.summary, self.load = truth, report, summary, load
+        self.unaccounted = summary["categories"]["unaccounted"]
+        self.wrong, self.missing, self.places = judge(truth, report, self.unaccounted)
+        self.total, self.hops = truth["total_ns"], len(truth["chains"])
+        self.length = self.percent_of(abs(report.total - self.total))
+        self.percent = self.percent_of(self.wrong + self.unaccounted)
+        self.untold = max(0, self.total - sum(sum(kinds.values()) for kinds in truth["chains"].values()))
+
+    def percent_of(self, ns):
+        return 100 * ns / self.total
+
+    def is_good(self, bound):
+        return self.percent <= bound and not self.missing and self.length <= bound and not self.summary["events"]["dropped"]
+
+    def share(self, kind):
+        return f"{kind} {self.percent_of(sum(kinds.get(kind, 0) for kinds in self.report.chains.values())):5.2f} %"
+
+    def tell(self, name, bound, is_verbose):
+        good = self.is_good(bound)
+        print(f"{name:16} {self.total / 1e6:9.1f} ms  misattributed {self.percent:6.2f} %  (wrong {self.percent_of(self.wrong):.2f} %, unaccounted "
+              f"{self.percent_of(self.unaccounted):.2f} %)  hops {self.hops - len(self.missing)}/{self.hops}  {self.share('runnable')}  {self.share('transit')}  "
+              f"in no truth {self.percent_of(self.untold):5.2f} %  length off {self.length:5.2f} %  uncertain {self.summary['uncertain_ns'] / 1e6:.2f} ms  "
+              f"load {self.load:.1f}  {'ok' if good else 'WRONG, at most %g %%' % bound}", flush=True)
+        if is_verbose or not good:
+            limits = [f"limit {limit['name']}: {limit['count']} times, {limit['ns'] / 1e6:.2f} ms" for limit in self.summary["limits"]]
+            lost = [f"{self.summary['events']['dropped']} events dropped"] if self.summary["events"]["dropped"] else []
+            for text in self.places + [f"{chain}: not found" for chain in self.missing] + limits + lost:
+                print(f"    {text}", flush=True)
+        return good
+
+    def cell(self, bound):
+        text = f"{self.percent:.2f} %"
+        if self.missing:
+            text += f", hops {self.hops - len(self.missing)}/{self.hops}"
+        if self.summary["events"]["dropped"]:
+            text += ", events lost"
+        return text if self.is_good(bound) else f"**{text}**"
 
 
-def tell(name, truth, report, summary, options, bound):
-    is_verbose, bound = options.verbose, options.bound or bound
-    wrong, missing, places = judge(truth, report, summary["categories"]["unaccounted"])
-    total = truth["total_ns"]
-    unaccounted = summary["categories"]["unaccounted"]
-    percent = 100 * (wrong + unaccounted) / total
-    paths = own_ns(summary) if name in FORKING else report.total
-    length = 100 * abs(paths - total) / total
-    transit = 100 * sum(kinds.get("transit", 0) for kinds in report.chains.values()) / total
-    hops = len(truth["chains"])
-    good = percent <= bound and not missing and length <= bound and not summary["events"]["dropped"]
-    print(f"{name:16} {total / 1e6:9.1f} ms  misattributed {percent:6.2f} %  (wrong {100 * wrong / total:.2f} %, unaccounted {100 * unaccounted / total:.2f} %)  hops {hops - len(missing)}/{hops}  "
-          f"transit {transit:5.2f} %  length off {length:5.2f} %  uncertain {summary['uncertain_ns'] / 1e6:.2f} ms  "
-          f"{'ok' if good else 'WRONG, at most %g %%' % bound}", flush=True)
-    if is_verbose or not good:
-        limits = [f"limit {limit['name']}: {limit['count']} times, {limit['ns'] / 1e6:.2f} ms" for limit in summary["limits"]]
-        for text in places + [f"{chain}: not found" for chain in missing] + limits:
-            print(f"    {text}")
-    if truth["trace"]:
-        good &= tell_requests(truth, Trace(truth["trace"], truth["base"]), bound, 1 if options.bound else 0)
-    return good
+def print_table(rows, ways):
+    """rows: {case: {way: Outcome}}. In Markdown, with what printed it."""
+    commit = subprocess.run(["git", "-C", os.path.dirname(os.path.abspath(__file__)), "describe", "--always", "--dirty"], capture_output=True,
+                            text=True, check=False).stdout.strip()
+    print(f"\n{time.strftime('%Y-%m-%d %H:%M')}, commit {commit or 'not known'}, Linux {os.uname().release}, {os.cpu_count()} processors\n")
+    print("| case | command | " + " | ".join(WAYS[way].title for way in ways) + " |\n| --- | --- |" + " --- |" * len(ways))
+    for name, outcomes in rows.items():
+        command = re.sub(r"[#{}]", "", CASES[name][0])
+        print(f"| {name} | `{command}` | " + " | ".join(outcomes[way].cell(WAYS[way].bound) for way in ways) + " |")
+    loads = [sorted(outcomes[way].load for outcomes in rows.values()) for way in ways]
+    print("| load average before a case: median, most | | " + " | ".join(f"{load[len(load) // 2]:.1f}, {load[-1]:.1f}" for load in loads) + " |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--bound", type=float, help="percent misattributed that is still right, for all cases")
+    parser.add_argument("--way", action="append", choices=(*WAYS, "all"), help="how they run, rt if nothing is said; may be repeated")
+    parser.add_argument("--table", action="store_true", help="a table of all at the end, in Markdown")
     parser.add_argument("--quick", action="store_true", help="the cases of the quick set")
-    parser.add_argument("--keep", help="folder for the truths and reports")
+    parser.add_argument("--keep", help="folder for the truths, reports and stores")
     parser.add_argument("--verbose", action="store_true", help="the worst places of right cases too")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("cases", nargs="*")
     options = parser.parse_args()
-    names = options.cases or [name for name, case in CASES.items() if case[2] or not options.quick]
+    names = options.cases or [name for name, case in CASES.items() if case[1] or not options.quick]
     if options.list:
         print("\n".join(names))
         return 0
-    good = True
-    for name in names:
-        truth, report, summary, bound = run(name, options.keep)
-        good &= tell(name, truth, report, summary, options, bound)
+    ways = list(WAYS) if "all" in (options.way or ()) else options.way or ["rt"]
+    good, rows = True, {name: {} for name in names}
+    for way in ways:
+        print(f"{WAYS[way].title}:", flush=True)
+        for name in names:
+            outcome = rows[name][way] = run(name, WAYS[way], options.keep)
+            good &= outcome.tell(name, options.bound or WAYS[way].bound, options.verbose)
+            if outcome.truth["trace"]:
+                good &= tell_requests(outcome.truth, Trace(outcome.truth["trace"], outcome.truth["base"]), options.bound or 2.0, 1)
+            outcome.truth["trace"] = None
+    if options.table:
+        print_table(rows, ways)
     return 0 if good else 1
 
 

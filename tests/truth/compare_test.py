@@ -6,7 +6,7 @@ import unittest
 from compare import Report, judge
 from single_requests import Trace, judge_requests
 
-TRUTH = {"total_ns": 100, "chains": {"client": {"cpu": 10}, "client;hop1": {"cpu": 30, "sleep": 50}}}
+TRUTH = {"total_ns": 100, "chains": {"client": {"cpu": 10}, "client;hop1": {"cpu": 30, "sleep": 49, "runnable": 1}}}
 RIGHT = """[client];main;truth_busy 10
 [client];main;read;__schedule;sleep:read;sched:runnable 5
 [client];main;read;__schedule;sleep:read;tcp:127.0.0.1:80;[hop1];serve 30
@@ -27,6 +27,10 @@ def wrong(text, truth=None, unaccounted=0):
 class Comparison(unittest.TestCase):
     def test_right(self):
         self.assertEqual(wrong(RIGHT), (0, [], 100))
+
+    def test_runnable_called_sleep(self):
+        self.assertEqual(wrong(RIGHT.replace(";sched:runnable 1", " 1"))[0], 1)
+        self.assertEqual(wrong(RIGHT.replace("sleep:nanosleep;sched:runnable 1", "sched:preempted 1"))[0], 0)
 
     def test_a_sleep_called_work(self):
         self.assertEqual(wrong(RIGHT.replace("sleep:nanosleep 49", "work 49").replace("__schedule;work", "work"))[0], 49)
@@ -55,9 +59,15 @@ class Comparison(unittest.TestCase):
 
     def test_waiting_for_a_cpu_in_a_call_to_the_disk(self):
         truth = {"total_ns": 9, "chains": {"client": {"disk": 9}}}
-        self.assertEqual(wrong("[client];f;sleep:fdatasync /var/tmp/#N;sched:runnable 9\n", truth)[0], 0)
         self.assertEqual(wrong("[client];f;sleep:fdatasync /var/tmp/#N;[kworker/u8:1];sleep:kernel;sched:runnable 9\n", truth)[0], 0)
-        self.assertEqual(wrong("[client];f;sleep:read /var/tmp/#N;sched:runnable 9\n", truth)[0], 9)
+        self.assertEqual(wrong("[client];f;sleep:fdatasync /var/tmp/#N;sched:runnable 9\n", truth)[0], 9)
+        truth = {"total_ns": 9, "chains": {"client": {"runnable": 9}}}
+        self.assertEqual(wrong("[client];f;sleep:fdatasync /var/tmp/#N;sched:runnable 9\n", truth)[0], 0)
+
+    def test_another_path_that_is_none(self):
+        truth = {"total_ns": 40, "chains": {"client": {"cpu": 10}}}  # of the rest it is said by nobody whose it is
+        text = "[client];main 10\n[client];read;sleep:read;tcp:x 10\n[client];read;sleep:read;path:[hop1] 20\n"
+        self.assertEqual(wrong(text, truth)[0], 20)
 
 
 SLEEP = ["[client]", "read", "sleep:read", "tcp:x"]
@@ -100,6 +110,10 @@ class Requests(unittest.TestCase):
 
     def test_a_queue_called_work(self):
         self.assertAlmostEqual(percent(change("queue", 285, ("cpu", 200))), 19.5)
+
+    def test_runnable_called_sleep(self):
+        self.assertEqual(wrong(RIGHT.replace(";sched:runnable 1", " 1"))[0], 1)
+        self.assertEqual(wrong(RIGHT.replace("sleep:nanosleep;sched:runnable 1", "sched:preempted 1"))[0], 0)
 
     def test_a_sleep_called_work(self):
         self.assertAlmostEqual(percent(change("sleep", 50, ("cpu", 100))), 10)

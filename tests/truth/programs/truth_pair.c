@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * truth_pair OUT HOW TURNS: two parties that take turns. The client asks, the other works and sleeps a little and answers,
- * over a pipe, a unix socket, an eventfd, a pipe behind epoll, UDP, TCP, a futex between threads, or signals.
+ * truth_pair OUT HOW TURNS [others]: two parties that take turns. The client asks, the other works and sleeps a little and answers,
+ * over a pipe, a unix socket, an eventfd, a pipe behind epoll, UDP, TCP, a futex between threads, or signals. With others a second
+ * client asks the same server, which takes either's request from its epoll.
  */
 #include "truth.h"
 
@@ -151,44 +152,103 @@ static void make(struct pair *pair, const char *how)
     }
 }
 
-static void serve(struct pair *pair)
+/* --- the parties --- */
+
+/* The pair whose request is there. */
+static unsigned next_request(int epoll)
+{
+    struct epoll_event event;
+    while (epoll_wait(epoll, &event, 1, -1) != 1)
+        ;
+    return event.data.u32;
+}
+
+static void serve(struct pair *pairs, unsigned count)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     truth_name("server");
     truth_pin(1);
+    struct truth_party party = truth_join(pairs->truth, CHAIN);
+    int epoll = count > 1 ? epoll_create1(0) : -1;
+    for (unsigned i = 0; epoll >= 0 && i < count; i++)
+        epoll_ctl(epoll, EPOLL_CTL_ADD, pairs[i].ask[0], &(struct epoll_event){.events = EPOLLIN, .data.u32 = i});
     for (;;) {
-        pair->receive(pair, false);
-        truth_settle();
-        truth_busy(pair->truth, CHAIN, 500);
-        truth_sleep(pair->truth, CHAIN, 500);
-        pair->send(pair, false);
+        struct truth_mark mark = truth_now(&party);
+        unsigned who = epoll < 0 ? 0 : next_request(epoll);
+        pairs[who].receive(&pairs[who], false);
+        party.owner = who;
+        truth_taken(&party, mark);
+        truth_busy(&party, 500);
+        truth_sleep(&party, 500);
+        mark = truth_now(&party);
+        pairs[who].send(&pairs[who], false);
+        truth_sent(&party, mark);
     }
+}
+
+/* The first diary is the server's. */
+static void ask(struct pair *pair, const struct truth_party *party)
+{
+    truth_busy(party, 200);
+    pair->send(pair, true);
+    struct truth_mark mark = truth_now(party);
+    pair->receive(pair, true);
+    truth_waited(party, 1, mark);
+}
+
+static void ask_for_ever(struct pair *pair)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    truth_name("other");
+    truth_pin(0);
+    struct truth_party party = truth_join(pair->truth, "other");
+    for (party.owner = 1;;)
+        ask(pair, &party);
+}
+
+static pid_t start(struct pair *pairs, unsigned count, bool is_server)
+{
+    pid_t child = fork();
+    if (child)
+        return child;
+    if (is_server)
+        serve(pairs, count);
+    ask_for_ever(&pairs[1]);
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 4)
+    if (argc != 4 && argc != 5)
         return 2;
-    struct pair pair = {.truth = truth_create(), .turns = (unsigned)strtoul(argv[3], NULL, 10), .client = getpid()};
+    struct truth *truth = truth_create(NULL);
+    unsigned count = argc == 5 ? 2 : 1;
+    struct pair pairs[2];
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    make(&pair, argv[2]);
-    pair.server = fork();
-    if (!pair.server)
-        serve(&pair);
-    truth_pin(0);
-    usleep(100000);
-    struct truth_mark begin = truth_base_begin();
-    for (unsigned i = 0; i < pair.turns; i++) {
-        truth_busy(pair.truth, TRUTH_BASE, 200);
-        pair.send(&pair, true);
-        pair.receive(&pair, true);
+    for (unsigned i = 0; i < count; i++) {
+        pairs[i] = (struct pair){.truth = truth, .turns = (unsigned)strtoul(argv[3], NULL, 10), .client = getpid()};
+        make(&pairs[i], argv[2]);
     }
-    truth_base_end(pair.truth, begin);
-    kill(pair.server, SIGKILL);
-    wait(NULL);
-    truth_write(pair.truth, argv[1]);
+    pairs->server = start(pairs, count, true);
+    truth_pin(0);
+    if (count > 1)
+        truth_await_diaries(truth, 1);
+    pid_t other = count > 1 ? start(pairs, count, false) : 0;
+    truth_await(truth, count);
+    struct truth_party base = truth_join(truth, TRUTH_BASE);
+    struct truth_mark begin = truth_base_begin(&base);
+    for (unsigned i = 0; i < pairs->turns; i++)
+        ask(pairs, &base);
+    truth_base_end(&base, begin);
+    truth_relax(truth);
+    kill(pairs->server, SIGKILL);
+    if (other)
+        kill(other, SIGKILL);
+    while (wait(NULL) > 0)
+        ;
+    truth_write(truth, argv[1]);
     return 0;
 }

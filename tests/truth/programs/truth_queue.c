@@ -24,7 +24,6 @@
 #define CLIENTS 2 /* the base is 0 */
 
 struct desk { /* shared by all */
-    uint64_t before_ns[CLIENTS];             /* the server was done with somebody before that one's request */
     pthread_mutex_t lock;
     pthread_cond_t wanted, ready[CLIENTS];
     unsigned queue[CLIENTS], queued;
@@ -136,50 +135,55 @@ static void get_listed(struct desk *desk, unsigned client)
 
 static void serve(struct office *office)
 {
-    struct truth *unread = truth_create();
-    uint64_t done_ns = 0, one = 1;
+    uint64_t one = 1;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     truth_name("server");
     truth_pin(1);
+    struct truth_party party = truth_join(office->truth, CHAIN);
     for (;;) {
+        struct truth_mark mark = truth_now(&party);
         unsigned client = office->how == 'f' ? take_listed(office->desk) : take_fd(office);
-        office->desk->before_ns[client] = done_ns;
-        truth_settle();
-        truth_busy(client ? unread : office->truth, CHAIN, 1500);
-        truth_sleep(client ? unread : office->truth, CHAIN, 500);
-        truth_busy(client ? unread : office->truth, CHAIN, 500);
-        done_ns = truth_now().wall_ns;
+        party.owner = client;
+        truth_taken(&party, mark);
+        truth_busy(&party, 1500);
+        truth_sleep(&party, 500);
+        truth_busy(&party, 500);
+        mark = truth_now(&party);
         if (office->how == 'f')
             done_listed(office->desk, client);
         else
             truth_put(office->answer[client][1], &one, sizeof(one));
+        truth_sent(&party, mark);
     }
 }
 
-static void ask(struct office *office, unsigned client)
+/* The server's diary is the first. */
+static void ask(struct office *office, const struct truth_party *party)
 {
+    unsigned client = party->owner;
     uint64_t word = client + 1;
     if (office->how == 'f') {
         put_listed(office->desk, client);
+        struct truth_mark mark = truth_now(party);
         get_listed(office->desk, client);
+        truth_waited(party, 1, mark);
     } else {
         truth_put(office->ask[client][1], &word, sizeof(word));
+        struct truth_mark mark = truth_now(party);
         truth_get(office->answer[client][0], &word, sizeof(word));
+        truth_waited(party, 1, mark);
     }
 }
 
 /* Both clients come here by the same way: the rival until its parent ends it. */
-static void converse(struct office *office, unsigned client, unsigned turns)
+static void converse(struct office *office, const struct truth_party *party, unsigned turns)
 {
-    struct truth *truth = client ? truth_create() : office->truth;
+    unsigned client = party->owner;
     for (unsigned i = 0; i < turns; i++) {
-        truth_busy(truth, TRUTH_BASE, client ? 20 : 200);
+        truth_busy(party, client ? 20 : 200);
         if (i % 4 == client)
-            truth_sleep(truth, TRUTH_BASE, client ? 2300 : 3000); /* so that they meet at every part of a service */
-        uint64_t sent = truth_now().wall_ns;
-        ask(office, client);
-        uint64_t before = office->desk->before_ns[client];
-        truth_add(truth, TRUTH_BASE, TRUTH_QUEUE, before > sent ? before - sent : 0);
+            truth_sleep(party, client ? 2300 : 3000); /* so that they meet at every part of a service */
+        ask(office, party);
     }
 }
 
@@ -202,12 +206,13 @@ int main(int argc, char **argv)
 {
     if (argc != 4)
         return 2;
-    struct office office = {.truth = truth_create(), .how = *argv[2]};
+    struct office office = {.truth = truth_create(NULL), .how = *argv[2]};
     unsigned turns = (unsigned)strtoul(argv[3], NULL, 10);
     open_office(&office);
     pid_t server = fork();
     if (!server)
         serve(&office);
+    truth_await_diaries(office.truth, 1);
     pid_t rival = fork();
     struct truth_mark begin = {0};
     if (!rival) {
@@ -216,11 +221,15 @@ int main(int argc, char **argv)
         turns = UINT32_MAX;
     }
     truth_pin(0);
-    usleep(rival ? 100000 : 50000);
-    if (rival)
-        begin = truth_base_begin();
-    converse(&office, !rival, turns);
-    truth_base_end(office.truth, begin);
+    struct truth_party party = truth_join(office.truth, rival ? TRUTH_BASE : "rival");
+    party.owner = !rival;
+    if (rival) {
+        truth_await(office.truth, 2);
+        begin = truth_base_begin(&party);
+    }
+    converse(&office, &party, turns);
+    truth_base_end(&party, begin);
+    truth_relax(office.truth);
     kill(server, SIGKILL);
     kill(rival, SIGKILL);
     while (wait(NULL) > 0)

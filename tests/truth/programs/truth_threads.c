@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * truth_threads OUT pool|convoy|producer: threads of one process that wait for each other on futexes.
+ * truth_threads OUT pool|convoy|producer TURNS: threads of one process that wait for each other on futexes.
  *   pool      the client hands jobs to four workers and waits for each
  *   convoy    the client and four holders want one lock, and keep it for 5 ms
  *   producer  the client takes what a producer makes
@@ -20,9 +20,9 @@ struct shop {
     struct truth *truth;
     pthread_mutex_t lock;
     pthread_cond_t wanted, ready;
+    unsigned turns;
+    uint32_t by;                        /* the diary of who made what is ready */
     bool is_wanted, is_ready, is_over;
-    uint64_t busy_end_ns, sleep_end_ns; /* of the item that is ready */
-    unsigned made;                      /* items so far */
 };
 
 static void start(struct shop *shop, void *(*run)(void *), unsigned count)
@@ -33,7 +33,7 @@ static void start(struct shop *shop, void *(*run)(void *), unsigned count)
             truth_die("pthread_create");
     }
     truth_pin(0);
-    usleep(100000);
+    truth_await(shop->truth, count);
 }
 
 /* --- pool --- */
@@ -43,19 +43,24 @@ static void *run_worker(void *context)
     struct shop *shop = context;
     truth_name("worker");
     truth_pin(1);
+    struct truth_party party = truth_join(shop->truth, TRUTH_BASE ";worker");
     for (;;) {
+        struct truth_mark mark = truth_now(&party);
         pthread_mutex_lock(&shop->lock);
         while (!shop->is_wanted)
             pthread_cond_wait(&shop->wanted, &shop->lock);
         shop->is_wanted = false;
         pthread_mutex_unlock(&shop->lock);
-        truth_settle();
-        truth_busy(shop->truth, TRUTH_BASE ";worker", 1000);
-        truth_sleep(shop->truth, TRUTH_BASE ";worker", 1000);
+        truth_taken(&party, mark);
+        truth_busy(&party, 1000);
+        truth_sleep(&party, 1000);
+        mark = truth_now(&party);
         pthread_mutex_lock(&shop->lock);
+        shop->by = party.diary;
         shop->is_ready = true;
         pthread_cond_signal(&shop->ready);
         pthread_mutex_unlock(&shop->lock);
+        truth_sent(&party, mark);
     }
     return NULL;
 }
@@ -63,18 +68,21 @@ static void *run_worker(void *context)
 static void pool(struct shop *shop)
 {
     start(shop, run_worker, THREADS);
-    struct truth_mark begin = truth_base_begin();
-    for (unsigned i = 0; i < 500; i++) {
+    struct truth_party base = truth_join(shop->truth, TRUTH_BASE);
+    struct truth_mark begin = truth_base_begin(&base);
+    for (unsigned i = 0; i < shop->turns; i++) {
         pthread_mutex_lock(&shop->lock);
         shop->is_wanted = true;
         pthread_cond_signal(&shop->wanted);
+        struct truth_mark mark = truth_now(&base);
         while (!shop->is_ready)
             pthread_cond_wait(&shop->ready, &shop->lock);
         shop->is_ready = false;
+        truth_waited(&base, shop->by, mark);
         pthread_mutex_unlock(&shop->lock);
-        truth_busy(shop->truth, TRUTH_BASE, 300);
+        truth_busy(&base, 300);
     }
-    truth_base_end(shop->truth, begin);
+    truth_base_end(&base, begin);
 }
 
 /* --- convoy --- */
@@ -82,14 +90,14 @@ static void pool(struct shop *shop)
 static void *run_holder(void *context)
 {
     struct shop *shop = context;
-    struct truth *unread = truth_create(); /* what a holder does is not waited for as a whole */
     truth_name("holder");
     truth_pin(1);
+    struct truth_party party = truth_join(shop->truth, "holder"); /* what a holder does is not waited for as a whole */
     while (!shop->is_over) {
         pthread_mutex_lock(&shop->lock);
-        truth_busy(unread, "holder", 5000);
+        truth_busy(&party, 5000);
         pthread_mutex_unlock(&shop->lock);
-        truth_sleep(unread, "holder", 2000);
+        truth_sleep(&party, 2000);
     }
     return NULL;
 }
@@ -97,16 +105,17 @@ static void *run_holder(void *context)
 static void convoy(struct shop *shop)
 {
     start(shop, run_holder, THREADS);
-    struct truth_mark begin = truth_base_begin();
-    for (unsigned i = 0; i < 60; i++) {
-        struct truth_mark mark = truth_now();
+    struct truth_party base = truth_join(shop->truth, TRUTH_BASE);
+    struct truth_mark begin = truth_base_begin(&base);
+    for (unsigned i = 0; i < shop->turns; i++) {
+        struct truth_mark mark = truth_now(&base);
         pthread_mutex_lock(&shop->lock);
-        truth_since(shop->truth, TRUTH_BASE, TRUTH_HELD, mark);
-        truth_busy(shop->truth, TRUTH_BASE, 1000);
+        truth_since(&base, TRUTH_HELD, mark);
+        truth_busy(&base, 1000);
         pthread_mutex_unlock(&shop->lock);
-        truth_sleep(shop->truth, TRUTH_BASE, 1000);
+        truth_sleep(&base, 1000);
     }
-    truth_base_end(shop->truth, begin);
+    truth_base_end(&base, begin);
     shop->is_over = true;
 }
 
@@ -115,21 +124,19 @@ static void convoy(struct shop *shop)
 static void *run_producer(void *context)
 {
     struct shop *shop = context;
-    struct truth *unread = truth_create();
     truth_name("producer");
     truth_pin(1);
+    struct truth_party party = truth_join(shop->truth, TRUTH_BASE ";producer");
     for (;;) {
-        truth_busy(unread, "producer", 1500);
-        uint64_t busy_end = truth_now().wall_ns;
-        truth_sleep(unread, "producer", 1000);
-        uint64_t sleep_end = truth_now().wall_ns;
+        truth_busy(&party, 1500);
+        truth_sleep(&party, 1000);
+        struct truth_mark mark = truth_now(&party);
         pthread_mutex_lock(&shop->lock);
-        shop->busy_end_ns = busy_end;
-        shop->sleep_end_ns = sleep_end;
-        shop->made++;
+        shop->by = party.diary;
         shop->is_ready = true;
         pthread_cond_signal(&shop->ready);
         pthread_mutex_unlock(&shop->lock);
+        truth_sent(&party, mark);
     }
     return NULL;
 }
@@ -137,33 +144,29 @@ static void *run_producer(void *context)
 static void producer(struct shop *shop)
 {
     start(shop, run_producer, 1);
-    struct truth_mark begin = truth_base_begin();
-    for (unsigned i = 0, seen = 0; i < 400; i++) {
+    struct truth_party base = truth_join(shop->truth, TRUTH_BASE);
+    struct truth_mark begin = truth_base_begin(&base);
+    for (unsigned i = 0; i < shop->turns; i++) {
         pthread_mutex_lock(&shop->lock);
-        uint64_t since = truth_now().wall_ns;
-        bool waits = !shop->is_ready;
+        struct truth_mark mark = truth_now(&base);
         while (!shop->is_ready)
             pthread_cond_wait(&shop->ready, &shop->lock);
         shop->is_ready = false;
-        bool is_next = shop->made == seen + 1; /* else it was overwritten while this thread waited for a CPU */
-        seen = shop->made;
-        if (waits && is_next && shop->busy_end_ns > since) {
-            truth_add(shop->truth, TRUTH_BASE ";producer", TRUTH_CPU, shop->busy_end_ns - since);
-            truth_add(shop->truth, TRUTH_BASE ";producer", TRUTH_SLEEP, shop->sleep_end_ns - shop->busy_end_ns);
-        }
+        truth_read_diary(&base, shop->by, truth_slept(&base, mark));
         pthread_mutex_unlock(&shop->lock);
-        truth_busy(shop->truth, TRUTH_BASE, 400);
+        truth_busy(&base, 400);
     }
-    truth_base_end(shop->truth, begin);
+    truth_base_end(&base, begin);
 }
 
 int main(int argc, char **argv)
 {
     static struct shop shop = {.lock = PTHREAD_MUTEX_INITIALIZER, .wanted = PTHREAD_COND_INITIALIZER,
         .ready = PTHREAD_COND_INITIALIZER};
-    if (argc != 3)
+    if (argc != 4)
         return 2;
-    shop.truth = truth_create();
+    shop.truth = truth_create(NULL);
+    shop.turns = (unsigned)strtoul(argv[3], NULL, 10);
     if (!strcmp(argv[2], "pool"))
         pool(&shop);
     else if (!strcmp(argv[2], "convoy"))
