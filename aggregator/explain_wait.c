@@ -4,6 +4,7 @@
 #include "aggregator/explain_loop.h"
 #include "aggregator/explain_origin.h"
 #include "aggregator/explain_queue.h"
+#include "aggregator/mates.h"
 #include "aggregator/names.h"
 
 #include <stdio.h>
@@ -132,10 +133,13 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
     uint64_t ordinal = wp_thread_find(thread, to - 1);
     uint32_t identity = identity_in(thread, ordinal);
     struct wp_handover by = {.origin = WP_ORIGIN_PATH};
+    bool is_mate = !wait->is_far && wp_mates_has(x, identity);
     if (waker && is_base(x, identity))
         by.origin = WP_ORIGIN_OTHER;
-    else if (!on_behalf && !wait->is_outstanding && !wp_is_recorder(x->timeline, identity))
+    else if (!is_mate && !on_behalf && !wait->is_outstanding && !wp_is_recorder(x->timeline, identity))
         by = origin_of(x, wait, waker, ordinal, to);
+    if (by.origin == WP_ORIGIN_PATH && wp_explain_relays(x, waker, ordinal, to))
+        return;
     if (by.origin == WP_ORIGIN_PATH)
         wp_explain_cover_from(x, node, waker, ordinal, from, to);
     else
@@ -148,12 +152,15 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
 static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
 {
     struct wp_queue queue;
-    if (!wp_explain_queue(x, wait, &queue)) {
+    const struct wp_thread *thread = &x->timeline->threads[waker];
+    bool is_mate = wp_mates_has(x, identity_in(thread, wp_thread_find(thread, to - 1)));
+    if (is_mate || !wp_explain_queue(x, wait, &queue)) {
+        if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
+            x->asleep[x->depth - 1].site = (uint64_t)wait->slice->stack << 32 | (uint64_t)wait->slice->wait << 16 | wait->slice->syscall;
         wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
         return;
     }
     uint64_t turned = queue.until_ns < from ? from : queue.until_ns < to ? queue.until_ns : to;
-    const struct wp_thread *thread = &x->timeline->threads[waker];
     wp_wait_on_thread(x, wait, wait->node, waker, turned, to, true);
     if (from < turned)
         on_path_of(x, wait->node, waker, identity_in(thread, wp_thread_find(thread, turned - 1)), from, turned,

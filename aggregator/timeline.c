@@ -117,7 +117,7 @@ static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, u
     if (!TRY_MAKE(timeline, identities, identity_room, identity))
         return 0;
     timeline->identity_count++;
-    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0, timeline->now_ns,
+    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0, 0, timeline->now_ns,
         timeline->threads[thread].identity};
     timeline->processes[process].identities++;
     if (timeline->identity_made)

@@ -84,7 +84,7 @@ static struct outcome run(const struct made_options *made)
     struct made_trace trace;
     struct outcome outcome = {0};
     made_trace_init(&trace, made);
-    assert_int_equal(wp_selector_parse(&rule.selector, "command", NULL), 0);
+    assert_int_equal(wp_selector_parse(&rule.selector, "command,threads", NULL), 0);
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", &options, NULL, NULL), 0);
     struct wp_batch batch = made_trace_cut(&trace, 0, trace.whole.event_count, 1);
     assert_int_equal(wp_host_session_take(session, &batch, NULL), 0);

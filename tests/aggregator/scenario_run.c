@@ -106,7 +106,8 @@ static void describe_limits(const struct wp_report *report, struct wp_buffer *ou
     uint32_t count;
     const struct wp_limit_count *limits = wp_report_limits(report, &count);
     for (uint32_t i = 0; i < count; i++)
-        wp_buffer_printf(out, "limit %s %llu %g\n", wp_report_text(report, limits[i].name), (unsigned long long)limits[i].count,
+        if (limits[i].ns)
+            wp_buffer_printf(out, "limit %s %llu %g\n", wp_report_text(report, limits[i].name), (unsigned long long)limits[i].count,
             (double)limits[i].ns / 1000);
 }
 
@@ -170,7 +171,9 @@ static int set_up(struct stage *stage, const struct scenario *scenario, struct w
         return wp_error_set(err, rc, "out of memory");
     stage->options.fleet = stage->fleet;
     stage->fleet->expected = scenario->host_count;
-    rc = wp_selector_parse(&stage->rule.selector, "command", err);
+    char selector[32];
+    snprintf(selector, sizeof(selector), "command%s%s", *scenario->view ? "," : "", scenario->view);
+    rc = wp_selector_parse(&stage->rule.selector, selector, err);
     for (unsigned i = 0; i < scenario->host_count && !rc; i++) {
         struct wp_hello hello = {.hostname = scenario->hosts[i].name, .release = (char *)(uintptr_t)"v1"};
         rc = wp_host_session_create(&stage->sessions[i], &hello, "v1", &stage->options, NULL, err);
