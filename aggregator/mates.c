@@ -132,9 +132,9 @@ static void tell_slice(struct wp_aggregate *aggregate, const struct wp_slice *sl
     bool goes_on = slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_BORN) || slice->cause == WP_CAUSE_BLOCK;
     if (!goes_on && wake_ns > slice->out_ns && !wp_detached_is_taken(slice, slept(aggregate->bit)))
         tell(aggregate, WP_REPORT_IDLE, slice->identity, wake_ns - slice->out_ns);
-    uint64_t from_ns = goes_on ? slice->out_ns : wake_ns;
-    if (slice->in_ns && end_ns > from_ns && !wp_detached_is_taken(slice, aggregate->bit))
-        tell(aggregate, WP_REPORT_UNWAITED, slice->identity, end_ns - from_ns);
+    uint64_t own_ns = slice->cause == WP_CAUSE_BLOCK ? wake_ns - slice->out_ns : 0; /* its own I/O; a CPU that is busy is no work */
+    if (slice->in_ns && end_ns > slice->in_ns && !wp_detached_is_taken(slice, aggregate->bit))
+        tell(aggregate, WP_REPORT_UNWAITED, slice->identity, end_ns - slice->in_ns + own_ns);
 }
 
 static void tell_thread(struct wp_aggregate *aggregate, const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns, bool is_final)

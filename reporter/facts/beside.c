@@ -87,6 +87,8 @@ const char *wp_beside_sentence(struct wp_pool *pool, const struct wp_facts *fact
     const char *idle = wp_pool_printf(pool, "its idle workers had nothing to do for %s", wp_human_duration(pool, facts->idle_ns));
     const char *work = wp_pool_printf(pool, "other threads worked for %s that the main thread did not wait for",
         wp_human_duration(pool, facts->unwaited_ns));
-    return wp_pool_printf(pool, "Beside the total, all threads together: %s%s%s.", facts->unwaited_ns ? work : "",
-        facts->unwaited_ns && facts->idle_ns ? "; " : "", facts->idle_ns ? idle : "");
+    bool is_less = facts->is_progress && facts->unwaited_ns > facts->total_ns - facts->categories[WP_DELIBERATE_SLEEP];
+    return wp_pool_printf(pool, "Beside the total, all threads together: %s%s%s.%s", facts->unwaited_ns ? work : "",
+        facts->unwaited_ns && facts->idle_ns ? "; " : "", facts->idle_ns ? idle : "",
+        is_less ? " That is more than the main thread's progress: the view by threads tells more here." : "");
 }

@@ -86,8 +86,8 @@ static void add_quality(struct wp_display *display, const struct wp_facts *facts
                 wp_human_share(pool, facts->uncertain_ns, facts->total_ns)));
     if (facts->detached_ns)
         wp_display_add(display, WP_ITEM_PARAGRAPH,
-            wp_pool_printf(pool, "Beside the total, %s of work was started and not waited for.",
-                wp_human_duration(pool, facts->detached_ns)));
+            wp_pool_printf(pool, "Beside the total, %s of work was started%s and not waited for.",
+                wp_human_duration(pool, facts->detached_ns), facts->is_progress ? " in other processes" : ""));
 }
 
 /* The threads that the total leaves out. */
