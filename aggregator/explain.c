@@ -138,7 +138,8 @@ static uint32_t process_frame(struct wp_explainer *x, uint32_t identity)
         return *slot;
     char name[WP_EXPLAIN_NAME];
     wp_explain_name_process(x, identity, name, sizeof(name));
-    uint32_t frame = wp_pathtree_frame(x->tree, WP_STYLE_PROCESS, name, "");
+    uint32_t of = x->timeline->identities[identity].process_comm; /* a thread that names itself stands under its process */
+    uint32_t frame = wp_pathtree_frame(x->tree, WP_STYLE_PROCESS, name, of ? wp_dictionary_string(x->timeline->dictionary, of) : "");
     if (slot && frame != UINT32_MAX)
         *slot = frame;
     return frame;

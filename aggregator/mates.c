@@ -92,8 +92,8 @@ static void tell(struct wp_aggregate *aggregate, const char *kind, uint32_t iden
 {
     const struct wp_timeline *timeline = aggregate->timeline;
     const struct wp_identity *who = &timeline->identities[identity];
-    const char *process = wp_dictionary_string(timeline->dictionary, timeline->processes[who->process].comm);
     const char *thread = wp_dictionary_string(timeline->dictionary, who->comm);
+    const char *process = who->process_comm ? wp_dictionary_string(timeline->dictionary, who->process_comm) : thread;
     char name[2 * WP_STRING_BYTES + 32];
     if (!ns)
         return;

@@ -31,10 +31,9 @@ static struct wp_selector_subject subject_of(const struct match_context *match, 
 {
     const struct wp_dictionary *dictionary = match->session->dictionary;
     const struct wp_thread_entry *entry = match->entry;
-    const struct wp_process *process = &match->session->timeline.processes[identity->process];
     return (struct wp_selector_subject){
         .comm = wp_dictionary_string(dictionary, identity->comm),
-        .process_comm = wp_dictionary_string(dictionary, process->comm),
+        .process_comm = identity->process_comm ? wp_dictionary_string(dictionary, identity->process_comm) : NULL,
         .exe = wp_dictionary_string(dictionary, entry->exe),
         .cgroup = wp_dictionary_string(dictionary, entry->cgroup),
         .workload = wp_dictionary_string(dictionary, entry->workload),

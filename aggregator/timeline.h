@@ -79,6 +79,7 @@ struct wp_identity {
     uint64_t mates;             /* bit i: no base of aggregate i, but a thread of a process whose progress that shows (mates.h) */
     uint64_t made_ns;           /* when it came up */
     uint32_t before;            /* the identity that its thread had before, 0 none */
+    uint32_t process_comm;      /* dictionary string id: what its process was called as it came up, where it has a name of its own; else 0 */
 };
 
 /* A thread group between two execs. */

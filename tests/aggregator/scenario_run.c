@@ -24,7 +24,12 @@ static void put_stack(const struct wp_report *report, uint32_t node, struct wp_b
     const struct wp_frame_info *frames = wp_report_frames(report, &count);
     if (nodes[node].parent)
         put_stack(report, nodes[node].parent, out);
-    wp_buffer_printf(out, "%s%s", nodes[node].parent ? ";" : "", wp_report_text(report, frames[nodes[node].frame].name));
+    const struct wp_frame_info *frame = &frames[nodes[node].frame];
+    const char *name = wp_report_text(report, frame->name), *of = wp_report_text(report, frame->object);
+    if (frame->style == WP_STYLE_PROCESS && *of) /* a thread that names itself */
+        wp_buffer_printf(out, "%s[%s>%s", nodes[node].parent ? ";" : "", of, name + 1);
+    else
+        wp_buffer_printf(out, "%s%s", nodes[node].parent ? ";" : "", name);
 }
 
 static int compare_lines(const void *a, const void *b)
