@@ -8,9 +8,12 @@ void wp_detached_taken(struct wp_slice *slice, uint64_t bit)
     slice->taken |= wp_detached_mark(bit);
 }
 
-bool wp_detached_is_taken(const struct wp_slice *slice, uint64_t bit)
+void wp_detached_slept(struct wp_slice *slice, uint64_t from_ns, uint64_t to_ns, uint64_t bit)
 {
-    return slice->taken & wp_detached_mark(bit);
+    uint64_t end_ns = slice->wake_ns && slice->wake_ns < to_ns ? slice->wake_ns : to_ns;
+    uint64_t whole_ns = slice->wake_ns > slice->out_ns ? slice->wake_ns - slice->out_ns : 0;
+    if (end_ns > from_ns && 2 * (end_ns - from_ns) >= whole_ns)
+        slice->taken |= wp_detached_sleep_mark(bit);
 }
 
 void wp_detached_followed(const struct wp_thread *thread, uint64_t from, uint64_t to, uint64_t bit)

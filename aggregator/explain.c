@@ -4,7 +4,6 @@
 #include "aggregator/detached.h"
 #include "aggregator/explain_shared.h"
 #include "aggregator/explain_wait.h"
-#include "aggregator/mates.h"
 #include "aggregator/names.h"
 #include "proto/shard_wire.h"
 
@@ -436,7 +435,7 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
     if (to > from && slice->out_ns < to) {
         uint64_t low = slice->out_ns > from ? slice->out_ns : from;
         if (x->host == x->home && !x->leaves_no_marks)
-            wp_mates_slept(slice, low, to, x->base_bit);
+            wp_detached_slept(slice, low, to, x->base_bit);
         wp_explain_sleep(x, node, index, ordinal, low, to);
         to = low;
     }

@@ -4,7 +4,6 @@
 #include "aggregator/explain_loop.h"
 #include "aggregator/explain_origin.h"
 #include "aggregator/explain_queue.h"
-#include "aggregator/mates.h"
 #include "aggregator/names.h"
 
 #include <stdio.h>
@@ -87,6 +86,14 @@ void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, u
         on_path_of(x, node, waker, identity_in(thread, wp_thread_find(thread, to - 1)), from, to, NULL);
 }
 
+/* It is of the sleeper's process, whose progress the aggregate shows: it is followed whatever set it going (docs/engine.md, "What a total is"). */
+static bool is_mate(const struct wp_explainer *x, uint32_t waker_identity)
+{
+    const struct wp_identity *waker = &x->timeline->identities[waker_identity];
+    const struct wp_layer *sleeper = x->depth ? &x->layers[x->depth - 1] : NULL;
+    return waker->mates & x->base_bit && sleeper && sleeper->host == x->host && sleeper->process == waker->process;
+}
+
 /* --- fit --- */
 
 /* Where the waker's activity in that slice began: its run, with the runs before it that preemption alone parts. */
@@ -133,10 +140,9 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
     uint64_t ordinal = wp_thread_find(thread, to - 1);
     uint32_t identity = identity_in(thread, ordinal);
     struct wp_handover by = {.origin = WP_ORIGIN_PATH};
-    bool is_mate = !wait->is_far && wp_mates_has(x, identity);
     if (waker && is_base(x, identity))
         by.origin = WP_ORIGIN_OTHER;
-    else if (!is_mate && !on_behalf && !wait->is_outstanding && !wp_is_recorder(x->timeline, identity))
+    else if ((wait->is_far || !is_mate(x, identity)) && !on_behalf && !wait->is_outstanding && !wp_is_recorder(x->timeline, identity))
         by = origin_of(x, wait, waker, ordinal, to);
     if (by.origin == WP_ORIGIN_PATH && wp_explain_relays(x, waker, ordinal, to))
         return;
@@ -153,8 +159,7 @@ static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_
 {
     struct wp_queue queue;
     const struct wp_thread *thread = &x->timeline->threads[waker];
-    bool is_mate = wp_mates_has(x, identity_in(thread, wp_thread_find(thread, to - 1)));
-    if (is_mate || !wp_explain_queue(x, wait, &queue)) {
+    if (is_mate(x, identity_in(thread, wp_thread_find(thread, to - 1))) || !wp_explain_queue(x, wait, &queue)) {
         if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
             x->asleep[x->depth - 1].site = (uint64_t)wait->slice->stack << 32 | (uint64_t)wait->slice->wait << 16 | wait->slice->syscall;
         wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/mates.h"
 
-#include "aggregator/aggregate.h"
-#include "aggregator/detached.h"
 #include "aggregator/explain_origin.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #define LOCK_FRAMES 12u /* of a sleep's stack, the innermost ones: whether one takes a lock */
-
-bool wp_mates_has(const struct wp_explainer *x, uint32_t waker_identity)
-{
-    const struct wp_identity *waker = &x->timeline->identities[waker_identity];
-    const struct wp_layer *sleeper = x->depth ? &x->layers[x->depth - 1] : NULL;
-    return waker->mates & x->base_bit && sleeper && sleeper->host == x->host && sleeper->process == waker->process;
-}
 
 /* --- waiting for work --- */
 
@@ -88,78 +78,69 @@ static void put_thread(char *out, size_t room, const char *name)
 }
 
 /* "KIND[process] > [thread]" */
-static void tell(struct wp_aggregate *aggregate, const char *kind, uint32_t identity, uint64_t ns)
+static bool tell(const struct wp_mates *mates, const char *kind, uint32_t identity, uint64_t ns)
 {
-    const struct wp_timeline *timeline = aggregate->timeline;
+    const struct wp_timeline *timeline = mates->timeline;
     const struct wp_identity *who = &timeline->identities[identity];
     const char *thread = wp_dictionary_string(timeline->dictionary, who->comm);
     const char *process = who->process_comm ? wp_dictionary_string(timeline->dictionary, who->process_comm) : thread;
     char name[2 * WP_STRING_BYTES + 32];
     if (!ns)
-        return;
+        return false;
     snprintf(name, sizeof(name), "%s%s%s", kind, process, strcmp(process, thread) ? " > " : "");
     if (strcmp(process, thread))
         put_thread(name, sizeof(name), thread);
-    wp_report_limit(aggregate->report, name, 1, ns);
-    if (aggregate->view == WP_VIEW_PROGRESS)
-        wp_report_limit(aggregate->report, WP_REPORT_PROGRESS, 1, 0);
-    aggregate->has_news = true;
+    wp_report_limit(mates->report, name, 1, ns);
+    if (mates->is_progress)
+        wp_report_limit(mates->report, WP_REPORT_PROGRESS, 1, 0);
+    return true;
 }
 
-void wp_mates_tell_idle(struct wp_aggregate *aggregate, uint32_t identity, uint64_t ns)
+bool wp_mates_tell_idle(const struct wp_mates *mates, uint32_t identity, uint64_t ns)
 {
-    if (!aggregate->is_rehearsal)
-        tell(aggregate, WP_REPORT_IDLE, identity, ns);
+    return tell(mates, WP_REPORT_IDLE, identity, ns);
 }
 
-/* Of sleeps: the mark for runs of the aggregate that is eight further on; with so many some work is not told. */
-static uint64_t slept(uint64_t bit)
+static bool tell_slice(const struct wp_mates *mates, const struct wp_slice *slice, uint64_t end_ns)
 {
-    return (uint64_t)1 << (__builtin_ctzll(bit) + 8) % 64;
-}
-
-void wp_mates_slept(struct wp_slice *slice, uint64_t from_ns, uint64_t to_ns, uint64_t bit)
-{
-    uint64_t end_ns = slice->wake_ns && slice->wake_ns < to_ns ? slice->wake_ns : to_ns;
-    uint64_t whole_ns = slice->wake_ns > slice->out_ns ? slice->wake_ns - slice->out_ns : 0;
-    if (end_ns > from_ns && 2 * (end_ns - from_ns) >= whole_ns)
-        wp_detached_taken(slice, slept(bit));
-}
-
-static void tell_slice(struct wp_aggregate *aggregate, const struct wp_slice *slice, uint64_t end_ns)
-{
+    bool has_told = false;
     uint64_t in_ns = slice->in_ns ? slice->in_ns : end_ns, wake_ns = slice->wake_ns > slice->out_ns ? slice->wake_ns : in_ns;
     bool goes_on = slice->flags & (WP_SLICE_PREEMPTED | WP_SLICE_EXEC | WP_SLICE_RENAME | WP_SLICE_BORN) || slice->cause == WP_CAUSE_BLOCK;
-    if (!goes_on && wake_ns > slice->out_ns && !wp_detached_is_taken(slice, slept(aggregate->bit)))
-        tell(aggregate, WP_REPORT_IDLE, slice->identity, wake_ns - slice->out_ns);
+    if (!goes_on && wake_ns > slice->out_ns && !(slice->taken & mates->slept))
+        has_told |= tell(mates, WP_REPORT_IDLE, slice->identity, wake_ns - slice->out_ns);
     uint64_t own_ns = slice->cause == WP_CAUSE_BLOCK ? wake_ns - slice->out_ns : 0; /* its own I/O; a CPU that is busy is no work */
-    if (slice->in_ns && end_ns > slice->in_ns && !wp_detached_is_taken(slice, aggregate->bit))
-        tell(aggregate, WP_REPORT_UNWAITED, slice->identity, end_ns - slice->in_ns + own_ns);
+    if (slice->in_ns && end_ns > slice->in_ns && !(slice->taken & mates->taken))
+        has_told |= tell(mates, WP_REPORT_UNWAITED, slice->identity, end_ns - slice->in_ns + own_ns);
+    return has_told;
 }
 
-static void tell_thread(struct wp_aggregate *aggregate, const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns, bool is_final)
+static bool tell_thread(const struct wp_mates *mates, const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns, bool is_final)
 {
+    bool has_told = false;
     uint64_t ordinal = wp_thread_find(thread, from_ns);
     if (ordinal == thread->slice_end)
         ordinal = thread->first_slice;
     for (; ordinal < thread->slice_end; ordinal++) {
         const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
         bool is_over = slice->end_ns && slice->end_ns <= to_ns;
-        if (!(aggregate->timeline->identities[slice->identity].mates & aggregate->bit) || (is_over && slice->end_ns <= from_ns))
+        if (!(mates->timeline->identities[slice->identity].mates & mates->bit) || (is_over && slice->end_ns <= from_ns))
             continue;
         if (!is_over && (!is_final || slice->is_cut))
-            return;
+            break;
         if (is_over || slice->out_ns < to_ns)
-            tell_slice(aggregate, slice, is_over ? slice->end_ns : to_ns);
+            has_told |= tell_slice(mates, slice, is_over ? slice->end_ns : to_ns);
     }
+    return has_told;
 }
 
-void wp_mates_tell(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t to_ns, bool is_final)
+bool wp_mates_tell(const struct wp_mates *mates, uint64_t from_ns, uint64_t to_ns, bool is_final)
 {
-    const struct wp_timeline *timeline = aggregate->timeline;
-    for (uint32_t i = 0; i < timeline->live_count && aggregate->view == WP_VIEW_PROGRESS; i++) {
+    const struct wp_timeline *timeline = mates->timeline;
+    bool has_told = false;
+    for (uint32_t i = 0; i < timeline->live_count && mates->is_progress; i++) {
         const struct wp_thread *thread = &timeline->threads[timeline->live[i]];
         if (thread->slices && thread->slice_end > thread->first_slice)
-            tell_thread(aggregate, thread, from_ns, to_ns, is_final);
+            has_told |= tell_thread(mates, thread, from_ns, to_ns, is_final);
     }
+    return has_told;
 }

@@ -9,23 +9,27 @@
  */
 #include "aggregator/explain.h"
 
-struct wp_aggregate;
+#define WP_MATES_THREADS ".threads"   /* behind the aggregate's name: the view by threads that stands beside it */
 
-#define WP_MATES_THREADS ".threads"           /* behind the aggregate's name: the view by threads that stands beside it */
+/* What an aggregate tells of them with. */
+struct wp_mates {
+    const struct wp_timeline *timeline; /* borrowed */
+    struct wp_report *report;           /* borrowed */
+    uint64_t bit;                       /* the aggregate's */
+    uint16_t taken, slept;              /* marks of slices of which its control paths hold the run, the sleep (detached.h) */
+    bool is_progress;                   /* its base are main threads */
+};
 
-/* Who ended the sleep that is being explained is of the sleeper's process, whose progress the aggregate shows. */
-bool wp_mates_has(const struct wp_explainer *explainer, uint32_t waker_identity);
 /*
  * In the sleep of this slice the thread waited for work from its own process: another base thread of it ended the
  * sleep, and what that one did was not set going by the sleeper (then it waits for a result). A wait for a lock is none. Asked between
  * explanations.
  */
 bool wp_mates_is_idle(struct wp_explainer *explainer, uint32_t thread, const struct wp_slice *slice);
-/* The thread, by that identity, was idle so long. */
-void wp_mates_tell_idle(struct wp_aggregate *aggregate, uint32_t identity, uint64_t ns);
-/* A control path of the aggregate holds the sleep of this slice from there to there. */
-void wp_mates_slept(struct wp_slice *slice, uint64_t from_ns, uint64_t to_ns, uint64_t bit);
-/* Tells what stands beside the total of mates' slices that ended in (from_ns, to_ns]; at the end of all also of those that go on. */
-void wp_mates_tell(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t to_ns, bool is_final);
+/* The thread, by that identity, was idle so long. True: it was told. */
+bool wp_mates_tell_idle(const struct wp_mates *mates, uint32_t identity, uint64_t ns);
+/* Tells what stands beside the total of mates' slices that ended in (from_ns, to_ns]; at the end of all also of those that go on. True: there is
+ * some. */
+bool wp_mates_tell(const struct wp_mates *mates, uint64_t from_ns, uint64_t to_ns, bool is_final);
 
 #endif
