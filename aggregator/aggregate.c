@@ -3,6 +3,7 @@
 
 #include "aggregator/detached.h"
 #include "aggregator/explain_shared.h"
+#include "aggregator/mates.h"
 #include "aggregator/other_paths.h"
 #include "aggregator/timeline_window.h"
 #include "storage/value/rows.h"
@@ -108,6 +109,24 @@ static uint64_t first_slice(struct wp_aggregate *aggregate, const struct wp_thre
     return !goes_on && ordinal == thread->slice_end ? thread->first_slice : ordinal;
 }
 
+static struct wp_mates mates_of(const struct wp_aggregate *aggregate)
+{
+    return (struct wp_mates){.timeline = aggregate->timeline, .report = aggregate->report, .bit = aggregate->bit,
+        .taken = wp_detached_mark(aggregate->bit), .slept = wp_detached_sleep_mark(aggregate->bit),
+        .is_progress = aggregate->view == WP_VIEW_PROGRESS};
+}
+
+/* What is accounted for of this slice begins behind the sleep of an idle worker. */
+static uint64_t leave_idle_out(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice, uint64_t from)
+{
+    if (aggregate->view != WP_VIEW_BUSY || from >= slice->wake_ns || !wp_mates_is_idle(&aggregate->explainer, thread, slice))
+        return from;
+    struct wp_mates mates = mates_of(aggregate);
+    if (!aggregate->is_rehearsal)
+        aggregate->has_news |= wp_mates_tell_idle(&mates, slice->identity, slice->wake_ns - from);
+    return slice->wake_ns;
+}
+
 /* Accounts for the thread from `from` on as far as it goes, or as the part allows that is explained now (walk.goes_on); returns how far. */
 static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, uint64_t from, uint64_t until_ns, bool is_final)
 {
@@ -129,6 +148,8 @@ static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, u
         uint64_t out = slice->out_ns > from ? slice->out_ns : from;
         bool is_over = slice->end_ns && slice->end_ns <= until_ns;
         uint64_t end = is_over ? slice->end_ns : until_ns;
+        if (is_base)
+            out = leave_idle_out(aggregate, index, slice, out);
         if (is_base && out == slice->out_ns && !aggregate->is_rehearsal)
             wp_chosen_wait(aggregate, index, slice);
         if (is_base)
@@ -163,6 +184,8 @@ static void count_detached(struct wp_aggregate *aggregate, uint64_t until_ns, bo
     if (to_ns <= aggregate->detached_ns)
         return;
     uint64_t ns = wp_detached_between(aggregate, aggregate->detached_ns, to_ns, oldest_ns);
+    struct wp_mates mates = mates_of(aggregate);
+    aggregate->has_news |= wp_mates_tell(&mates, aggregate->detached_ns, to_ns, is_final);
     aggregate->detached_ns = to_ns;
     aggregate->has_news |= ns != 0;
     if (ns)

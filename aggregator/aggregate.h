@@ -13,6 +13,7 @@
 #include "aggregator/line_sums.h"
 #include "aggregator/pieces.h"
 #include "aggregator/transactions.h"
+#include "common/selector.h"
 #include "storage/report/report.h"
 #include "storage/value/bucket.h"
 
@@ -29,6 +30,7 @@ struct wp_aggregate {
     bool has_noted;                  /* the timebox of which the store has what the host is: */
     uint64_t noted_timebox_s;
     uint64_t bit;
+    enum wp_selector_view view;      /* whose time is its base */
     struct wp_fleet *fleet;          /* borrowed */
     uint32_t home;                   /* its host there */
     struct wp_timeline *timeline;    /* of that host, borrowed */

@@ -8,6 +8,14 @@ void wp_detached_taken(struct wp_slice *slice, uint64_t bit)
     slice->taken |= wp_detached_mark(bit);
 }
 
+void wp_detached_slept(struct wp_slice *slice, uint64_t from_ns, uint64_t to_ns, uint64_t bit)
+{
+    uint64_t end_ns = slice->wake_ns && slice->wake_ns < to_ns ? slice->wake_ns : to_ns;
+    uint64_t whole_ns = slice->wake_ns > slice->out_ns ? slice->wake_ns - slice->out_ns : 0;
+    if (end_ns > from_ns && 2 * (end_ns - from_ns) >= whole_ns)
+        slice->taken |= wp_detached_sleep_mark(bit);
+}
+
 void wp_detached_followed(const struct wp_thread *thread, uint64_t from, uint64_t to, uint64_t bit)
 {
     if (from >= to)
@@ -25,10 +33,17 @@ static bool is_of_interest(const struct wp_aggregate *aggregate, uint32_t identi
     return aggregate->timeline->identities[identity].aggregates & aggregate->bit;
 }
 
+/* Of that the work is told apart (mates.h). */
+static bool is_mate(const struct wp_aggregate *aggregate, uint32_t identity)
+{
+    return aggregate->timeline->identities[identity].mates & aggregate->bit;
+}
+
 /* Work of a base path is its own, and the recorder's is the cost of recording. */
 static bool can_be_detached(const struct wp_aggregate *aggregate, const struct wp_slice *slice)
 {
     return slice->in_ns && !(slice->taken & wp_detached_mark(aggregate->bit)) && !is_of_interest(aggregate, slice->identity) &&
+        !is_mate(aggregate, slice->identity) &&
         !wp_is_recorder(aggregate->timeline, slice->identity);
 }
 

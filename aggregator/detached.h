@@ -27,6 +27,13 @@ static inline uint64_t wp_detached_until(uint64_t until_ns, uint64_t history_ns)
 
 /* A control path of the aggregate holds (a part of) this slice. `bit` is the aggregate's. */
 void wp_detached_taken(struct wp_slice *slice, uint64_t bit);
+/* One holds its sleep from there to there. The mark is that for runs of the aggregate that is eight further on; with so many some work is not
+ * told. */
+static inline uint16_t wp_detached_sleep_mark(uint64_t bit)
+{
+    return (uint16_t)(1u << (__builtin_ctzll(bit) + 8) % 16);
+}
+void wp_detached_slept(struct wp_slice *slice, uint64_t from_ns, uint64_t to_ns, uint64_t bit);
 /* One holds this stretch, without looking at it (it was followed before, or a bound bit). */
 void wp_detached_followed(const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns, uint64_t bit);
 /*

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define SITE_LIMIT 2000000u
+#define RELAY_UNKNOWN 8u /* without stacks a call is no place: only where so many wait for each other is it taken to be one */
 
 int wp_explainer_init(struct wp_explainer *x, struct wp_fleet *fleet, uint32_t home, struct wp_pathtree *tree)
 {
@@ -136,7 +137,8 @@ static uint32_t process_frame(struct wp_explainer *x, uint32_t identity)
         return *slot;
     char name[WP_EXPLAIN_NAME];
     wp_explain_name_process(x, identity, name, sizeof(name));
-    uint32_t frame = wp_pathtree_frame(x->tree, WP_STYLE_PROCESS, name, "");
+    uint32_t of = x->timeline->identities[identity].process_comm; /* a thread that names itself stands under its process */
+    uint32_t frame = wp_pathtree_frame(x->tree, WP_STYLE_PROCESS, name, of ? wp_dictionary_string(x->timeline->dictionary, of) : "");
     if (slot && frame != UINT32_MAX)
         *slot = frame;
     return frame;
@@ -296,6 +298,7 @@ static void cover_run(struct wp_explainer *x, uint32_t parent, uint32_t index, c
 
 static void push_layer(struct wp_explainer *x, uint32_t identity, uint32_t thread)
 {
+    x->asleep[x->depth] = (struct wp_layer_sleep){.doubts = x->doubts};
     x->layers[x->depth++] = (struct wp_layer){x->host, x->timeline->identities[identity].process, thread};
 }
 
@@ -334,6 +337,33 @@ void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from, ui
         wp_detached_followed(&x->timeline->threads[thread], from, to, x->base_bit);
 }
 
+bool wp_explain_relays(struct wp_explainer *x, uint32_t waker, uint64_t slice, uint64_t to)
+{
+    uint32_t top = x->depth - 1, first = x->depth;
+    if (x->depth < 2 || !x->asleep[top].site || (!(x->asleep[top].site >> 32) && x->depth < RELAY_UNKNOWN) || x->layers[top].host != x->host || !waker ||
+        x->layers[top].process != x->timeline->identities[x->timeline->threads[waker].identity].process)
+        return false;
+    for (uint32_t i = top; i > 0 && x->asleep[i - 1].site && x->layers[i - 1].host == x->host && x->layers[i - 1].process == x->layers[top].process; i--) {
+        if (x->asleep[i - 1].site == x->asleep[top].site)
+            first = i;
+        if (x->recording && i - 1 < x->recording_depth) /* others who wait for it may wait elsewhere */
+            wp_shared_refuse(x, false);
+    }
+    uint32_t repeats = x->relay.to_ns == to ? x->relay.repeats + 1 : 0;
+    if (first == x->depth || x->asleep[first].doubts != x->doubts || repeats > x->options.depth)
+        return false;
+    x->relay = (struct wp_relay){true, first, waker, repeats, slice, to};
+    return true;
+}
+
+static void take_relay(struct wp_explainer *x, struct wp_shared_use *walk)
+{
+    x->relay.is_on = false;
+    walk->thread = x->relay.thread;
+    walk->ordinal = x->relay.slice;
+    walk->to_ns = x->relay.to_ns;
+}
+
 /* Time in which a thread was of interest (it may have become another by exec or rename) is a base path's own; the
  * recorder's is the cost of recording. */
 static bool is_of_interest(const struct wp_explainer *x, const struct wp_slice *slice)
@@ -369,9 +399,11 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
         cover_before(x, parent, index, from, to);
         return false;
     }
-    /* A path's own slices are as many as its events: only what they wait for is cut by the budget. */
-    bool is_spent = ++x->fleet->visits - x->fleet->visits_before > x->options.budget && x->depth;
-    if (++x->visited > x->options.width || is_spent) {
+    /* A path's own slices are as many as its events: only what they wait for of others is cut by the width and the budget. */
+    bool is_own = x->timeline->identities[wp_thread_slice(thread, ordinal)->identity].mates & x->base_bit;
+    bool is_spent = ++x->fleet->visits - x->fleet->visits_before > x->options.budget && x->depth && !is_own;
+    x->visited += !is_own;
+    if (x->visited > x->options.width || is_spent) {
         cut_short(x, walk, is_spent ? WP_LIMIT_BUDGET : WP_LIMIT_WIDTH);
         return false;
     }
@@ -402,6 +434,8 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
     }
     if (to > from && slice->out_ns < to) {
         uint64_t low = slice->out_ns > from ? slice->out_ns : from;
+        if (x->host == x->home && !x->leaves_no_marks)
+            wp_detached_slept(slice, low, to, x->base_bit);
         wp_explain_sleep(x, node, index, ordinal, low, to);
         to = low;
     }
@@ -422,6 +456,13 @@ void wp_explain_cover_from(struct wp_explainer *x, uint32_t parent, uint32_t ind
         goes_on = cover_slice(x, &walk);
         if (is_recorded)
             wp_shared_recorded(x, &walk, ordinal);
+        if (!x->relay.is_on)
+            continue;
+        if (x->relay.depth < x->depth) /* what is left is another layer's */
+            return;
+        take_relay(x, &walk);
+        is_shared = false;
+        goes_on = true;
     }
 }
 

@@ -82,6 +82,20 @@ enum wp_limit { WP_LIMIT_DEPTH, WP_LIMIT_WIDTH, WP_LIMIT_BUDGET, WP_LIMIT_HISTOR
     WP_LIMIT_LATE_SAMPLE /* a sample came a little later than that after its run */,
     WP_LIMIT_LOOP /* it waited for an answer that had not come when it had to be told of */, WP_LIMITS };
 
+/* Of a layer: where it sleeps while that is explained by who ended it (0: it does not). */
+struct wp_layer_sleep {
+    uint64_t site;
+    uint32_t doubts;         /* when the layer began */
+};
+
+/* The time before this moment is another thread's, in the place of a layer (wp_explain_relays). */
+struct wp_relay {
+    bool is_on;
+    uint32_t depth, thread;
+    uint32_t repeats;        /* at the same instant: facts that contradict each other must not lead in a circle */
+    uint64_t slice, to_ns;
+};
+
 struct wp_explainer {
     struct wp_fleet *fleet;            /* borrowed */
     uint32_t home;                     /* the host that is asked about */
@@ -101,12 +115,15 @@ struct wp_explainer {
     void *context;
     uint64_t limit_count[WP_LIMITS], limit_ns[WP_LIMITS];
     struct wp_shared *shared;          /* what many waited for; owned (explain_shared.h) */
+    uint32_t recording_depth;          /* layers below what is being recorded */
     bool may_share, recording;         /* it is looked for; what is emitted is taken in there, too */
     /* caches */
     struct wp_intmap sites;            /* (parent node, host and stack id) -> node */
     struct wp_explain_names *names;    /* by host, owned */
     uint32_t name_room, leaves;
     struct wp_layer layers[WP_DEPTH_LIMIT + 2];
+    struct wp_layer_sleep asleep[WP_DEPTH_LIMIT + 2]; /* by layer */
+    struct wp_relay relay;
     struct wp_loop_cache loops[WP_LOOP_CACHE]; /* by thread */
     uint32_t depth, visited;
     uint64_t oldest_ns;                /* in home's clock: causes before that do not count */

@@ -330,6 +330,7 @@ bool wp_shared_record(struct wp_explainer *x, struct wp_shared_use *use)
     shared->until_ns = WP_SHARED_ALWAYS;
     memcpy(shared->limit_count, x->limit_count, sizeof(shared->limit_count));
     memcpy(shared->limit_ns, x->limit_ns, sizeof(shared->limit_ns));
+    x->recording_depth = x->depth;
     return x->recording = true;
 }
 

@@ -86,6 +86,14 @@ void wp_explain_on_path(struct wp_explainer *x, uint32_t node, uint32_t waker, u
         on_path_of(x, node, waker, identity_in(thread, wp_thread_find(thread, to - 1)), from, to, NULL);
 }
 
+/* It is of the sleeper's process, whose progress the aggregate shows: it is followed whatever set it going (docs/engine.md, "What a total is"). */
+static bool is_mate(const struct wp_explainer *x, uint32_t waker_identity)
+{
+    const struct wp_identity *waker = &x->timeline->identities[waker_identity];
+    const struct wp_layer *sleeper = x->depth ? &x->layers[x->depth - 1] : NULL;
+    return waker->mates & x->base_bit && sleeper && sleeper->host == x->host && sleeper->process == waker->process;
+}
+
 /* --- fit --- */
 
 /* Where the waker's activity in that slice began: its run, with the runs before it that preemption alone parts. */
@@ -134,8 +142,10 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
     struct wp_handover by = {.origin = WP_ORIGIN_PATH};
     if (waker && is_base(x, identity))
         by.origin = WP_ORIGIN_OTHER;
-    else if (!on_behalf && !wait->is_outstanding && !wp_is_recorder(x->timeline, identity))
+    else if ((wait->is_far || !is_mate(x, identity)) && !on_behalf && !wait->is_outstanding && !wp_is_recorder(x->timeline, identity))
         by = origin_of(x, wait, waker, ordinal, to);
+    if (by.origin == WP_ORIGIN_PATH && wp_explain_relays(x, waker, ordinal, to))
+        return;
     if (by.origin == WP_ORIGIN_PATH)
         wp_explain_cover_from(x, node, waker, ordinal, from, to);
     else
@@ -148,12 +158,14 @@ void wp_wait_on_thread(struct wp_explainer *x, const struct wp_wait *wait, uint3
 static void on_waker(struct wp_explainer *x, const struct wp_wait *wait, uint32_t waker, uint64_t from, uint64_t to)
 {
     struct wp_queue queue;
-    if (!wp_explain_queue(x, wait, &queue)) {
+    const struct wp_thread *thread = &x->timeline->threads[waker];
+    if (is_mate(x, identity_in(thread, wp_thread_find(thread, to - 1))) || !wp_explain_queue(x, wait, &queue)) {
+        if (x->depth) /* all that is left of the sleep: it may be taken over by another layer (wp_explain_relays) */
+            x->asleep[x->depth - 1].site = (uint64_t)wait->slice->stack << 32 | (uint64_t)wait->slice->wait << 16 | wait->slice->syscall;
         wp_wait_on_thread(x, wait, wait->node, waker, from, to, false);
         return;
     }
     uint64_t turned = queue.until_ns < from ? from : queue.until_ns < to ? queue.until_ns : to;
-    const struct wp_thread *thread = &x->timeline->threads[waker];
     wp_wait_on_thread(x, wait, wait->node, waker, turned, to, true);
     if (from < turned)
         on_path_of(x, wait->node, waker, identity_in(thread, wp_thread_find(thread, turned - 1)), from, turned,

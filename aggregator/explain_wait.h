@@ -45,6 +45,12 @@ void wp_wait_on_shard(struct wp_explainer *x, const struct wp_wait *wait, const 
 void wp_explain_cover(struct wp_explainer *x, uint32_t parent, uint32_t thread, uint64_t from_ns, uint64_t to_ns);
 /* The same for who knows the slice of the last instant (wp_thread_find). */
 void wp_explain_cover_from(struct wp_explainer *x, uint32_t parent, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns);
+/*
+ * A thread waits for one of its own process that waits in the same place, for `waker`: a queue for one lock, a token that goes round. All that
+ * the first one waits for stand above it side by side, not each on top of the other. True: all that is left before `to_ns` of the first one's sleep
+ * will be covered so.
+ */
+bool wp_explain_relays(struct wp_explainer *x, uint32_t waker, uint64_t slice, uint64_t to_ns);
 /* [from, to), which lies in the sleep of this slice; `node` is the thread's process node. */
 void wp_explain_sleep(struct wp_explainer *x, uint32_t node, uint32_t thread, uint64_t slice, uint64_t from_ns, uint64_t to_ns);
 /* It was waited for, though it is not looked at. */

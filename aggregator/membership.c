@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/membership.h"
 
+#include "aggregator/mates.h"
 #include "aggregator/services.h"
+#include "common/path.h"
 #include "common/release_id.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,10 +33,12 @@ static struct wp_selector_subject subject_of(const struct match_context *match, 
     const struct wp_thread_entry *entry = match->entry;
     return (struct wp_selector_subject){
         .comm = wp_dictionary_string(dictionary, identity->comm),
+        .process_comm = identity->process_comm ? wp_dictionary_string(dictionary, identity->process_comm) : NULL,
         .exe = wp_dictionary_string(dictionary, entry->exe),
         .cgroup = wp_dictionary_string(dictionary, entry->cgroup),
         .workload = wp_dictionary_string(dictionary, entry->workload),
         .pid = entry->pid,
+        .tid = entry->tid,
         .is_command = entry->flags & WP_THREAD_COMMAND,
         .cmdline_matches = cmdline_matches,
         .context = match,
@@ -98,6 +103,48 @@ static uint64_t by_service(struct wp_host_session *session, uint32_t identity, c
     return is_chosen(session, name) ? bit_of(session, name, release) : 0;
 }
 
+/* The view by threads that stands beside the progress of a process, from its second thread on; NULL: no room. */
+static struct wp_aggregate *by_threads(struct wp_host_session *session, const struct wp_aggregate_rule *rule, const char *release)
+{
+    char name[sizeof(rule->name) + sizeof(WP_MATES_THREADS)];
+    snprintf(name, sizeof(name), "%s" WP_MATES_THREADS, rule->name);
+    struct wp_aggregate *aggregate = wp_id_valid(name) ? wp_host_session_aggregate(session, name, release) : NULL;
+    if (aggregate)
+        aggregate->view = WP_VIEW_THREADS;
+    return aggregate;
+}
+
+/* All threads of its process, by all identities that they had, are of that aggregate: it has just been made for its second thread. */
+static void add_process(struct wp_host_session *session, uint32_t process, uint64_t bit)
+{
+    struct wp_timeline *timeline = &session->timeline;
+    for (uint32_t i = 1; i < timeline->identity_count; i++)
+        if (timeline->identities[i].process == process)
+            add(session, i, bit);
+}
+
+static uint64_t by_rule(struct wp_host_session *session, uint32_t identity, const struct wp_aggregate_rule *rule, const char *release)
+{
+    struct wp_aggregate *aggregate = wp_host_session_aggregate(session, rule->name, release);
+    struct wp_identity *who = &session->timeline.identities[identity];
+    struct wp_process *process = &session->timeline.processes[who->process];
+    const struct wp_thread_entry *entry = wp_dictionary_thread(session->dictionary, who->entry);
+    if (!aggregate)
+        return 0;
+    aggregate->view = wp_selector_view(&rule->selector);
+    if (aggregate->view != WP_VIEW_PROGRESS)
+        return aggregate->bit;
+    bool is_main = entry->tid == entry->pid, had_threads = process->with_threads & aggregate->bit;
+    if (is_main && !had_threads)
+        return aggregate->bit;
+    process->with_threads |= aggregate->bit;
+    who->mates |= is_main ? 0 : aggregate->bit;
+    struct wp_aggregate *beside = by_threads(session, rule, release);
+    if (beside && !had_threads)
+        add_process(session, who->process, beside->bit);
+    return (is_main ? aggregate->bit : 0) | (beside ? beside->bit : 0);
+}
+
 void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t identity)
 {
     struct wp_host_session *session = context;
@@ -110,7 +157,7 @@ void wp_membership_of(void *context, struct wp_timeline *timeline, uint32_t iden
     uint64_t bits = by_service(session, identity, release);
     for (uint32_t i = 0; i < session->options->rule_count; i++)
         if (wp_selector_matches(&session->options->rules[i].selector, &subject))
-            bits |= bit_of(session, session->options->rules[i].name, release);
+            bits |= by_rule(session, identity, &session->options->rules[i], release);
     if (bits)
         add(session, identity, bits);
     if (session->late_count)
@@ -167,7 +214,7 @@ void wp_membership_anew(struct wp_host_session *session)
     forget_services(session, options->auto_aggregates);
     session->is_auto_chosen = session->is_auto_chosen && options->auto_aggregates;
     for (uint32_t identity = 1; identity < limit; identity++)
-        timeline->identities[identity].aggregates = 0;
+        timeline->identities[identity].aggregates = timeline->identities[identity].mates = 0;
     for (uint32_t i = 0; i < options->rule_count; i++)
         bit_of(session, options->rules[i].name, session->release);
     for (uint32_t identity = 1; identity < limit; identity++)

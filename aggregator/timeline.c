@@ -111,14 +111,22 @@ static uint32_t process_of(struct wp_timeline *timeline, const struct wp_thread_
     return process;
 }
 
-static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, uint32_t comm, uint32_t process, uint32_t thread)
+/* Its process' name, if that is not the thread's. */
+static uint32_t other_comm(const struct wp_timeline *timeline, uint32_t entry_id, uint32_t comm, uint32_t process)
+{
+    const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, entry_id);
+    return entry && entry->tid != entry->pid && timeline->processes[process].comm != comm ? timeline->processes[process].comm : 0;
+}
+
+static uint32_t make_identity(struct wp_timeline *timeline, uint32_t entry_id, uint32_t comm, uint32_t process, uint32_t thread,
+    uint32_t process_comm)
 {
     uint32_t identity = timeline->identity_count;
     if (!TRY_MAKE(timeline, identities, identity_room, identity))
         return 0;
     timeline->identity_count++;
-    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0, timeline->now_ns,
-        timeline->threads[thread].identity};
+    timeline->identities[identity] = (struct wp_identity){entry_id, comm, process, thread, 0, 0, timeline->now_ns,
+        timeline->threads[thread].identity, process_comm};
     timeline->processes[process].identities++;
     if (timeline->identity_made)
         timeline->identity_made(timeline->context, timeline, identity);
@@ -137,7 +145,8 @@ static bool bind_entry(struct wp_timeline *timeline, uint32_t entry_id, uint32_t
     if (!entry || !room_for_entry(timeline, entry_id))
         return false;
     uint32_t process = process_of(timeline, entry, is_new_process);
-    uint32_t identity = make_identity(timeline, entry_id, entry->comm, process, thread);
+    uint32_t identity = make_identity(timeline, entry_id, entry->comm, process, thread,
+        other_comm(timeline, entry_id, entry->comm, process));
     timeline->thread_of_entry[entry_id] = thread + 1;
     timeline->identity_of_entry[entry_id] = identity;
     timeline->threads[thread].identity = identity;
@@ -384,7 +393,8 @@ static void on_rename(struct wp_timeline *timeline, const struct wp_event *event
     struct wp_identity old = timeline->identities[thread->identity];
     if (old.comm == event->c)
         return;
-    thread->identity = make_identity(timeline, old.entry, event->c, old.process, index);
+    thread->identity = make_identity(timeline, old.entry, event->c, old.process, index,
+        other_comm(timeline, old.entry, event->c, old.process));
     timeline->identity_of_entry[event->thread] = thread->identity;
     const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, event->thread);
     if (entry && entry->tid == entry->pid)
@@ -552,7 +562,7 @@ uint32_t wp_timeline_set_thread(struct wp_timeline *timeline, const Wakepath__Re
         return 0;
     struct wp_thread *thread = &timeline->threads[index];
     *thread = (struct wp_thread){.tid = entry->tid, .cpu = row->cpu, .birth_ns = row->birth_ns};
-    thread->identity = make_identity(timeline, row->entry, row->comm, row->process, index);
+    thread->identity = make_identity(timeline, row->entry, row->comm, row->process, index, row->process_comm);
     timeline->thread_of_entry[row->entry] = index + 1;
     timeline->identity_of_entry[row->entry] = thread->identity;
     if (row->sample_ns)

@@ -76,8 +76,10 @@ struct wp_identity {
     uint32_t process;           /* index of the process */
     uint32_t thread;
     uint64_t aggregates;        /* bit i: base of aggregate i; set by the session */
+    uint64_t mates;             /* bit i: no base of aggregate i, but a thread of a process whose progress that shows (mates.h) */
     uint64_t made_ns;           /* when it came up */
     uint32_t before;            /* the identity that its thread had before, 0 none */
+    uint32_t process_comm;      /* dictionary string id: what its process was called as it came up, where it has a name of its own; else 0 */
 };
 
 /* A thread group between two execs. */
@@ -89,6 +91,7 @@ struct wp_process {
     uint64_t running_ns;        /* time on a CPU so far, for "busiest" */
     uint64_t made_ns;           /* when it came up */
     bool is_recorder;           /* Wakepath's own */
+    uint64_t with_threads;      /* bit i: aggregate i shows its progress, and threads beside its main one have come up */
 };
 
 struct wp_thread {

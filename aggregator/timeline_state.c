@@ -116,6 +116,7 @@ static void save_threads(struct save *save)
         const struct wp_identity *identity = &timeline->identities[save->names[i]];
         row->entry = identity->entry;
         row->comm = identity->comm;
+        row->process_comm = identity->process_comm;
         row->process = save->process_rows[identity->process];
         row->creator = thread->creator ? save->rows[thread->creator] : 0;
         row->birth_ns = thread->birth_ns;

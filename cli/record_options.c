@@ -14,13 +14,14 @@
 #define DEFAULT_HOST_SECONDS 10u
 #define DEFAULT_FREQUENCY_HZ 997u /* a prime: it does not beat with what programs do every millisecond */
 
-enum { KEY_CAPTURE = 256, KEY_JSON };
+enum { KEY_CAPTURE = 256, KEY_JSON, KEY_THREADS };
 
 static const struct argp_option option_table[] = {
     {"out", 'o', "DIR", 0, "Folder of the report (default: wakepath-report)", 0},
     {"store", 's', "ROOT", 0, "Store to add the recording to (default: a new one in DIR/store)", 0},
     {"release", 'r', "ID", 0, "Release to file it under (default: what git says of this folder, else unversioned)", 0},
     {"aggregate", 'a', "NAME=SELECTOR", 0, "Report on the processes that the selector picks; may be repeated", 0},
+    {"threads", KEY_THREADS, NULL, 0, "All threads of CMD are the base of the report, each a path of its own, not the progress of its main thread", 0},
     {"duration", 'd', "SECONDS", 0, "Record no longer than that (without CMD: 10)", 0},
     {"frequency", 'F', "HZ", 0, "Samples a second on each CPU, 0 for none (default: 997)", 0},
     {"keep-capture", KEY_CAPTURE, "FILE", 0, "Keep the stream of events in FILE, to be replayed", 0},
@@ -82,7 +83,7 @@ static void finish(struct wp_record_options *options, struct argp_state *state)
     for (unsigned i = 0; i < options->aggregate_count; i++)
         has_main |= !strncmp(options->aggregates[i], "main=", 5);
     if (options->command && !has_main)
-        add_aggregate(options, state, "main=command");
+        add_aggregate(options, state, options->by_threads ? "main=command,threads" : "main=command");
     if (!options->command && !options->duration_ns)
         options->duration_ns = DEFAULT_HOST_SECONDS * 1000000000ull;
 }
@@ -104,6 +105,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_CAPTURE: options->capture = arg; break;
     case 'q': options->is_quiet = true; break;
     case 'v': options->is_verbose = true; break;
+    case KEY_THREADS: options->by_threads = true; break;
     case KEY_JSON: options->is_json = true; break;
     case ARGP_KEY_ARGS: options->command = state->argv + state->next; break;
     case ARGP_KEY_SUCCESS: finish(options, state); break;
@@ -119,7 +121,7 @@ void wp_record_options_parse(struct wp_record_options *options, int argc, char *
         "\vCMD's output, signals and exit status pass through. A ^C reaches CMD as ever and the report tells what ran "
         "until then; a second one within two seconds gives up.\n"
         "Selectors: comm=NAME, exe=PATH, cgroup=PATH, unit=NAME, container=ID, pod=UID, namespace=NAME, pid=N, cmdline~REGEX, "
-        "command; ',' means and.\n"
+        "command, thread=NAME, tid=N; ',' means and; progress, busy and threads say whose time the total is.\n"
         "Exit status: CMD's (126: not executable, 127: not found), else 0 all is well, 1 failure, 64 usage.",
         NULL, NULL, NULL};
     *options = (struct wp_record_options){.out = "wakepath-report", .frequency_hz = DEFAULT_FREQUENCY_HZ};

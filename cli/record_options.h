@@ -17,7 +17,7 @@ struct wp_record_options {
     unsigned pattern_count;
     uint64_t duration_ns;                                /* 0: as long as the command runs */
     unsigned frequency_hz;
-    bool is_quiet, is_json, is_verbose;
+    bool is_quiet, by_threads, is_json, is_verbose;
     char **command;                                      /* ends with NULL; NULL: the whole host */
 };
 

@@ -128,6 +128,35 @@ static void put_unsampled(struct wp_buffer *out, struct json_object *root)
     wp_buffer_puts(out, "\n  time is accounted for, but which functions ran is not known; `wakepath doctor` says what to do\n");
 }
 
+/* What the total is of, which percentages are of. */
+static void put_base(struct wp_buffer *out, const char *base)
+{
+    static const char *const words[][2] = {{"progress", "progress of the main thread"}, {"busy", "all threads, idle workers aside"},
+        {"threads", "all threads"}};
+    wp_buffer_puts(out, " total");
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (!strcmp(base, words[i][0]))
+            wp_buffer_printf(out, " (%s)", words[i][1]);
+}
+
+static void put_beside(struct wp_buffer *out, struct json_object *root)
+{
+    uint64_t idle = number_of(root, "idle_ns"), work = number_of(root, "unwaited_ns");
+    if (!idle && !work)
+        return;
+    wp_buffer_puts(out, "  beside the total, all threads together: ");
+    if (work) {
+        put_duration(out, work);
+        wp_buffer_puts(out, " of work that was not waited for");
+    }
+    if (idle) {
+        wp_buffer_puts(out, work ? ", " : "");
+        put_duration(out, idle);
+        wp_buffer_puts(out, " idle");
+    }
+    wp_buffer_putc(out, '\n');
+}
+
 static void put_all(struct wp_buffer *out, struct json_object *root, const char *page)
 {
     struct json_object *events, *recording;
@@ -141,9 +170,11 @@ static void put_all(struct wp_buffer *out, struct json_object *root, const char 
     put_duration(out, number_of(root, "wall_ns"));
     wp_buffer_puts(out, " wall, ");
     put_duration(out, total);
-    wp_buffer_printf(out, " total, %.1f %% accounted for\n", double_of(root, "accounted_percent"));
+    put_base(out, text_of(root, "base"));
+    wp_buffer_printf(out, ", %.1f %% accounted for\n", double_of(root, "accounted_percent"));
     if (!put_explanations(out, root))
         put_categories(out, root, total);
+    put_beside(out, root);
     if (json_object_object_get_ex(root, "events", &events)) {
         dropped = number_of(events, "dropped");
         seen = number_of(events, "total");

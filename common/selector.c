@@ -14,7 +14,19 @@ static const struct {
 } fields[] = {
     {"comm=", WP_SELECT_COMM}, {"exe=", WP_SELECT_EXE}, {"cgroup=", WP_SELECT_CGROUP}, {"unit=", WP_SELECT_UNIT},
     {"container=", WP_SELECT_CONTAINER}, {"pod=", WP_SELECT_POD}, {"namespace=", WP_SELECT_NAMESPACE}, {"pid=", WP_SELECT_PID}, {"cmdline~", WP_SELECT_CMDLINE},
+    {"thread=", WP_SELECT_THREAD}, {"tid=", WP_SELECT_TID},
 };
+
+static const char *const views[] = {[WP_VIEW_BUSY] = "busy", [WP_VIEW_PROGRESS] = "progress", [WP_VIEW_THREADS] = "threads"};
+#define VIEWS (sizeof(views) / sizeof(views[0]))
+
+static unsigned view_of(const char *word)
+{
+    unsigned view = 0;
+    while (view < VIEWS && strcmp(word, views[view]))
+        view++;
+    return view;
+}
 
 void wp_selector_fini(struct wp_selector *selector)
 {
@@ -80,12 +92,12 @@ static int parse_value(struct wp_selector_term *term, struct wp_error *err)
 {
     if (!*term->text)
         return wp_error_set(err, -EINVAL, "a selector term has no value");
-    if (term->field == WP_SELECT_PID) {
+    if (term->field == WP_SELECT_PID || term->field == WP_SELECT_TID) {
         char *end;
         errno = 0;
         unsigned long pid = strtoul(term->text, &end, 10);
         if (errno || *end || !pid || pid > 4194304 || *term->text == '-')
-            return wp_error_set(err, -EINVAL, "'%s' is not a process id", term->text);
+            return wp_error_set(err, -EINVAL, "'%s' is not a %s id", term->text, term->field == WP_SELECT_PID ? "process" : "thread");
         term->pid = (uint32_t)pid;
     } else if (term->field == WP_SELECT_CMDLINE) {
         regex_t regex;
@@ -104,6 +116,10 @@ static int parse_term(struct wp_selector *selector, char *text, struct wp_error 
     selector->count++;
     if (!strcmp(text, "command"))
         return 0;
+    if (view_of(text) < VIEWS) {
+        term->field = WP_SELECT_VIEW;
+        return 0;
+    }
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         size_t size = strlen(fields[i].prefix);
         if (strncmp(text, fields[i].prefix, size))
@@ -113,7 +129,8 @@ static int parse_term(struct wp_selector *selector, char *text, struct wp_error 
         return parse_value(term, err);
     }
     return wp_error_set(err, -EINVAL,
-        "'%s' is not a selector term; known are comm=, exe=, cgroup=, unit=, container=, pod=, namespace=, pid=, cmdline~ and command", text);
+        "'%s' is not a selector term; known are comm=, exe=, cgroup=, unit=, container=, pod=, namespace=, pid=, cmdline~, thread=, tid=, "
+        "command, progress, busy and threads", text);
 }
 
 int wp_selector_parse(struct wp_selector *selector, const char *text, struct wp_error *err)
@@ -181,7 +198,13 @@ static bool term_matches(const struct wp_selector_term *term, const struct wp_se
 {
     switch (term->field) {
     case WP_SELECT_COMM:
+        return !strcmp(subject->comm, term->text) || (subject->process_comm && !strcmp(subject->process_comm, term->text));
+    case WP_SELECT_THREAD:
         return !strcmp(subject->comm, term->text);
+    case WP_SELECT_TID:
+        return subject->tid == term->pid;
+    case WP_SELECT_VIEW:
+        return true;
     case WP_SELECT_EXE:
         return !strcmp(subject->exe, term->text);
     case WP_SELECT_CGROUP:
@@ -203,10 +226,28 @@ static bool term_matches(const struct wp_selector_term *term, const struct wp_se
     return false;
 }
 
+enum wp_selector_view wp_selector_view(const struct wp_selector *selector)
+{
+    enum wp_selector_view view = WP_VIEW_BUSY;
+    for (unsigned i = 0; i < selector->count; i++) {
+        const struct wp_selector_term *term = &selector->terms[i];
+        if (term->field == WP_SELECT_VIEW)
+            return (enum wp_selector_view)view_of(term->text);
+        if (term->field == WP_SELECT_THREAD || term->field == WP_SELECT_TID)
+            return WP_VIEW_THREADS;
+        if (term->field == WP_SELECT_COMMAND)
+            view = WP_VIEW_PROGRESS;
+    }
+    return view;
+}
+
 bool wp_selector_matches(const struct wp_selector *selector, const struct wp_selector_subject *subject)
 {
-    for (unsigned i = 0; i < selector->count; i++)
+    bool says_whom = false;
+    for (unsigned i = 0; i < selector->count; i++) {
         if (!term_matches(&selector->terms[i], subject))
             return false;
-    return selector->count > 0;
+        says_whom |= selector->terms[i].field != WP_SELECT_VIEW;
+    }
+    return says_whom;
 }

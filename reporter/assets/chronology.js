@@ -207,7 +207,7 @@
     }
     var frame = this.frame(found.node);
     this.tip.show(event.clientX, event.clientY, {title: frame[1],
-      lines: [palette.WORDS[frame[0]] + (frame[2] ? ', ' + frame[2] : ''), 'on ' + this.label(found.path)],
+      lines: [palette.describe(frame), 'on ' + this.label(found.path)],
       rows: [['From', units.duration(found.start)], ['Length', units.duration(found.end - found.start)]]});
   };
 

@@ -109,7 +109,7 @@
   };
 
   Flame.prototype.name = function (node) {
-    return node ? this.model.frames[this.model.frame[node]][1] || '(no name)' : this.gathered || 'everything';
+    return node ? palette.frameName(this.model.frames[this.model.frame[node]]) || '(no name)' : this.gathered || 'everything';
   };
 
   Flame.prototype.isInlined = function (node) {
@@ -243,7 +243,7 @@
       rows.push([data.categories[row[0]] ? data.categories[row[0]][1] : 'other',
         units.duration(row[1])]);
     });
-    var lines = frame ? [palette.WORDS[frame[0]] + (frame[2] ? ', ' + frame[2] : '')] : [];
+    var lines = frame ? [palette.describe(frame)] : [];
     if (this.isInlined(node)) lines.push('inlined into what it stands on');
     if (this.waitsOn(node)) lines.push('another control path: click twice to go there');
     return {title: this.name(node), lines: lines, rows: rows};

@@ -51,6 +51,17 @@
   var CHANGES = [['f-worse', 'takes longer'], ['f-worse-weak', 'by less than a fifth'], ['f-better', 'takes less'],
     ['f-better-weak', 'by less than a fifth'], ['f-same', 'no sure change, or too small to tell']];
 
-  window.wakepath.palette = {CHANGES: CHANGES, VERDICTS: VERDICTS, changeName: changeName, STYLE: STYLE, RUNS: RUNS, SLEEPS: SLEEPS, WORDS: WORDS, LEGEND: LEGEND, read: read,
+  // What a frame is, and of what: a function of a file, a thread that names itself of its process.
+  function describe(frame) {
+    if (frame[0] === STYLE.PROCESS && frame[2]) return 'thread of ' + frame[2];
+    return WORDS[frame[0]] + (frame[2] ? ', ' + frame[2] : '');
+  }
+
+  // A thread that names itself stands under its process.
+  function frameName(frame) {
+    return frame[0] === STYLE.PROCESS && frame[2] ? '[' + frame[2] + ' › ' + frame[1].slice(1) : frame[1];
+  }
+
+  window.wakepath.palette = {describe: describe, frameName: frameName, CHANGES: CHANGES, VERDICTS: VERDICTS, changeName: changeName, STYLE: STYLE, RUNS: RUNS, SLEEPS: SLEEPS, WORDS: WORDS, LEGEND: LEGEND, read: read,
     colourName: colourName};
 })();

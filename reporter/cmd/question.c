@@ -8,6 +8,7 @@
 #include "reporter/display/humanize.h"
 #include "reporter/display/json_writer.h"
 #include "reporter/export/format_text.h"
+#include "reporter/facts/beside.h"
 #include "reporter/facts/facts_read.h"
 #include "reporter/facts/group.h"
 
@@ -21,6 +22,7 @@ struct part {
     char aggregate[129];
     char *release;          /* owned by the list of releases */
     struct wp_group group;
+    const char *base, *word; /* what its total is of; base NULL: of all control paths, which are whole threads */
 };
 
 struct answer {
@@ -53,6 +55,8 @@ static int read_part(struct part *part, const struct wp_question *question, cons
     if (!rc)
         rc = wp_group_build(&part->group, &facts, &question->filter, question->by, err);
     gaps->values += facts.damage_count;
+    part->word = wp_beside_word(&facts);
+    part->base = facts.is_progress || facts.idle_ns ? wp_beside_base(&facts) : NULL;
     wp_facts_fini(&facts);
     return rc;
 }
@@ -164,6 +168,8 @@ static int format_table(struct wp_buffer *out, const struct answer *answer, stru
         wp_display_add(&display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "%s of %s matched (%s).",
             wp_human_duration(pool, part->group.matched_ns), wp_human_duration(pool, part->group.total_ns),
             wp_human_share(pool, part->group.matched_ns, part->group.total_ns)));
+        if (part->base)
+            wp_display_add(&display, WP_ITEM_PARAGRAPH, wp_pool_printf(pool, "Shares are of the total: %s.", part->base));
         add_table(&display, answer, part);
     }
     int rc = pool->failed ? wp_error_set(err, -ENOMEM, "out of memory for the answer") : wp_format_text(out, &display, err);
@@ -200,6 +206,7 @@ static int format_json(struct wp_buffer *out, const struct answer *answer, struc
         wp_writer_text(&writer, object, "release", part->release);
         wp_writer_text(&writer, object, "aggregate", part->aggregate);
         wp_writer_number(&writer, object, "total_ns", part->group.total_ns);
+        wp_writer_text(&writer, object, "base", part->word);
         wp_writer_number(&writer, object, "matched_ns", part->group.matched_ns);
         wp_writer_put(&writer, object, "rows", rows_of(&writer, answer, part));
         wp_writer_number(&writer, object, "left_out", part->group.count - shown(answer, part));

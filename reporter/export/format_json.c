@@ -3,6 +3,7 @@
 
 #include "reporter/display/escape.h"
 #include "reporter/display/json_writer.h"
+#include "reporter/facts/beside.h"
 #include "reporter/facts/recording_cost.h"
 #include "reporter/facts/slow_requests.h"
 #include "reporter/facts/unsampled.h"
@@ -151,6 +152,19 @@ static struct json_object *requests_of(struct wp_json_writer *writer, const stru
     return rows;
 }
 
+static struct json_object *beside_of(struct wp_json_writer *writer, const struct wp_facts *facts)
+{
+    struct json_object *array = json_object_new_array();
+    for (size_t i = 0; i < facts->beside_count; i++) {
+        struct json_object *row = json_object_new_object();
+        wp_writer_text(writer, row, "threads", facts->beside[i].who);
+        wp_writer_number(writer, row, "idle_ns", facts->beside[i].idle_ns);
+        wp_writer_number(writer, row, "unwaited_ns", facts->beside[i].unwaited_ns);
+        wp_writer_append(writer, array, row);
+    }
+    return array;
+}
+
 static struct json_object *limits_of(struct wp_json_writer *writer, const struct wp_facts *facts)
 {
     struct json_object *array = json_object_new_array();
@@ -244,6 +258,12 @@ static void put_all(struct wp_json_writer *writer, struct json_object *root, con
     wp_writer_number(writer, root, "hosts", facts->host_count);
     wp_writer_number(writer, root, "wall_ns", facts->wall_ns);
     wp_writer_number(writer, root, "total_ns", facts->total_ns);
+    wp_writer_text(writer, root, "base", wp_beside_word(facts));
+    if (facts->beside_count) {
+        wp_writer_number(writer, root, "idle_ns", facts->idle_ns);
+        wp_writer_number(writer, root, "unwaited_ns", facts->unwaited_ns);
+        wp_writer_put(writer, root, "beside", beside_of(writer, facts));
+    }
     wp_writer_double(writer, root, "accounted_percent", facts->accounted_percent);
     if (facts->unsampled_count)
         wp_writer_put(writer, root, "unsampled", unsampled_of(writer, facts));

@@ -59,6 +59,12 @@ struct wp_edge_fact {
     uint64_t bound_ns;                   /* how well the two clocks were known, at worst */
 };
 
+/* Of threads of one name, all together: what stands beside the total. */
+struct wp_beside_fact {
+    const char *who;        /* "java > pool-*-thread-*" */
+    uint64_t idle_ns, unwaited_ns;
+};
+
 /* A finding: a plain sentence, the time it speaks of and the view that shows it. */
 struct wp_finding {
     const char *kind;       /* "waiting", "running", "disk" ...: stable, for scripts */
@@ -125,6 +131,11 @@ struct wp_facts {
     struct wp_unexplained_fact *unexplained;
     struct wp_event_fact *events;
     struct wp_limit_fact *limits;
+    struct wp_beside_fact *beside; /* most work first */
+    size_t beside_count;
+    uint64_t idle_ns, unwaited_ns; /* of them all */
+    bool is_progress;              /* the total is that of main threads */
+    const char *other_view;        /* the aggregate that shows the same by threads, or by progress; NULL: there is none */
     struct wp_edge_fact *edges;    /* longest waits first */
     struct wp_source_lines source;
     struct wp_metadata metadata, release_metadata; /* of the aggregate and of its release; empty when only built */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/facts/facts_read.h"
 
+#include "reporter/facts/beside.h"
 #include "reporter/facts/exemplar_facts.h"
 #include "reporter/facts/findings.h"
 #include "reporter/facts/functions.h"
@@ -118,9 +119,12 @@ static void take_limits(struct wp_facts *facts)
     uint32_t count;
     const struct wp_limit_count *rows = wp_report_limits(facts->report, &count);
     facts->limits = wp_pool_alloc(&facts->pool, (count + 1u) * sizeof(*facts->limits));
-    for (uint32_t i = 0; facts->limits && i < count; i++)
-        facts->limits[facts->limit_count++] = (struct wp_limit_fact){
+    facts->beside = wp_pool_alloc(&facts->pool, (count + 1u) * sizeof(*facts->beside));
+    for (uint32_t i = 0; facts->limits && facts->beside && i < count; i++)
+        if (!wp_beside_take(facts, wp_report_text(facts->report, rows[i].name), rows[i].ns))
+            facts->limits[facts->limit_count++] = (struct wp_limit_fact){
             wp_report_text(facts->report, rows[i].name), rows[i].count, rows[i].ns};
+    wp_beside_sort(facts);
     if (facts->limit_count)
         qsort(facts->limits, facts->limit_count, sizeof(*facts->limits), compare_limits);
 }

@@ -129,6 +129,20 @@ static const char *mostly(struct walk *walk, const struct group *group)
     return wp_pool_printf(pool, "%s %s", how, wp_category_doing(most));
 }
 
+/* "postgres"; of a thread that names itself "its thread worker", "java's thread worker". */
+static const char *name_of(struct walk *walk, uint32_t frame, const char *base)
+{
+    struct wp_pool *pool = &walk->facts->pool;
+    uint32_t count;
+    const struct wp_frame_info *frames = wp_report_frames(walk->facts->report, &count);
+    const char *plain = wp_stack_plain_process(pool, wp_facts_frame_name(walk->facts, frame));
+    const char *process = frame < count ? wp_report_text(walk->facts->report, frames[frame].object) : "";
+    if (!*process)
+        return plain;
+    return base && !strcmp(base, process) ? wp_pool_printf(pool, "its thread %s", plain)
+                                          : wp_pool_printf(pool, "%s's thread %s", wp_pool_clip(pool, process, 60), plain);
+}
+
 static void find_processes(struct walk *walk)
 {
     struct wp_facts *facts = walk->facts;
@@ -145,9 +159,9 @@ static void find_processes(struct walk *walk)
         const char *share = wp_human_share(&facts->pool, best->ns, facts->total_ns);
         const char *text = best->is_base
             ? wp_pool_printf(&facts->pool, "%s of the time (%s) is %s itself, %s.", share, time,
-                  wp_stack_plain_process(&facts->pool, name), mostly(walk, best))
+                  name_of(walk, best->process, NULL), mostly(walk, best))
             : wp_pool_printf(&facts->pool, "%s spends %s of its time (%s) waiting for %s, %s.", base, share, time,
-                  wp_stack_plain_process(&facts->pool, name), mostly(walk, best));
+                  name_of(walk, best->process, base), mostly(walk, best));
         add(facts, best->is_base ? "running" : "waiting", best->ns, best->categories[WP_OTHER_PATH], WP_PAGE_FLAME,
             fragment(facts, "process", name), text);
         best->ns = 0;

@@ -2,6 +2,7 @@
 #include "reporter/page/page_overview.h"
 
 #include "reporter/display/humanize.h"
+#include "reporter/facts/beside.h"
 #include "reporter/facts/findings.h"
 #include "reporter/facts/recording_cost.h"
 #include "reporter/facts/slow_requests.h"
@@ -41,7 +42,7 @@ static void add_facts(struct wp_display *display, const struct wp_facts *facts)
 {
     struct wp_pool *pool = &display->pool;
     wp_display_fact(display, "Wall time", wp_human_duration(pool, facts->wall_ns), "first to last activity");
-    wp_display_fact(display, "Total time", wp_human_duration(pool, facts->total_ns), "of all control paths");
+    wp_display_fact(display, "Total time", wp_human_duration(pool, facts->total_ns), wp_beside_base(facts));
     wp_display_fact(display, "Accounted for", wp_human_percent(pool, facts->accounted_percent), "of the total");
     wp_display_fact(display, "Processes", wp_human_count(pool, facts->process_count),
         facts->host_count == 1 ? "on one host" : wp_pool_printf(pool, "on %zu hosts", facts->host_count));
@@ -85,8 +86,41 @@ static void add_quality(struct wp_display *display, const struct wp_facts *facts
                 wp_human_share(pool, facts->uncertain_ns, facts->total_ns)));
     if (facts->detached_ns)
         wp_display_add(display, WP_ITEM_PARAGRAPH,
-            wp_pool_printf(pool, "Beside the total, %s of work was started and not waited for.",
-                wp_human_duration(pool, facts->detached_ns)));
+            wp_pool_printf(pool, "Beside the total, %s of work was started%s and not waited for.",
+                wp_human_duration(pool, facts->detached_ns), facts->is_progress ? " in other processes" : ""));
+}
+
+/* The threads that the total leaves out. */
+static void add_beside(struct wp_display *display, const struct wp_facts *facts)
+{
+    static const struct wp_column columns[] = {
+        {"Threads", NULL, WP_COLUMN_NAME}, {"Not waited for", "Work that nobody in the total waited for", WP_COLUMN_DURATION},
+        {"Idle", "Had nothing to do, or nobody waited for it", WP_COLUMN_DURATION},
+    };
+    if (!facts->beside_count)
+        return;
+    wp_display_heading(display, "Threads beside the total");
+    struct wp_table *table = wp_display_table(display, "beside", columns, 3, facts->beside_count < TOP_ROWS ? facts->beside_count : TOP_ROWS);
+    table->left_out = facts->beside_count > TOP_ROWS ? facts->beside_count - TOP_ROWS : 0;
+    for (size_t i = 0; i < facts->beside_count && i < TOP_ROWS; i++) {
+        struct wp_field *row = wp_display_row(table);
+        if (!row)
+            return;
+        row[0].text = wp_pool_clip(&display->pool, facts->beside[i].who, 80);
+        row[1].number = facts->beside[i].unwaited_ns;
+        row[2].number = facts->beside[i].idle_ns;
+    }
+}
+
+static void add_other_view(struct wp_display *display, const struct wp_facts *facts)
+{
+    const char *sentence = wp_beside_sentence(&display->pool, facts);
+    if (sentence)
+        wp_display_add(display, WP_ITEM_PARAGRAPH, sentence);
+    struct wp_item *item = facts->other_view ? wp_display_add(display, WP_ITEM_PARAGRAPH,
+        facts->is_progress ? "The same by threads, each a path of its own" : "The same as progress of the main thread") : NULL;
+    if (item)
+        item->link = wp_link_to(WP_PAGE_OVERVIEW, facts->release, facts->other_view, NULL);
 }
 
 static void add_more_link(struct wp_display *display, const struct wp_facts *facts, enum wp_page_kind page, size_t count)
@@ -139,6 +173,7 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
     add_samples(display, facts);
     add_findings(display, facts);
     add_facts(display, facts);
+    add_other_view(display, facts);
     add_quality(display, facts);
     wp_display_heading(display, "Where the time went");
     add_chart(display, WP_ITEM_BAR, facts);
@@ -150,6 +185,7 @@ void wp_page_overview(struct wp_display *display, const struct wp_facts *facts)
     wp_display_heading(display, "Processes");
     wp_page_process_table(display, facts, TOP_ROWS);
     add_more_link(display, facts, WP_PAGE_PROCESSES, facts->process_count);
+    add_beside(display, facts);
     wp_display_heading(display, "Functions");
     wp_page_busiest_table(display, facts, TOP_ROWS);
     add_more_link(display, facts, WP_PAGE_FUNCTIONS, facts->function_count);

@@ -10,6 +10,7 @@
 #include "reporter/data/time_data.h"
 #include "reporter/data/view_data.h"
 #include "reporter/export/format_json.h"
+#include "reporter/facts/beside.h"
 #include "reporter/facts/calls.h"
 #include "reporter/facts/facts_read.h"
 #include "reporter/facts/mixed.h"
@@ -254,6 +255,8 @@ static int read_aggregate(struct site *site, const struct wp_snapshot *snapshot,
     size_t row = wp_release_order_find(&site->order, release->id);
     size_t baseline = row == SIZE_MAX ? SIZE_MAX : site->order.rows[row].baseline;
     int rc = wp_facts_read(&facts, snapshot, aggregate, &site->options->selection, err);
+    if (!rc && !site->options->aggregate) /* then there are pages of it */
+        wp_beside_find_other(&facts, snapshot);
     if (!rc)
         rc = wp_other_windows_read(&facts, snapshot, &site->options->selection, err);
     if (!rc)

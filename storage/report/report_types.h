@@ -58,7 +58,10 @@ struct wp_event_count {
     uint64_t total, dropped;
 };
 
-/* Times an engine limit (depth, width, history) bit, and the time it touched. */
+/* Times an engine limit (depth, width, history) bit, and the time it touched. Rows with these names are figures beside the total. */
+#define WP_REPORT_IDLE "idle workers: "       /* and of whom: sleeps of threads that nobody waited for, or that waited for work */
+#define WP_REPORT_UNWAITED "not waited for: " /* and of whom: work of threads of the process of interest that nobody waited for */
+#define WP_REPORT_PROGRESS "base: progress"   /* the total is that of main threads */
 struct wp_limit_count {
     uint32_t name;       /* string id */
     uint64_t count, ns;

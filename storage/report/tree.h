@@ -21,7 +21,7 @@ enum wp_frame_style {
 struct wp_frame_info {
     uint32_t style;   /* enum wp_frame_style */
     uint32_t name;    /* string id */
-    uint32_t object;  /* string id: file of a function, 0 none */
+    uint32_t object;  /* string id: file of a function; of a thread that names itself its process; 0 none */
 };
 
 struct wp_node {

@@ -69,6 +69,14 @@ static void collect(struct outcome *outcome, const struct wp_report *report)
         outcome->places[outcome->count++].ns = cells[i].ns;
     }
     qsort(outcome->places, outcome->count, sizeof(*outcome->places), compare_places);
+    uint32_t kept = 0; /* threads of one name, of processes of other names, are one place */
+    for (uint32_t i = 0; i < outcome->count; i++) {
+        if (kept && !compare_places(&outcome->places[kept - 1], &outcome->places[i]))
+            outcome->places[kept - 1].ns += outcome->places[i].ns;
+        else
+            outcome->places[kept++] = outcome->places[i];
+    }
+    outcome->count = kept;
     outcome->total_ns = wp_report_total(report);
     outcome->uncertain_ns = wp_report_uncertain_ns(report);
     outcome->unaccounted_ns = wp_report_category(report, WP_UNACCOUNTED);
@@ -84,7 +92,7 @@ static struct outcome run(const struct made_options *made)
     struct made_trace trace;
     struct outcome outcome = {0};
     made_trace_init(&trace, made);
-    assert_int_equal(wp_selector_parse(&rule.selector, "command", NULL), 0);
+    assert_int_equal(wp_selector_parse(&rule.selector, "command,threads", NULL), 0);
     assert_int_equal(wp_host_session_create(&session, &hello, "v1", &options, NULL, NULL), 0);
     struct wp_batch batch = made_trace_cut(&trace, 0, trace.whole.event_count, 1);
     assert_int_equal(wp_host_session_take(session, &batch, NULL), 0);

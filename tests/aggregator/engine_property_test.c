@@ -16,7 +16,8 @@
 /* cmocka wants the headers above */
 #include <cmocka.h>
 
-#define RULES 3u
+#define RULES 4u
+#define PROGRESS 3u /* the rule that shows the progress of the command */
 #define NEVER_NS ((uint64_t)1 << 60)
 
 /* What a run has put into its store. */
@@ -36,7 +37,7 @@ struct engine {
 
 static void engine_init(struct engine *engine, uint64_t history_ns)
 {
-    static const char *const selectors[RULES] = {"command", "comm=b3", "pid=101"};
+    static const char *const selectors[RULES] = {"command,threads", "comm=b3", "pid=101", "command"};
     *engine = (struct engine){.options = {.rule_count = RULES, .epoch_ns = 5000000, .lateness_ns = 10000000,
         .history_ns = history_ns}};
     engine->options.rules = engine->rules;
@@ -139,7 +140,7 @@ static void categories_sum_up(const struct wp_report *report)
 }
 
 /* The time of control paths that begin at a process called "b...", the command's. */
-static uint64_t base_total(const struct wp_report *report)
+static uint64_t base_total(const struct wp_report *report, bool is_progress)
 {
     uint32_t count;
     uint64_t sum = 0;
@@ -152,7 +153,7 @@ static uint64_t base_total(const struct wp_report *report)
             const struct wp_frame_info *frame = &frames[nodes[node].frame];
             bool is_base = frame->style == WP_STYLE_PROCESS && !strncmp(wp_report_text(report, frame->name), "[b", 2);
             /* the command's time is nobody else's; who it was before it was first seen is not known */
-            assert_true(!is_base || cells[i].category == WP_UNACCOUNTED);
+            assert_true(is_progress || !is_base || cells[i].category == WP_UNACCOUNTED);
         }
         if (!strncmp(wp_report_text(report, frames[nodes[node].frame].name), "[b", 2))
             sum += cells[i].ns;
@@ -160,8 +161,8 @@ static uint64_t base_total(const struct wp_report *report)
     return sum;
 }
 
-/* Slices follow each other without gap; the time of those that can be accounted for is returned, the command's only. */
-static uint64_t slices_follow(const struct wp_host_session *session)
+/* Slices follow each other without gap; the time of those that can be accounted for is returned, of the rule's base only. */
+static uint64_t slices_follow(const struct wp_host_session *session, unsigned rule)
 {
     const struct wp_timeline *timeline = &session->timeline;
     uint64_t sum = 0;
@@ -174,7 +175,7 @@ static uint64_t slices_follow(const struct wp_host_session *session)
             assert_true(!slice->in_ns || slice->in_ns >= (slice->wake_ns ? slice->wake_ns : slice->out_ns));
             assert_true(!slice->end_ns || (slice->in_ns && slice->end_ns >= slice->in_ns));
             assert_true(is_last || (slice->end_ns && slice->end_ns <= wp_thread_slice(thread, n + 1)->out_ns));
-            if (!(timeline->identities[slice->identity].aggregates & 1))
+            if (!(timeline->identities[slice->identity].aggregates & session->aggregates[rule]->bit))
                 continue;
             sum += (slice->end_ns ? slice->end_ns : timeline->now_ns) - slice->out_ns;
         }
@@ -282,15 +283,19 @@ static void hold(const struct made_options *options)
         windows_make_sense(&whole.exemplars[i]);
         windows_make_sense(&all.exemplars[i]);
     }
-    uint64_t base_ns = base_total(all.reports[0]);
-    assert_int_equal(base_ns, slices_follow(session));
+    uint64_t base_ns = base_total(all.reports[0], false), progress_ns = base_total(all.reports[PROGRESS], true);
+    assert_int_equal(base_ns, slices_follow(session, 0));
+    /* progress is the main thread's life, and what others led to on other paths: those of its own threads among them */
+    uint64_t main_ns = slices_follow(session, PROGRESS);
+    assert_true(main_ns <= progress_ns && progress_ns <= wp_report_total(all.reports[PROGRESS]));
+    assert_true(wp_report_total(all.reports[PROGRESS]) - main_ns <= wp_report_category(all.reports[PROGRESS], WP_OTHER_PATH));
     uint64_t links = links_go_forward(session, !options->drop_per_mille);
     assert_true(links || options->events < 500);
     /* what was waited for on other paths is followed once at most */
     assert_true(wp_report_total(all.reports[0]) - base_ns <= wp_report_category(all.reports[0], WP_OTHER_PATH));
     if (!options->drop_per_mille) {
-        assert_int_equal(base_total(all.reports[0]), trace.base_ns);
-        assert_int_equal(base_total(whole.reports[0]), trace.base_ns);
+        assert_int_equal(base_ns, trace.base_ns);
+        assert_int_equal(base_total(whole.reports[0], false), trace.base_ns);
         assert_int_equal(session->timeline.counts.chain_breaks, 0);
     }
     wp_host_session_destroy(session);

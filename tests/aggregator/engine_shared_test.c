@@ -278,7 +278,7 @@ static uint64_t hold(const struct wp_host_session_options *options, uint64_t see
 
 static void the_same_as_for_each(void **state)
 {
-    static const char *const selectors[RULES] = {"command", "pid=102"};
+    static const char *const selectors[RULES] = {"command,threads", "pid=102"};
     struct wp_aggregate_rule rules[RULES] = {{.name = "a0"}, {.name = "a1"}};
     struct wp_host_session_options options = {.rules = rules, .rule_count = RULES, .epoch_ns = 1000000, .lateness_ns = 1000000};
     uint64_t first = number("WP_SEED", 1), count = getenv("WP_SEED") ? 1 : number("WP_TRACES", 150), less = 0;
@@ -308,7 +308,7 @@ static void explain_herd(const struct made_herd *herd, const struct case_of *how
         .history_ns = 10000000000};
     struct wp_batch batch = made_herd_batch(herd);
     struct wp_error err = {0};
-    assert_int_equal(wp_selector_parse(&rule.selector, "command", NULL), 0);
+    assert_int_equal(wp_selector_parse(&rule.selector, "command,threads", NULL), 0);
     struct wp_host_session *session = open_session(&options, how);
     if (wp_host_session_take(session, &batch, &err))
         fail_msg("%s", err.text);

@@ -425,7 +425,7 @@ static int parse_host(struct parser *p, char **w, int n)
 static int parse_option(struct parser *p, char **w, int n)
 {
     if (n != 3)
-        return fail(p, "option NAME NUMBER", w[0]);
+        return fail(p, "option NAME VALUE", w[0]);
     double number = strtod(w[2], NULL);
     if (!strcmp(w[1], "fit"))
         p->scenario->fit_ns = (uint64_t)(number * 1000);
@@ -443,6 +443,8 @@ static int parse_option(struct parser *p, char **w, int n)
         p->scenario->depth = (uint32_t)number;
     else if (!strcmp(w[1], "width"))
         p->scenario->width = (uint32_t)number;
+    else if (!strcmp(w[1], "view") && strlen(w[2]) < sizeof(p->scenario->view))
+        strcpy(p->scenario->view, w[2]);
     else if (!strcmp(w[1], "budget"))
         p->scenario->budget = (uint32_t)number;
     else

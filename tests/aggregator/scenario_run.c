@@ -24,7 +24,12 @@ static void put_stack(const struct wp_report *report, uint32_t node, struct wp_b
     const struct wp_frame_info *frames = wp_report_frames(report, &count);
     if (nodes[node].parent)
         put_stack(report, nodes[node].parent, out);
-    wp_buffer_printf(out, "%s%s", nodes[node].parent ? ";" : "", wp_report_text(report, frames[nodes[node].frame].name));
+    const struct wp_frame_info *frame = &frames[nodes[node].frame];
+    const char *name = wp_report_text(report, frame->name), *of = wp_report_text(report, frame->object);
+    if (frame->style == WP_STYLE_PROCESS && *of) /* a thread that names itself */
+        wp_buffer_printf(out, "%s[%s>%s", nodes[node].parent ? ";" : "", of, name + 1);
+    else
+        wp_buffer_printf(out, "%s%s", nodes[node].parent ? ";" : "", name);
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -106,7 +111,8 @@ static void describe_limits(const struct wp_report *report, struct wp_buffer *ou
     uint32_t count;
     const struct wp_limit_count *limits = wp_report_limits(report, &count);
     for (uint32_t i = 0; i < count; i++)
-        wp_buffer_printf(out, "limit %s %llu %g\n", wp_report_text(report, limits[i].name), (unsigned long long)limits[i].count,
+        if (limits[i].ns)
+            wp_buffer_printf(out, "limit %s %llu %g\n", wp_report_text(report, limits[i].name), (unsigned long long)limits[i].count,
             (double)limits[i].ns / 1000);
 }
 
@@ -170,7 +176,9 @@ static int set_up(struct stage *stage, const struct scenario *scenario, struct w
         return wp_error_set(err, rc, "out of memory");
     stage->options.fleet = stage->fleet;
     stage->fleet->expected = scenario->host_count;
-    rc = wp_selector_parse(&stage->rule.selector, "command", err);
+    char selector[32];
+    snprintf(selector, sizeof(selector), "command%s%s", *scenario->view ? "," : "", scenario->view);
+    rc = wp_selector_parse(&stage->rule.selector, selector, err);
     for (unsigned i = 0; i < scenario->host_count && !rc; i++) {
         struct wp_hello hello = {.hostname = scenario->hosts[i].name, .release = (char *)(uintptr_t)"v1"};
         rc = wp_host_session_create(&stage->sessions[i], &hello, "v1", &stage->options, NULL, err);

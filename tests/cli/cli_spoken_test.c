@@ -46,6 +46,20 @@ static void sentences(void **state)
         "  page: /x/index.html\n");
 }
 
+/* What the total is of stands behind it, what it leaves out in a line of its own. */
+static void what_the_total_is_of(void **state)
+{
+    (void)state;
+    says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":830,\"base\":\"progress\",\"idle_ns\":5000,"
+         "\"unwaited_ns\":120,\"accounted_percent\":100,\"explanations\":[{\"sentence\":\"s\"}]}",
+        "wakepath: a of release r: 830 ns wall, 830 ns total (progress of the main thread), 100.0 % accounted for\n  - s\n"
+        "  beside the total, all threads together: 120 ns of work that was not waited for, 5.00 us idle\n  page: /x/index.html\n");
+    says("{\"release\":\"r\",\"aggregate\":\"a\",\"wall_ns\":830,\"total_ns\":9000,\"base\":\"busy\",\"idle_ns\":5000,"
+         "\"accounted_percent\":100,\"explanations\":[{\"sentence\":\"s\"}]}",
+        "wakepath: a of release r: 830 ns wall, 9.00 us total (all threads, idle workers aside), 100.0 % accounted for\n  - s\n"
+        "  beside the total, all threads together: 5.00 us idle\n  page: /x/index.html\n");
+}
+
 /* Before all figures, and a host's name cannot write to the terminal. */
 static void without_samples(void **state)
 {
@@ -100,7 +114,7 @@ static void other_shapes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(without_samples), cmocka_unit_test(categories_in_their_order),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sentences), cmocka_unit_test(what_the_total_is_of), cmocka_unit_test(without_samples), cmocka_unit_test(categories_in_their_order),
         cmocka_unit_test(control_characters), cmocka_unit_test(other_shapes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,6 +57,43 @@ static void terms(void **state)
     assert_true(matches("command,comm=nginx", &nginx));
 }
 
+/* A thread that names itself is of its process all the same. */
+static void threads(void **state)
+{
+    (void)state;
+    struct wp_selector_subject worker = {.comm = "pool-1-thread-1", .process_comm = "java", .exe = "", .cgroup = "", .pid = 70, .tid = 77};
+    assert_true(matches("comm=java", &worker));
+    assert_true(matches("comm=pool-1-thread-1", &worker));
+    assert_true(matches("thread=pool-1-thread-1,comm=java", &worker));
+    assert_false(matches("thread=java", &worker));
+    assert_true(matches("tid=77", &worker));
+    assert_false(matches("tid=70", &worker));
+    assert_true(matches("pid=70", &worker));
+}
+
+static void views(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum wp_selector_view view;
+    } cases[] = {{"command", WP_VIEW_PROGRESS}, {"comm=nginx", WP_VIEW_BUSY}, {"command,threads", WP_VIEW_THREADS},
+        {"busy,command", WP_VIEW_BUSY}, {"pid=7,progress", WP_VIEW_PROGRESS}, {"command,thread=x", WP_VIEW_THREADS}, {"tid=7", WP_VIEW_THREADS}};
+    struct wp_selector_subject anybody = {.comm = "x", .exe = "", .cgroup = ""};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wp_selector selector;
+        struct wp_buffer text = {0};
+        assert_int_equal(wp_selector_parse(&selector, cases[i].text, NULL), 0);
+        assert_int_equal(wp_selector_view(&selector), cases[i].view);
+        wp_selector_print(&selector, &text); /* the word is a part of what it picks: it is another aggregate */
+        assert_int_equal(text.size, strlen(cases[i].text));
+        wp_buffer_fini(&text);
+        wp_selector_fini(&selector);
+    }
+    assert_false(matches("threads", &anybody));
+    assert_true(matches("threads,comm=x", &anybody));
+}
+
 static void escapes(void **state)
 {
     (void)state;
@@ -69,7 +106,7 @@ static void escapes(void **state)
 static void refusals(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "comm", "comm=", "name=x", "pid=x", "pid=-1", "pid=99999999999", "comm=a,", ",comm=a",
+    static const char *const bad[] = {"", "comm", "comm=", "name=x", "pid=x", "pid=-1", "pid=99999999999", "tid=x", "thread=", "comm=a,", ",comm=a",
         "comm=a,,pid=1", "cmdline~[", "comm=a,comm=b,comm=c,comm=d,comm=e,comm=f,comm=g,comm=h,comm=i"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct wp_selector s;
@@ -82,6 +119,6 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(terms), cmocka_unit_test(escapes), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(terms), cmocka_unit_test(threads), cmocka_unit_test(views), cmocka_unit_test(escapes), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ KNOTS = (
     {"aggregator/healing", "aggregator/timeline", "aggregator/timeline_window"},
     {"aggregator/aggregate", "aggregator/aggregate_bucket", "aggregator/chosen", "aggregator/detached", "aggregator/exemplar",
      "aggregator/explain", "aggregator/explain_loop", "aggregator/explain_origin", "aggregator/explain_queue",
-     "aggregator/explain_shared", "aggregator/explain_wait", "aggregator/host_session", "aggregator/membership", "aggregator/other_paths", "aggregator/pieces", "aggregator/shard_state", "aggregator/shards",
+     "aggregator/explain_shared", "aggregator/explain_wait", "aggregator/host_session", "aggregator/mates", "aggregator/membership", "aggregator/other_paths", "aggregator/pieces", "aggregator/shard_state", "aggregator/shards",
      "aggregator/transactions"},
     {"aggregator/commit", "aggregator/commit_metadata", "aggregator/commit_timebox"},
     {"aggregator/ingest", "aggregator/shard_net"},

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main thread of a Java program waits three times: for a job of its pool, for a monitor that another thread holds, for garbage collections.
+import java.util.concurrent.*;
+
+public class ThreeWaits {
+    static final Object gate = new Object();
+    static volatile long sink;
+
+    static long crunch(long ms) {
+        long end = System.nanoTime() + ms * 1_000_000, n = 0;
+        while (System.nanoTime() < end)
+            n += Long.bitCount(n * 31 + end);
+        return n;
+    }
+
+    static Object tree(int depth) {
+        return depth == 0 ? new byte[16] : new Object[] {tree(depth - 1), tree(depth - 1)};
+    }
+
+    public static void main(String[] args) throws Exception {
+        ExecutorService pool = Executors.newFixedThreadPool(4);
+        sink += pool.submit(() -> crunch(700)).get();
+        CountDownLatch held = new CountDownLatch(1);
+        Thread keeper = new Thread(() -> {
+            synchronized (gate) {
+                held.countDown();
+                try {
+                    Thread.sleep(500);
+                } catch (InterruptedException e) {
+                }
+            }
+        }, "keeper");
+        keeper.start();
+        held.await();
+        synchronized (gate) {
+            sink++;
+        }
+        Object kept = tree(18);
+        for (int i = 0; i < 4; i++)
+            System.gc();
+        sink += kept.hashCode();
+        pool.shutdown();
+    }
+}
