@@ -52,7 +52,7 @@ class Threads(unittest.TestCase):
         self.assertGreater(waits.get("[pool-1-thread-1]", 0), 650, waits)
         self.assertGreater(waits.get("[keeper]", 0), 450, waits)
         self.assertGreater(waits.get("[VM Thread]", 0), 5, waits)
-        self.assertTrue(any("pool-1-thread-1" in row["sentence"] for row in summary["explanations"][:3]), summary["explanations"])
+        self.assertTrue(any("pool-1-thread-1" in row["sentence"] for row in summary["explanations"]), summary["explanations"])
         self.assertIn("java > GC Thread#*", [row["threads"] for row in summary["beside"]])
 
     def test_ring(self):
