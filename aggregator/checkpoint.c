@@ -410,6 +410,7 @@ static int take_aggregates(struct wp_host_session *session, const message_type *
         aggregate->paused_ns = row->paused_ns;
         take_counts(aggregate, m, row);
         session->taken_marks[i % 16] |= wp_detached_mark(aggregate->bit);
+        session->taken_marks[(i + 8) % 16] |= wp_detached_sleep_mark(aggregate->bit);
         for (size_t j = 0; j < row->n_base_thread; j++)
             if (threads[row->base_thread[j]])
                 wp_aggregate_set_base(aggregate, threads[row->base_thread[j]], row->base_until_ns[j]);
