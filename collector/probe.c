@@ -34,7 +34,8 @@ static const struct fact facts[] = {
     {"precise timers", {"tp_btf/hrtimer_expire_entry tp_btf/hrtimer_expire_exit"}, "the cause of such a waking is unknown"},
     {"block requests", {"tp_btf/block_rq_insert tp_btf/block_rq_issue tp_btf/block_rq_complete",
         "tp_btf/block_rq_issue tp_btf/block_rq_complete"}, "waits for disks have no request"},
-    {"who serves them", {"fentry/blk_mq_complete_request"}, "a wait for a loop device is not followed to the device below"},
+    {"who serves them", {"fentry/blk_mq_complete_request", "tp_btf/block_rq_issue"}, /* else: the device */
+        "a wait for a loop device is not followed to the device below"},
     {"TCP bytes sent", {"tp_btf/tcp_sendmsg_locked", "tp_btf/sock_send_length", "fexit/tcp_sendmsg fexit/tcp_sendpage", "fexit/tcp_sendmsg"},
         "messages are not followed to other hosts"},
     {"TCP bytes arrived", {"tp_btf/tcp_probe", "fentry/tcp_rcv_established"}, "messages are not followed to other hosts"},
