@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The merge law, held by random reports: whatever the parts, the order and the nesting, the bytes are the same. */
-#include "made_report.h"
+#include "tests/storage/made_report.h"
 
 #include "common/intern.h"
 #include "storage/report/report_decode.h"

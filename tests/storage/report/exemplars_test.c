@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which windows are kept: whatever the order they come in and the sets they are in, the same ones, and those of the rule. */
-#include "made_report.h"
+#include "tests/storage/made_report.h"
 
 #include "storage/report/exemplars.h"
 #include "storage/report/trace_encode.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The promises of a transaction: kill -9, a map that is too small, a disk that is too small, readers at the same time. */
-#include "store_fixture.h"
+#include "tests/storage/store_fixture.h"
 
 #include "common/path.h"
 #include "common/strings.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Hosts of one shard: each has reports of its own, and together they are what one report of them all would be. */
-#include "store_fixture.h"
+#include "tests/storage/store_fixture.h"
 
 #include "storage/env/txn.h"
 #include "storage/kind/report_add.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A release's folder is exchanged for a compact copy while handles of other processes have it open. */
-#include "store_fixture.h"
+#include "tests/storage/store_fixture.h"
 
 #include "common/path.h"
 #include "storage/env/shrink.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* State and metadata of a shard: each goes in, comes back, and follows its rule when it is there already. */
-#include "store_fixture.h"
+#include "tests/storage/store_fixture.h"
 
 #include "proto/store.pb-c.h"
 #include "storage/env/txn.h"

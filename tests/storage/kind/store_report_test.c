@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports in a store: deltas, shards, timeboxes, compaction, damage, verification. */
-#include "store_fixture.h"
+#include "tests/storage/store_fixture.h"
 
 #include "common/strings.h"
 #include "storage/env/txn.h"

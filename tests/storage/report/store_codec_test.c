@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports and traces to bytes and back, and bytes that nobody wrote. */
-#include "made_report.h"
+#include "tests/storage/made_report.h"
 
 #include "proto/store.pb-c.h"
 #include "storage/report/report_decode.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stands around a value, and the grammar of keys. */
-#include "made_report.h"
+#include "tests/storage/made_report.h"
 
 #include "storage/env/network_fs.h"
 #include "storage/value/keys.h"
