@@ -2,7 +2,7 @@
 /* The aggregator's desk and collectors' questions, joined by hand: no socket, a clock of the test's own. */
 #include "aggregator/name_desk.h"
 #include "aggregator/name_keep.h"
-#include "collector/fleet_names.h"
+#include "collector/symbols/fleet_names.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -5,7 +5,7 @@
  * lowest and highest of the runs.
  */
 #include "aggregator/host_session.h"
-#include "collector/capture_reader.h"
+#include "collector/send/capture_reader.h"
 #include "proto/batch.h"
 #include "proto/frame.h"
 

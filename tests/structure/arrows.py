@@ -70,7 +70,7 @@ KNOTS = (
 LENDERS = {
     "aggregator/aggregate.h", "aggregator/explain.h", "aggregator/explain_wait.h", "aggregator/fleet.h",
     "aggregator/host_session.h", "aggregator/messages.h", "aggregator/names.h", "aggregator/shard_state.h",
-    "aggregator/shards.h", "aggregator/timeline.h", "cli/doctor.h", "collector/probe.h", "proto/batch.h", "proto/enrolment.h",
+    "aggregator/shards.h", "aggregator/timeline.h", "cli/doctor.h", "collector/live/probe.h", "proto/batch.h", "proto/enrolment.h",
     "proto/enrolment_words.h", "proto/transport.h",
 }
 LINE_LIMIT = 600
