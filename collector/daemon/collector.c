@@ -8,13 +8,14 @@
 #include "collector/host/identity.h"
 #include "collector/host/sandbox.h"
 #include "collector/live/probe.h"
+#include "collector/live/probe_table.h"
+#include "collector/live/source_bpf.h"
 #include "collector/perf_script/source_perf_script.h"
 #include "collector/send/outlet.h"
 #include "collector/symbols/debug_fetch.h"
 #include "collector/symbols/fleet_names.h"
 #include "common/host_pids.h"
 #include "common/service.h"
-#include "proto/frame.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/daemon/collector.h"
 #include "collector/daemon/collector_options.h"
 #include "common/config.h"
 #include "common/service.h"

@@ -4,7 +4,6 @@
 #include "common/config.h"
 #include "common/config_value.h"
 #include "common/health.h"
-#include "common/path.h"
 #include "common/version.h"
 #include "proto/endpoint.h"
 

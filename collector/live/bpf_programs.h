@@ -4,7 +4,9 @@
 /* The BPF object: which programs this kernel can have, loading, attaching, the snapshot of tasks, drops. */
 #include "collector/bpf/ring_record.h"
 #include "collector/bpf/unwind_row.h"
-#include "collector/live/source_bpf.h"
+#include "collector/live/source_bpf_options.h"
+#include "common/error.h"
+#include "common/log.h"
 
 #include <bpf/libbpf.h>
 

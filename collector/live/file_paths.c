@@ -2,7 +2,6 @@
 #include "collector/live/file_paths.h"
 
 #include "collector/bpf/ring_record.h"
-#include "common/buffer.h"
 #include "common/intern.h"
 #include "common/intmap.h"
 

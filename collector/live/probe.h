@@ -52,8 +52,5 @@ bool wp_probe_wants(const struct wp_probe *probe, const char *section);
 bool wp_probe_has_count(const struct wp_probe *probe);
 /* 0, or -EOPNOTSUPP with what is missing that nothing stands in for. */
 int wp_probe_suffices(const struct wp_probe *probe, struct wp_error *err);
-/* A table for people, and the same as JSON. */
-int wp_probe_text(const struct wp_probe *probe, struct wp_buffer *text);
-int wp_probe_json(const struct wp_probe *probe, struct wp_buffer *text);
 
 #endif

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/live/probe_table.h"
+
 #include "collector/live/probe.h"
 
 #include <errno.h>
