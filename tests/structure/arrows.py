@@ -80,9 +80,9 @@ KNOTS = (
     {"proto/enrolment", "proto/enrolment_words"},
 )
 LENDERS = {
-    "aggregator/aggregate.h", "aggregator/explain.h", "aggregator/explain_wait.h", "aggregator/fleet.h",
-    "aggregator/host_session.h", "aggregator/messages.h", "aggregator/names.h", "aggregator/shard_state.h",
-    "aggregator/shards.h", "aggregator/timeline.h", "cli/doctor.h", "proto/batch.h", "proto/enrolment.h",
+    "aggregator/account/aggregate.h", "aggregator/explain/explain.h", "aggregator/explain/explain_wait.h", "aggregator/fleet/fleet.h",
+    "aggregator/session/host_session.h", "aggregator/net/messages.h", "aggregator/timeline/names.h", "aggregator/peer/shard_state.h",
+    "aggregator/shard/shards.h", "aggregator/timeline/timeline.h", "cli/doctor.h", "proto/batch.h", "proto/enrolment.h",
     "proto/enrolment_words.h", "proto/transport.h",
 }
 LINE_LIMIT = 600
@@ -290,7 +290,7 @@ def header(name, body=""):
 PLANTS = (
     ({"collector/a.c": HEAD + '#include "storage/env/store.h"\n'}, "collector may not include storage"),
     ({"common/b.c": HEAD + '#include "proto/event.h"\n'}, "common may not include proto"),
-    ({"reporter/cmd/c.c": HEAD + '#  include "aggregator/engine.h"\n'}, "reporter may not include aggregator"),
+    ({"reporter/cmd/c.c": HEAD + '#  include "aggregator/engine/engine.h"\n'}, "reporter may not include aggregator"),
     ({"storage/env/d.c": HEAD + '#include "../cli/child.h"\n'}, "include by '../'"),
     ({"reporter/cmd/e.c": HEAD + '#include "proto/x.pb-c.h"\n'}, "reporter may not include proto"),
     ({"proto/CMakeLists.txt": "# SPDX-License-Identifier: x\ntarget_link_libraries(wp_proto\n  PUBLIC wp_storage)\n"},
