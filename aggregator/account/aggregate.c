@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/aggregate.h"
 
+#include "aggregator/account/chosen.h"
 #include "aggregator/account/detached.h"
 #include "aggregator/account/mates.h"
 #include "aggregator/account/other_paths.h"
+#include "aggregator/account/pieces.h"
+#include "aggregator/account/transactions.h"
 #include "aggregator/explain/explain_shared.h"
+#include "aggregator/timeline/slices.h"
+#include "aggregator/timeline/taken.h"
 #include "aggregator/timeline/timeline_window.h"
 #include "storage/value/rows.h"
 
@@ -112,7 +117,7 @@ static uint64_t first_slice(struct wp_aggregate *aggregate, const struct wp_thre
 static struct wp_mates mates_of(const struct wp_aggregate *aggregate)
 {
     return (struct wp_mates){.timeline = aggregate->timeline, .report = aggregate->report, .bit = aggregate->bit,
-        .taken = wp_detached_mark(aggregate->bit), .slept = wp_detached_sleep_mark(aggregate->bit),
+        .taken = wp_taken_mark(aggregate->bit), .slept = wp_taken_sleep_mark(aggregate->bit),
         .is_progress = aggregate->view == WP_VIEW_PROGRESS};
 }
 
@@ -451,4 +456,13 @@ void wp_aggregate_fini(struct wp_aggregate *aggregate)
     free(aggregate->base);
     wp_other_paths_fini(aggregate);
     *aggregate = (struct wp_aggregate){0};
+}
+
+void wp_aggregate_drop_sealed(struct wp_aggregate *aggregate)
+{
+    for (uint32_t i = 0; i < aggregate->sealed_count; i++)
+        wp_report_destroy(aggregate->sealed[i].report);
+    free(aggregate->sealed);
+    aggregate->sealed = NULL;
+    aggregate->sealed_count = 0;
 }

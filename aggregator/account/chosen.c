@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/chosen.h"
 
-#include "aggregator/account/aggregate.h"
 #include "storage/report/trace_encode.h"
 
 #include <stdlib.h>

@@ -6,25 +6,12 @@
  * each timebox, by the rule of storage/report/exemplars.h. A window is offered when it is over; what it consisted of is looked up only
  * if it is kept when its epoch is resolved, while the timelines still know.
  */
-#include "storage/report/exemplars.h"
+#include "aggregator/account/aggregate_types.h"
 
 struct wp_aggregate;
 struct wp_exemplar;
 struct wp_reply;
 struct wp_slice;
-
-struct wp_chosen_box {
-    uint64_t timebox_s;
-    struct wp_exemplars set; /* rows without a trace are in the store already */
-};
-
-struct wp_chosen {
-    uint64_t timebox_s;      /* length; 0: all is one */
-    struct wp_chosen_box *boxes; /* owned */
-    uint32_t box_count;
-    struct wp_exemplar *building; /* the window that is being looked at */
-    bool has_news;
-};
 
 void wp_chosen_fini(struct wp_chosen *chosen);
 /* A request that came to `service`; its reply leaves now. */

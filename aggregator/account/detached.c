@@ -1,32 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/detached.h"
 
-#include "aggregator/account/aggregate.h"
-
-void wp_detached_taken(struct wp_slice *slice, uint64_t bit)
-{
-    slice->taken |= wp_detached_mark(bit);
-}
-
-void wp_detached_slept(struct wp_slice *slice, uint64_t from_ns, uint64_t to_ns, uint64_t bit)
-{
-    uint64_t end_ns = slice->wake_ns && slice->wake_ns < to_ns ? slice->wake_ns : to_ns;
-    uint64_t whole_ns = slice->wake_ns > slice->out_ns ? slice->wake_ns - slice->out_ns : 0;
-    if (end_ns > from_ns && 2 * (end_ns - from_ns) >= whole_ns)
-        slice->taken |= wp_detached_sleep_mark(bit);
-}
-
-void wp_detached_followed(const struct wp_thread *thread, uint64_t from, uint64_t to, uint64_t bit)
-{
-    if (from >= to)
-        return;
-    for (uint64_t i = wp_thread_find(thread, to - 1); i != thread->slice_end; i--) {
-        struct wp_slice *slice = wp_thread_slice(thread, i);
-        wp_detached_taken(slice, bit);
-        if (slice->out_ns <= from || i == thread->first_slice)
-            break;
-    }
-}
+#include "aggregator/account/aggregate_types.h"
+#include "aggregator/timeline/slices.h"
+#include "aggregator/timeline/taken.h"
+#include "aggregator/timeline/timeline.h"
 
 static bool is_of_interest(const struct wp_aggregate *aggregate, uint32_t identity)
 {
@@ -42,7 +20,7 @@ static bool is_mate(const struct wp_aggregate *aggregate, uint32_t identity)
 /* Work of a base path is its own, and the recorder's is the cost of recording. */
 static bool can_be_detached(const struct wp_aggregate *aggregate, const struct wp_slice *slice)
 {
-    return slice->in_ns && !(slice->taken & wp_detached_mark(aggregate->bit)) && !is_of_interest(aggregate, slice->identity) &&
+    return slice->in_ns && !(slice->taken & wp_taken_mark(aggregate->bit)) && !is_of_interest(aggregate, slice->identity) &&
         !is_mate(aggregate, slice->identity) &&
         !wp_is_recorder(aggregate->timeline, slice->identity);
 }

@@ -13,29 +13,12 @@ struct wp_aggregate;
 struct wp_slice;
 struct wp_thread;
 
-/* More aggregates than bits share them: then what one waited for is not the other's detached work either. */
-static inline uint16_t wp_detached_mark(uint64_t bit)
-{
-    return (uint16_t)(1u << __builtin_ctzll(bit) % 16);
-}
-
 /* Up to when it is told of slices once all is explained up to `until_ns`: whoever waits for them has half the history for it. */
 static inline uint64_t wp_detached_until(uint64_t until_ns, uint64_t history_ns)
 {
     return until_ns > history_ns / 2 ? until_ns - history_ns / 2 : 0;
 }
 
-/* A control path of the aggregate holds (a part of) this slice. `bit` is the aggregate's. */
-void wp_detached_taken(struct wp_slice *slice, uint64_t bit);
-/* One holds its sleep from there to there. The mark is that for runs of the aggregate that is eight further on; with so many some work is not
- * told. */
-static inline uint16_t wp_detached_sleep_mark(uint64_t bit)
-{
-    return (uint16_t)(1u << (__builtin_ctzll(bit) + 8) % 16);
-}
-void wp_detached_slept(struct wp_slice *slice, uint64_t from_ns, uint64_t to_ns, uint64_t bit);
-/* One holds this stretch, without looking at it (it was followed before, or a bound bit). */
-void wp_detached_followed(const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns, uint64_t bit);
 /*
  * Nanoseconds of such work in slices that ended in (from_ns, to_ns]. What was set going by a thread that has slept ever since is
  * left out, it may still turn out to wait for it; so is what was set going before `oldest_ns`.

@@ -2,6 +2,7 @@
 #include "aggregator/account/exemplar.h"
 
 #include "aggregator/timeline/names.h"
+#include "aggregator/timeline/slices.h"
 
 #include <errno.h>
 #include <stdio.h>

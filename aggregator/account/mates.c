@@ -2,6 +2,7 @@
 #include "aggregator/account/mates.h"
 
 #include "aggregator/explain/explain_origin.h"
+#include "aggregator/timeline/slices.h"
 
 #include <stdio.h>
 #include <string.h>

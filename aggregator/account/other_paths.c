@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/other_paths.h"
 
-#include "aggregator/account/aggregate.h"
-#include "aggregator/account/detached.h"
+#include "aggregator/account/pieces.h"
+#include "aggregator/timeline/taken.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -89,7 +89,7 @@ static void follow_next(struct wp_aggregate *aggregate)
     aggregate->following.at = i;
     wp_stretches_sort(aggregate->followed);
     if (merged.host == aggregate->home && !aggregate->explainer.leaves_no_marks)
-        wp_detached_followed(&aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
+        wp_slices_followed(&aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
     follow(aggregate, &merged, aggregate->followed->count);
 }
 

@@ -6,6 +6,8 @@
  * what it waits for on others again in the next round. Of an aggregate, which includes wp_aggregate_ask() and
  * wp_aggregate_follow_asked().
  */
+#include "aggregator/fleet/fleet.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,5 +21,10 @@ bool wp_other_paths_follow(struct wp_aggregate *aggregate);
 /* Which ones of its own host were followed before that; the others' are forgotten by their own sessions. */
 void wp_other_paths_forget(struct wp_aggregate *aggregate, uint64_t horizon_ns);
 void wp_other_paths_fini(struct wp_aggregate *aggregate);
+
+/* A host of another shard waited on what that thread of this host did: 0, -ENOBUFS (too much of that), -ENOMEM. */
+int wp_aggregate_ask(struct wp_aggregate *aggregate, const struct wp_stretch *stretch);
+/* Follows what others asked for up to there; false: a part of it. */
+bool wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns);
 
 #endif

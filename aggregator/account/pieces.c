@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/pieces.h"
 
-#include "aggregator/account/aggregate.h"
 #include "aggregator/explain/explain_shared.h"
-#include "aggregator/shard/shards.h"
+#include "aggregator/peer/shard_peers.h"
 #include "storage/report/report_series.h"
 #include "storage/value/rows.h"
 

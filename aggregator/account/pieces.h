@@ -6,28 +6,9 @@
  * pseudo-stack, the same processes, milliseconds later): such ones are added up, and the report is told of their sum. Sums and
  * counts are exact, so it cannot tell the difference.
  */
-#include "aggregator/explain/explain.h"
+#include "aggregator/account/aggregate_types.h"
 
 struct wp_aggregate;
-
-struct wp_process_row {
-    uint32_t row;            /* + 1 in this delta, 0: none */
-    uint32_t comm;           /* dictionary string id that it stands under */
-};
-
-struct wp_process_rows {     /* of one host */
-    struct wp_idtable rows;  /* struct wp_process_row by process */
-    uint32_t generation;
-};
-
-struct wp_pieces {
-    uint32_t *report_nodes;          /* tree node -> report node, 0: not in this delta; owned */
-    uint32_t report_node_room;
-    struct wp_process_rows *processes; /* by host, owned */
-    uint32_t process_hosts;
-    struct wp_pieces_slot *slots;    /* what the report has yet to be told of; owned */
-    uint64_t used;                   /* bit i: slot i may hold something */
-};
 
 void wp_pieces_fini(struct wp_pieces *pieces);
 /* The explainer's `piece`, of an aggregate as context. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Deltas of timeboxes that are over, until they are committed: what happened in one hour is not filed under another. */
+#include "aggregator/account/sealed.h"
+
 #include "aggregator/account/aggregate.h"
 
 #include <errno.h>
@@ -19,13 +21,4 @@ int wp_aggregate_seal(struct wp_aggregate *aggregate, const uint64_t *drops, uin
     aggregate->report = fresh;
     wp_aggregate_next_delta(aggregate);
     return 0;
-}
-
-void wp_aggregate_drop_sealed(struct wp_aggregate *aggregate)
-{
-    for (uint32_t i = 0; i < aggregate->sealed_count; i++)
-        wp_report_destroy(aggregate->sealed[i].report);
-    free(aggregate->sealed);
-    aggregate->sealed = NULL;
-    aggregate->sealed_count = 0;
 }

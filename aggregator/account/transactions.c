@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/account/transactions.h"
 
-#include "aggregator/account/aggregate.h"
+#include "aggregator/account/chosen.h"
+#include "aggregator/timeline/slices.h"
 #include "storage/report/report_transactions.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/clock/clock_pair.h"
 
+#include "aggregator/clock/clock_view.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,35 +7,11 @@
  * moment comes from the two wedges around it (clock_view.h). Every constraint is exact in both clocks, so the way back
  * is the same points seen from the second host.
  */
-#include "aggregator/clock/clock_view.h"
+#include "aggregator/clock/clock_types.h"
 
 #define WP_CLOCK_CELL_BITS 25            /* 34 ms */
 #define WP_CLOCK_HISTORY_NS 60000000000u
 #define WP_CLOCK_POINTS 512u             /* of one kind; when there are as many, old cells are thinned out */
-
-struct wp_clock_point {
-    uint64_t at_ns;      /* first host's clock */
-    int64_t offset_ns;   /* second host's clock minus the first's, at most (upper) or at least (lower) */
-};
-
-struct wp_clock_points { /* sorted by time, at most one a cell */
-    struct wp_clock_point *points; /* owned */
-    uint32_t count, room;
-    bool is_mixed;       /* not sorted in the second host's clock: it went back */
-};
-
-struct wp_clock_pair {
-    uint32_t nodes[2];                 /* first and second host */
-    struct wp_clock_points sides[2];   /* by enum wp_wedge_side */
-    struct wp_clock_point first;       /* the earliest there ever was; at_ns 0: none */
-    int64_t slope;                     /* about how fast the offset grows, times 2^32; only chooses among points */
-    uint64_t slope_at_ns, contradicted_at_ns;
-    uint32_t version;                  /* counts changes of the points */
-    uint32_t score, clean, late;       /* contradictions weighed; points since the last one; late points in a row */
-    bool is_condemned;                 /* contradicts itself again and again */
-    bool is_two_way;                   /* there was a constraint of each kind */
-    struct wp_clock_view views[2];     /* seen from the first host, from the second */
-};
 
 enum wp_clock_news {
     WP_CLOCK_NOTHING,      /* others say as much */

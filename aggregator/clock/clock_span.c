@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/clock/clock_span.h"
-#include "aggregator/clock/clock_pair.h"
+
+#include "aggregator/clock/clock_types.h"
+#include "aggregator/clock/clock_view.h"
 
 #include <math.h>
 

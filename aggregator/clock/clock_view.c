@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/clock/clock_view.h"
-#include "aggregator/clock/clock_pair.h"
+
+#include "aggregator/clock/clock_types.h"
 
 #include <math.h>
 #include <string.h>

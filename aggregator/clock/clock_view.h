@@ -6,37 +6,7 @@
  * What may have happened to a clock unseen, happened on one side; so the interval that holds for either is what is
  * promised (docs/clock.md).
  */
-#include "aggregator/clock/clock_wedge.h"
-
-#include <stdint.h>
-
-#define WP_CLOCK_WINDOW_NS 10000000000u  /* constraints farther than this from a moment say nothing of it */
-#define WP_CLOCK_STEPS 16u
-
-struct wp_clock_pair;
-
-/* When a clock was said to have jumped, ascending; the oldest are forgotten. */
-struct wp_clock_steps {
-    uint64_t at_ns[WP_CLOCK_STEPS];
-    uint32_t count, told;
-};
-
-/* Two wedges around a stretch of time that holds no constraint that counts; the work of a query, kept for the next
- * one. */
-struct wp_clock_view {
-    uint64_t low_ns, high_ns;     /* the stretch, in the clock it is seen from; high 0: none */
-    uint32_t version, told;       /* of the pair, and of both hosts' steps */
-    bool is_settled;              /* both sides are known */
-    struct wp_clock_flank {       /* before the stretch, after it */
-        bool is_closed;
-        int64_t origin_ns;        /* the lines are relative to this: years of nanoseconds do not fit a double */
-        struct wp_wedge_lines lines;
-    } flanks[2];
-};
-
-struct wp_clock_interval {
-    int64_t low_ns, high_ns;      /* offset */
-};
+#include "aggregator/clock/clock_types.h"
 
 /* The offset from host `from` (0 first, 1 second) to the other one at `at_ns` of from's clock, or at any time up to
  * `slack_ns` from that. `steps`: of the two hosts. False: not known.

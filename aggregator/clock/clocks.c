@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/clock/clocks.h"
+
 #include "aggregator/clock/clock_pair.h"
+#include "aggregator/clock/clock_view.h"
 #include "common/intmap.h"
 
 #include <errno.h>

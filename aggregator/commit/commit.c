@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/commit/commit.h"
 
+#include "aggregator/account/chosen.h"
 #include "aggregator/commit/commit_metadata.h"
 #include "aggregator/commit/commit_timebox.h"
+#include "aggregator/session/host_session_durable.h"
 #include "storage/env/txn.h"
 #include "storage/kind/bucket_store.h"
 #include "storage/kind/exemplars_store.h"

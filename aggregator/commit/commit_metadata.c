@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/commit/commit_metadata.h"
+
 #include "storage/kind/metadata_store.h"
 
 #include <errno.h>

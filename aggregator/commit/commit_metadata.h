@@ -7,7 +7,8 @@
  * network.TO.FROM.{messages,bytes,retransmits,retransmit_bytes}: what was received from hosts that are recorded, and what those
  * sent again; network.TO.{unpaired,ambiguous}: what was not found there.
  */
-#include "aggregator/commit/commit.h"
+#include "aggregator/commit/commit_options.h"
+#include "aggregator/session/host_session.h"
 
 /* Of all the sessions that are written in one transaction. They are of one fleet. */
 int wp_commit_metadata(struct wp_txn *txn, struct wp_host_session *const *sessions, size_t count,

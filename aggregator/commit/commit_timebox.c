@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/commit/commit_timebox.h"
+
 #include "storage/kind/metadata_store.h"
 #include "storage/report/report_read.h"
 

@@ -7,7 +7,8 @@
  * (late.{events,total_ns,last_s}, host.NAME.late.{events,total_ns}). The latter are added to in the transaction that brings
  * the reports, so that they are as exact.
  */
-#include "aggregator/commit/commit.h"
+#include "aggregator/commit/commit_options.h"
+#include "aggregator/session/host_session.h"
 
 struct wp_timebox_note; /* of one timebox of one aggregate */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/daemon/options.h"
-#include "common/config.h"
 #include "common/service.h"
 #include "common/version.h"
 

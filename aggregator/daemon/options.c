@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/daemon/options.h"
 
-#include "aggregator/shard/shards.h"
+#include "aggregator/peer/shard_types.h"
 #include "common/config.h"
 #include "common/config_value.h"
 #include "common/health.h"

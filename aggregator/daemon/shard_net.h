@@ -2,7 +2,7 @@
 #ifndef WP_AGGREGATOR_DAEMON_SHARD_NET_H
 #define WP_AGGREGATOR_DAEMON_SHARD_NET_H
 /* The sockets of shards.h: a link to each peer, and the server that peers connect to. */
-#include "aggregator/daemon/ingest.h"
+#include "aggregator/daemon/ingest_options.h"
 #include "aggregator/shard/shards.h"
 
 struct wp_shard_net;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/engine/checkpoint.h"
 
-#include "aggregator/engine/checkpoint_check.h"
-#include "aggregator/timeline/timeline_state.h"
 #include "aggregator/account/detached.h"
+#include "aggregator/engine/checkpoint_check.h"
+#include "aggregator/session/host_session_durable.h"
+#include "aggregator/session/membership.h"
+#include "aggregator/session/session_aggregates.h"
+#include "aggregator/timeline/taken.h"
 #include "aggregator/timeline/taken_slices.h"
+#include "aggregator/timeline/timeline_state.h"
 #include "common/path.h"
 #include "proto/frame.h"
 
@@ -409,7 +413,7 @@ static int take_aggregates(struct wp_host_session *session, const message_type *
             return -EBADMSG;
         aggregate->paused_ns = row->paused_ns;
         take_counts(aggregate, m, row);
-        session->taken_marks[i % 16] |= wp_detached_mark(aggregate->bit);
+        session->taken_marks[i % 16] |= wp_taken_mark(aggregate->bit);
         for (size_t j = 0; j < row->n_base_thread; j++)
             if (threads[row->base_thread[j]])
                 wp_aggregate_set_base(aggregate, threads[row->base_thread[j]], row->base_until_ns[j]);

@@ -4,6 +4,7 @@
 #include "aggregator/engine/checkpoint.h"
 #include "aggregator/engine/held.h"
 #include "aggregator/engine/seats.h"
+#include "aggregator/fleet/fleet_pace.h"
 #include "aggregator/shard/shards.h"
 #include "common/path.h"
 #include "storage/env/txn.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/engine/held.h"
 
+#include "aggregator/timeline/timeline_gone.h"
+
 #include <errno.h>
 #include <string.h>
 

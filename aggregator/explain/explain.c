@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/explain/explain.h"
 
-#include "aggregator/account/detached.h"
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/explain/explain_wait.h"
 #include "aggregator/timeline/names.h"
+#include "aggregator/timeline/slices.h"
+#include "aggregator/timeline/taken.h"
 #include "proto/shard_wire.h"
 
 #include <errno.h>
@@ -334,7 +335,7 @@ static void cover_before(struct wp_explainer *x, uint32_t parent, uint32_t index
 void wp_explain_taken(struct wp_explainer *x, uint32_t thread, uint64_t from, uint64_t to)
 {
     if (x->host == x->home && !x->leaves_no_marks)
-        wp_detached_followed(&x->timeline->threads[thread], from, to, x->base_bit);
+        wp_slices_followed(&x->timeline->threads[thread], from, to, x->base_bit);
 }
 
 bool wp_explain_relays(struct wp_explainer *x, uint32_t waker, uint64_t slice, uint64_t to)
@@ -410,7 +411,7 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
     struct wp_slice *slice = wp_thread_slice(thread, ordinal);
     walk->ordinal = ordinal == thread->first_slice ? thread->slice_end : ordinal - 1;
     if (x->host == x->home && !x->leaves_no_marks) /* what other hosts' paths hold is theirs, and known only when they have got that far */
-        wp_detached_taken(slice, x->base_bit);
+        wp_slice_taken(slice, x->base_bit);
     if (is_of_interest(x, slice) && (x->depth || x->is_other_path) && slice->out_ns < to) {
         uint64_t low = slice->out_ns > from ? slice->out_ns : from;
         if (x->depth)
@@ -435,7 +436,7 @@ static bool cover_slice(struct wp_explainer *x, struct wp_shared_use *walk)
     if (to > from && slice->out_ns < to) {
         uint64_t low = slice->out_ns > from ? slice->out_ns : from;
         if (x->host == x->home && !x->leaves_no_marks)
-            wp_detached_slept(slice, low, to, x->base_bit);
+            wp_slice_slept(slice, low, to, x->base_bit);
         wp_explain_sleep(x, node, index, ordinal, low, to);
         to = low;
     }

@@ -6,8 +6,10 @@
  */
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/explain/explain_wait.h"
-#include "aggregator/shard/shards.h"
+#include "aggregator/net/message_datagrams.h"
+#include "aggregator/peer/shard_peers.h"
 #include "aggregator/timeline/names.h"
+#include "aggregator/timeline/slices.h"
 
 #include <netinet/in.h>
 #include <stdio.h>

@@ -3,6 +3,7 @@
 
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/explain/explain_wait.h"
+#include "aggregator/timeline/slices.h"
 
 #define STEP_LIMIT 4096u /* slices of one search */
 

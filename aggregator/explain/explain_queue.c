@@ -3,6 +3,7 @@
 
 #include "aggregator/explain/explain_origin.h"
 #include "aggregator/explain/explain_shared.h"
+#include "aggregator/timeline/slices.h"
 
 #include <string.h>
 

@@ -2,7 +2,8 @@
 /* A wait that ended with a message from another shard's host: the shard's answer is grafted onto the sleep. */
 #include "aggregator/explain/explain_shared.h"
 #include "aggregator/explain/explain_wait.h"
-#include "aggregator/shard/shards.h"
+#include "aggregator/peer/shard_peers.h"
+#include "aggregator/peer/shard_questions.h"
 #include "proto/shard_wire.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/explain/explain_shared.h"
 
-#include "aggregator/explain/explain_wait.h"
+#include "aggregator/timeline/slices.h"
 #include "storage/value/rows.h"
 
 #include <stdlib.h>

@@ -5,6 +5,7 @@
 #include "aggregator/explain/explain_origin.h"
 #include "aggregator/explain/explain_queue.h"
 #include "aggregator/timeline/names.h"
+#include "aggregator/timeline/slices.h"
 
 #include <stdio.h>
 #include <string.h>

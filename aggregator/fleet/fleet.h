@@ -46,6 +46,7 @@ struct wp_fleet_host {
     bool is_given_up;
     bool (*has_drops)(const void *session, uint64_t start_ns, uint64_t end_ns); /* lost events in that stretch? NULL: none */
     const void *session;          /* borrowed */
+    uint8_t session_id[16];       /* unless it is foreign */
     bool is_foreign;              /* of another shard: its timeline is empty, and only says how far it is */
     uint64_t probed_ns[4];        /* the last probe of its clock, as wp_engine_probed has it; 0: none since other shards were told */
     uint32_t open_questions;      /* to other shards, which its own next epoch waits for */
@@ -100,20 +101,11 @@ bool wp_fleet_has_drops(const struct wp_fleet *fleet, uint32_t host, uint64_t st
 
 /* --- pacing: an explanation needs what the others did --- */
 
-/* True when all facts that the time of `host` up to until_ns can rest on are there, or their hosts have been given up; sets
- * the horizons of them all. */
-bool wp_fleet_may_resolve(struct wp_fleet *fleet, uint32_t host, uint64_t until_ns, uint64_t lateness_ns);
 /* Has the part that was allowed been explained? */
 static inline bool wp_fleet_pauses(const struct wp_fleet *fleet)
 {
     return fleet->pause_at && fleet->visits >= fleet->pause_at;
 }
-/* What of the host's own time others may still ask for: from here on. */
-uint64_t wp_fleet_needed_since(const struct wp_fleet *fleet, uint32_t host, uint64_t resolved_ns);
-/* True when hosts of other shards may still ask this one to follow a path. */
-bool wp_fleet_is_asked(struct wp_fleet *fleet, uint32_t host);
-/* True when a host that is resolved is of no use to any other any more. */
-bool wp_fleet_may_leave(const struct wp_fleet *fleet, uint32_t host);
 
 /* 0 or -ENOMEM. */
 int wp_stretches_add(struct wp_stretches *stretches, const struct wp_stretch *stretch);

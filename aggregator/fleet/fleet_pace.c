@@ -4,6 +4,8 @@
  * directly or over others, has told what it did up to there. The clocks are brought together roughly here, once an epoch;
  * explanations ask for each offset and its bound.
  */
+#include "aggregator/fleet/fleet_pace.h"
+
 #include "aggregator/fleet/fleet.h"
 
 #define GETTING_ACQUAINTED_NS 10000000000u /* so long a host waits for others that it may turn out to talk to */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Datagrams that were sent, found by their keys. */
+#include "aggregator/net/message_datagrams.h"
+
 #include "aggregator/net/connections.h"
-#include "aggregator/net/messages.h"
 
 #include <stdlib.h>
 

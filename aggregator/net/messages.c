@@ -2,6 +2,7 @@
 #include "aggregator/net/messages.h"
 
 #include "aggregator/net/connections.h"
+#include "aggregator/net/message_datagrams.h"
 #include "aggregator/net/socket_key.h"
 
 #include <errno.h>

@@ -4,6 +4,9 @@
  * is down or has answered nothing for as long as a silent host is waited for. What was answered is kept a while: the epoch that
  * asked for it is explained then, and later ones may come by the same wait.
  */
+#include "aggregator/peer/shard_questions.h"
+
+#include "aggregator/peer/shard_peers.h"
 #include "aggregator/peer/shard_state.h"
 
 #include <errno.h>
@@ -67,7 +70,7 @@ void wp_shard_questions_destroy(struct wp_shard_questions *questions)
 static void count_open(struct wp_shards *shards, const struct question *question, int change)
 {
     if (question->owner & WP_SHARDS_ASKED) {
-        wp_shard_answers_open(shards, question->owner, change);
+        wp_shards_count_open(shards, question->owner, change);
         return;
     }
     struct wp_fleet_host *host = &shards->fleet->hosts[question->owner];

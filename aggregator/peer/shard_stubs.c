@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Facts that are heard: hosts of other shards, and ends of connections of theirs that have no other end there. */
-#include "aggregator/peer/shard_state.h"
+#include "aggregator/peer/shard_stubs.h"
 
 #include "aggregator/net/socket_key.h"
+#include "aggregator/peer/shard_peers.h"
+#include "aggregator/peer/shard_state.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What of a session is taken in and not yet durable: its batches' marks, and what they defined that no checkpoint holds. */
-#include "aggregator/session/host_session.h"
+#include "aggregator/session/host_session_durable.h"
 
 #include <errno.h>
 #include <stdlib.h>

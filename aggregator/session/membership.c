@@ -2,6 +2,7 @@
 #include "aggregator/session/membership.h"
 
 #include "aggregator/account/mates.h"
+#include "aggregator/session/session_aggregates.h"
 #include "aggregator/timeline/services.h"
 #include "common/path.h"
 #include "common/release_id.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/shard/shard_answer.h"
 
-#include "aggregator/explain/explain_wait.h"
-#include "aggregator/shard/shards.h"
+#include "aggregator/peer/shard_peers.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -5,9 +5,11 @@
  * that its waits are on are followed here, for the asker's aggregate. What its asker is too busy to read is kept and said again: an
  * answer that is lost would be waited for until patience ends.
  */
-#include "aggregator/peer/shard_state.h"
+#include "aggregator/shard/shard_answers.h"
 
-#include "aggregator/explain/explain_wait.h"
+#include "aggregator/fleet/fleet_pace.h"
+#include "aggregator/peer/shard_peers.h"
+#include "aggregator/peer/shard_state.h"
 #include "aggregator/session/host_session.h"
 #include "aggregator/shard/shard_answer.h"
 
@@ -25,7 +27,6 @@ struct parked {
     Wakepath__Shard__Questions *holder; /* owned; its one question */
     Wakepath__Shard__Answer *row; /* owned; has yet to go. NULL: not explained yet */
     uint64_t since_ns;
-    uint32_t open;           /* questions of ours that it waits for */
     bool is_used;
 };
 
@@ -86,18 +87,6 @@ void wp_shard_answers_destroy(struct wp_shard_answers *answers)
     free(answers);
 }
 
-void wp_shard_answers_open(struct wp_shards *shards, uint32_t owner, int change)
-{
-    struct parked *parked = &shards->answers->parked[owner & ~WP_SHARDS_ASKED];
-    if (change > 0 || parked->open)
-        parked->open += (uint32_t)change;
-}
-
-uint32_t wp_shard_answers_opened(const struct wp_shards *shards, uint32_t owner)
-{
-    return shards->answers->parked[owner & ~WP_SHARDS_ASKED].open;
-}
-
 /* --- questions come --- */
 
 /* At once, and it may not arrive: there is no room to keep it. */
@@ -134,8 +123,9 @@ static Wakepath__Shard__Questions *hold(Wakepath__Shard__Question **question)
 }
 
 /* A free place, which holds nothing. PARKED: there is none. */
-static uint32_t place(struct wp_shard_answers *answers)
+static uint32_t place(struct wp_shards *shards)
 {
+    struct wp_shard_answers *answers = shards->answers;
     uint32_t at = answers->used == answers->end ? answers->end : 0;
     while (at < answers->end && answers->parked[at].is_used)
         at++;
@@ -143,10 +133,12 @@ static uint32_t place(struct wp_shard_answers *answers)
         return at;
     uint32_t room = answers->room ? 2 * answers->room : FIRST_PARKED;
     struct parked *parked = realloc(answers->parked, room * sizeof(*parked));
-    if (!parked)
+    answers->parked = parked ? parked : answers->parked;
+    uint32_t *open = parked ? realloc(shards->asked_open, room * sizeof(*open)) : NULL;
+    if (!open)
         return PARKED;
+    shards->asked_open = open;
     memset(parked + answers->room, 0, (room - answers->room) * sizeof(*parked));
-    answers->parked = parked;
     answers->room = room;
     return at;
 }
@@ -159,13 +151,14 @@ void wp_shard_answers_take(struct wp_shards *shards, const struct wp_server_call
         shards->counts.questions++;
         if (!answers->answer)
             answers->answer = wp_shard_answer_create(&answers->tree); /* large, and most shards are never asked */
-        uint32_t at = answers->answer ? place(answers) : PARKED;
+        uint32_t at = answers->answer ? place(shards) : PARKED;
         Wakepath__Shard__Questions *holder = at < PARKED ? hold(&m->questions[i]) : NULL;
         if (!holder) {
             refuse(shards, caller, id, "its shard is asked too much");
             continue;
         }
         answers->parked[at] = (struct parked){.caller = *caller, .holder = holder, .since_ns = shards->fleet->now_ns, .is_used = true};
+        shards->asked_open[at] = 0;
         answers->used++;
         answers->end = at >= answers->end ? at + 1 : answers->end;
     }
@@ -269,7 +262,7 @@ static bool answer(struct wp_shards *shards, uint32_t index)
     const Wakepath__Shard__Question *q = parked->holder->questions[0];
     uint32_t far = host_of(shards, &q->session, true), asker = host_of(shards, &q->asker, false);
     bool is_late = shards->fleet->now_ns > parked->since_ns + shards->fleet->give_up_ns / 2;
-    if (parked->open && !is_late)
+    if (shards->asked_open[index] && !is_late)
         return false;
     if (far == UINT32_MAX || (asker == UINT32_MAX && is_late)) {
         parked->row = reason(shards, q->id, "its shard does not know the host");
@@ -288,7 +281,7 @@ static bool answer(struct wp_shards *shards, uint32_t index)
     x->owner = WP_SHARDS_ASKED | index;
     wp_shard_answer_begin(answers->answer, q->depth);
     explain(x, parked, far, asker, !is_late);
-    if (parked->open && !is_late)
+    if (shards->asked_open[index] && !is_late)
         return false;
     parked->row = wp_shard_answer_end(answers->answer, q, x);
     if (parked->row)

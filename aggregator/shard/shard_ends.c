@@ -4,9 +4,11 @@
  * something of it changed, and ever more seldom while nobody has its other end; of those that are matched with a host of
  * another shard the marks that compare the clocks go on being told. Datagrams have a key each, which who got one asks for.
  */
-#include "aggregator/peer/shard_state.h"
+#include "aggregator/shard/shard_ends.h"
 
-#include "aggregator/session/host_session.h"
+#include "aggregator/peer/shard_peers.h"
+#include "aggregator/peer/shard_state.h"
+#include "aggregator/session/host_session_types.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/healing.h"
 
+#include "aggregator/timeline/slices.h"
+
 static uint64_t at_least(uint64_t time_ns, uint64_t least_ns)
 {
     return time_ns > least_ns ? time_ns : least_ns;

@@ -6,7 +6,7 @@
  * that contradicts; a sleep without a waking gets one where what is known leaves only one, else it stays without. All of it is marked
  * uncertain, and nothing here looks ahead of the fact that is being taken in by more than WP_UNSEEN_READ_NS. Part of timeline.c.
  */
-#include "aggregator/timeline/timeline.h"
+#include "aggregator/timeline/timeline_types.h"
 
 #define WP_UNSEEN_SLACK_NS 100000u     /* a sleep this much shorter than its timeout: the call began that much earlier */
 #define WP_UNSEEN_LOOP_NS 2000000000u  /* a sleep longer than that is not compared with the one before it in a loop */

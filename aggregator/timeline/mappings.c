@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/mappings.h"
+
 #include "storage/kind/source_store.h"
 
 #include <errno.h>

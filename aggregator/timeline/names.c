@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/names.h"
 
+#include "aggregator/timeline/syscall_names.h"
+
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>

@@ -17,7 +17,5 @@ void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, const char *wai
 void wp_name_io(const struct wp_dictionary *dictionary, const struct wp_blockop *op, char *name, size_t room);
 /* "tcp:127.0.0.1:80": the other end; "tcp:127.0.0.1:*" where that is a client, whose ports come and go. */
 void wp_name_socket(const struct wp_socket_entry *entry, enum wp_opener opener, char *name, size_t room);
-/* "futex" for a system call number of x86-64; NULL unknown. */
-const char *wp_syscall_name(unsigned number);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rings of slices and samples: taking one in, looking things up, and forgetting what is old. */
-#include "aggregator/timeline/timeline.h"
+#include "aggregator/timeline/slices.h"
 
 #include <stdlib.h>
 #include <string.h>

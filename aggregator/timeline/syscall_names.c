@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "aggregator/timeline/names.h"
+#include "aggregator/timeline/syscall_names.h"
+
+#include <stddef.h>
 
 /* System calls of x86-64, Linux 6.18 (arch/x86/entry/syscalls/syscall_64.tbl). */
 static const char *const names[] = {

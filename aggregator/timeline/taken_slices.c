@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aggregator/timeline/taken_slices.h"
 
+#include "aggregator/timeline/slices.h"
+
 #include <errno.h>
 #include <stdlib.h>
 

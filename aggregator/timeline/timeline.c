@@ -3,8 +3,9 @@
 
 #include "aggregator/net/connections.h"
 #include "aggregator/timeline/healing.h"
+#include "aggregator/timeline/slices.h"
+#include "aggregator/timeline/timeline_wait.h"
 #include "aggregator/timeline/timeline_window.h"
-
 #include "proto/resume.pb-c.h"
 
 #include <errno.h>

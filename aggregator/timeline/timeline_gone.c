@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a timeline holds of memory, and how threads that are gone for long leave it. */
-#include "aggregator/timeline/timeline.h"
+#include "aggregator/timeline/timeline_gone.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
 #include "aggregator/timeline/timeline_state.h"
 
 #include "aggregator/net/connections.h"
+#include "aggregator/timeline/slices.h"
 #include "proto/batch.h"
 
 #include <errno.h>

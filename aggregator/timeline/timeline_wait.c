@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "aggregator/timeline/timeline.h"
+#include "aggregator/timeline/timeline_wait.h"
 
 #include <stdlib.h>
 

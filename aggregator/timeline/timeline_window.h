@@ -4,7 +4,7 @@
 /*
  * A recording in windows (WP_EVENT_WINDOW): what goes on when one ends is cut there, and nothing is known until the next begins.
  */
-#include "aggregator/timeline/timeline.h"
+#include "aggregator/timeline/timeline_types.h"
 
 /* A WINDOW event. Once more what it is already changes nothing. */
 void wp_timeline_window(struct wp_timeline *timeline, const struct wp_event *event);

@@ -2,6 +2,7 @@
 #include "tests/aggregator/scenario.h"
 
 #include "aggregator/timeline/names.h"
+#include "aggregator/timeline/syscall_names.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -34,6 +34,20 @@ ROOMS = {
         "text": "value report env kind",
         "tool": "value report env kind upkeep text",
     },
+    "aggregator": {
+        "clock": "",
+        "net": "clock",
+        "timeline": "net",
+        "fleet": "clock net timeline",
+        "peer": "clock net timeline fleet",
+        "explain": "clock net timeline fleet peer",
+        "account": "clock net timeline fleet peer explain",
+        "session": "timeline fleet peer explain account",
+        "commit": "clock net timeline fleet account session",
+        "shard": "clock net timeline fleet peer explain session",
+        "engine": "clock timeline fleet account session commit shard",
+        "daemon": "clock net fleet peer explain session commit shard engine",
+    },
     "collector": {
         "bpf": "",
         "host": "",
@@ -68,22 +82,13 @@ TOP = set(MAP) | {"deploy", "docs", "tests", "build"}
 # Circles of files and headers that declare for others which still stand. A line goes when its knot is cut: one that is not
 # needed any more is a breach, and there are no new ones.
 KNOTS = (
-    {"aggregator/aggregate", "aggregator/aggregate_bucket", "aggregator/chosen", "aggregator/detached",
-     "aggregator/exemplar", "aggregator/explain", "aggregator/explain_loop", "aggregator/explain_origin",
-     "aggregator/explain_queue", "aggregator/explain_shared", "aggregator/explain_wait", "aggregator/host_session",
-     "aggregator/mates", "aggregator/membership", "aggregator/other_paths", "aggregator/pieces",
-     "aggregator/shard_state", "aggregator/shards", "aggregator/transactions"},
-    {"aggregator/clock_pair", "aggregator/clock_view"},
-    {"aggregator/commit", "aggregator/commit_metadata", "aggregator/commit_timebox"},
-    {"aggregator/healing", "aggregator/timeline", "aggregator/timeline_window"},
-    {"aggregator/ingest", "aggregator/shard_net"},
+    {"aggregator/explain/explain", "aggregator/explain/explain_loop", "aggregator/explain/explain_origin",
+     "aggregator/explain/explain_queue", "aggregator/explain/explain_shared", "aggregator/explain/explain_wait"},
     {"proto/enrolment", "proto/enrolment_words"},
 )
 LENDERS = {
-    "aggregator/account/aggregate.h", "aggregator/explain/explain.h", "aggregator/explain/explain_wait.h", "aggregator/fleet/fleet.h",
-    "aggregator/session/host_session.h", "aggregator/net/messages.h", "aggregator/timeline/names.h", "aggregator/peer/shard_state.h",
-    "aggregator/shard/shards.h", "aggregator/timeline/timeline.h", "cli/doctor.h", "proto/batch.h", "proto/enrolment.h",
-    "proto/enrolment_words.h", "proto/transport.h",
+    "aggregator/explain/explain.h", "aggregator/explain/explain_wait.h", "cli/doctor.h", "proto/batch.h",
+    "proto/enrolment.h", "proto/enrolment_words.h", "proto/transport.h",
 }
 LINE_LIMIT = 600
 SOURCE = (".c", ".h", ".js", ".py", ".sh")
@@ -317,8 +322,8 @@ PLANTS = (
      "cli/a.h: declares wp_b, which cli/b.c defines"),
     (dict.fromkeys(sorted(LENDERS)[:1], HEAD), "still among the LENDERS"),
     (dict.fromkeys((knot + ".c" for knot in KNOTS[0]), HEAD), "still among the KNOTS"),
-    ({"aggregator/README.md": "", "aggregator/fine.c": HEAD + '#include "storage/env/store.h"\n#include "aggregator/fine.h"\n#include <zmq.h>\n',
-      "aggregator/fine.h": header("aggregator/fine.h", "int wp_fine(void); /* int wp_other(void); */")}, None),
+    ({"aggregator/README.md": "", "aggregator/engine/fine.c": HEAD + '#include "storage/env/store.h"\n#include "aggregator/engine/fine.h"\n#include <zmq.h>\n',
+      "aggregator/engine/fine.h": header("aggregator/engine/fine.h", "int wp_fine(void); /* int wp_other(void); */")}, None),
     ({"storage/README.md": "", "storage/env/fine.c": HEAD + '#include "storage/value/keys.h"\n'}, None),
 )
 

@@ -7,6 +7,7 @@
 #include "aggregator/engine/engine.h"
 #include "aggregator/engine/held.h"
 #include "aggregator/net/connections.h"
+#include "aggregator/session/host_session_durable.h"
 #include "common/path.h"
 #include "proto/batch.h"
 

@@ -2,7 +2,9 @@
 /* What must hold of every trace, held against traces made at random. WP_SEED=N runs that one only, WP_TRACES=N so many. */
 #include "tests/aggregator/made_trace.h"
 
+#include "aggregator/account/chosen.h"
 #include "aggregator/session/host_session.h"
+#include "aggregator/timeline/slices.h"
 #include "storage/report/report_encode.h"
 #include "storage/report/report_merge.h"
 #include "storage/report/report_read.h"

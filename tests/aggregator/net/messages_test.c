@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of sockets: found among many, across the wrap of sequence numbers, late; forgotten when the socket has closed. */
+#include "aggregator/net/message_datagrams.h"
 #include "aggregator/net/messages.h"
 #include "proto/batch.h"
 

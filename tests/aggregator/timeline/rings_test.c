@@ -3,6 +3,8 @@
  * What a timeline remembers in rings, by a trickle that grows old and a burst that makes them grow, again and again: whatever is read of them,
  * and what a checkpoint says, happened. Fresh memory is filled with what never does.
  */
+#include "aggregator/net/message_datagrams.h"
+#include "aggregator/timeline/slices.h"
 #include "aggregator/timeline/timeline_state.h"
 #include "proto/batch.h"
 
