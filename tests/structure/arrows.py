@@ -257,6 +257,16 @@ def headers(texts):
         yield f"{name}: declares its own, and is still among the LENDERS"
 
 
+def named(tree, names):
+    """The functions that docs/architecture.md names are there."""
+    if "docs/architecture.md" not in names:
+        return
+    sources = "\n".join(read(tree, name) for name in names if name.endswith((".c", ".h")) and name.split("/")[0] in MAP)
+    known = set(re.findall(r"\bwp_\w+", sources))
+    for name in sorted(set(re.findall(r"`(wp_\w+)`", read(tree, "docs/architecture.md"))) - known):
+        yield f"docs/architecture.md: {name} is nowhere in the sources"
+
+
 CHECKS = (includes, links, rooms, size, licence, unfinished, guard)
 
 
@@ -264,6 +274,7 @@ def check(tree, names):
     texts = {name: read(tree, name) for name in names if is_source(name) and os.path.isfile(os.path.join(tree, name))}
     found = list(unique(names)) + list(tops(names)) + list(order(ROOMS)) + list(circles(texts)) + list(headers(texts))
     found += guides(names)
+    found += named(tree, names)
     for name in names:
         if not os.path.isfile(os.path.join(tree, name)):
             continue
@@ -324,6 +335,7 @@ PLANTS = (
     (dict.fromkeys((knot + ".c" for knot in KNOTS[0]), HEAD), "still among the KNOTS"),
     ({"aggregator/README.md": "", "aggregator/engine/fine.c": HEAD + '#include "storage/env/store.h"\n#include "aggregator/engine/fine.h"\n#include <zmq.h>\n',
       "aggregator/engine/fine.h": header("aggregator/engine/fine.h", "int wp_fine(void); /* int wp_other(void); */")}, None),
+    ({"docs/architecture.md": "`wp_gone`"}, "wp_gone is nowhere"),
     ({"storage/README.md": "", "storage/env/fine.c": HEAD + '#include "storage/value/keys.h"\n'}, None),
 )
 
