@@ -2,7 +2,7 @@
 #include "cli/doctor.h"
 
 #include "cli/installed.h"
-#include "collector/identity.h"
+#include "collector/host/identity.h"
 #include "common/clock.h"
 #include "proto/curve_keys.h"
 #include "proto/transport.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/enroll.h"
 
-#include "collector/identity.h"
+#include "collector/host/identity.h"
 #include "common/version.h"
 #include "proto/curve_keys.h"
 #include "proto/enrolment.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/keygen.h"
 
-#include "collector/identity.h"
+#include "collector/host/identity.h"
 #include "common/path.h"
 #include "common/version.h"
 #include "proto/curve_keys.h"

@@ -171,7 +171,7 @@ static __always_inline void enter_softirq(struct cpu_context *context, unsigned 
     context->marks[LEVEL_SOFT].has_end = 1;
 }
 
-/* Which of the two is loaded: collector/probe.c. */
+/* Which of the two is loaded: collector/live/probe.c. */
 SEC("tp_btf/softirq_entry")
 int WORK_PROG(wp_softirq_entry, unsigned int vector)
 {

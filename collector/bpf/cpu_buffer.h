@@ -7,7 +7,7 @@
  * buffer of its own, which user space reads in memory as well. A program that interrupts another one while that writes a slot uses the
  * ring, and so do all when a buffer is full.
  *
- * A slot says where the ring was when it was written, so that all records have one order: see collector/records.h.
+ * A slot says where the ring was when it was written, so that all records have one order: see collector/live/records.h.
  */
 #include "emit.h"
 

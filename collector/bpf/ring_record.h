@@ -2,7 +2,7 @@
 #ifndef WP_COLLECTOR_BPF_RING_RECORD_H
 #define WP_COLLECTOR_BPF_RING_RECORD_H
 /*
- * What the BPF programs write into the ring buffer and collector/source_bpf.c reads: a fixed head, then a tail that the
+ * What the BPF programs write into the ring buffer and collector/live/source_bpf.c reads: a fixed head, then a tail that the
  * kind names. Shared by both sides, fixed-width types only. Kinds below WP_RECORD_SOCKET are enum wp_event_kind
  * (proto/event.h) and use thread, other, a, b, c as said there, with raw thread numbers.
  */

@@ -276,7 +276,7 @@ int WORK_PROG(wp_tcp_send, struct sock *sk, struct msghdr *message, struct sk_bu
     return 0;
 }
 
-/* Which of the programs for one fact is loaded: collector/probe.c. */
+/* Which of the programs for one fact is loaded: collector/live/probe.c. */
 SEC("tp_btf/sock_send_length")
 int WORK_PROG_INET(wp_sock_send, struct sock *sk, int result)
 {

@@ -2,7 +2,7 @@
 #ifndef WP_COLLECTOR_BPF_UNWIND_H
 #define WP_COLLECTOR_BPF_UNWIND_H
 /*
- * User stacks without frame pointers: the rows that collector/unwind_rows.c makes of an object's .eh_frame say, for every
+ * User stacks without frame pointers: the rows that collector/unwind/unwind_rows.c makes of an object's .eh_frame say, for every
  * place in its code, where the caller's frame is. What is mapped at an address is read from the kernel's own tree of the
  * process's memory, so that a process that lives a millisecond is unwound as well as any. Code without rows (made at run
  * time, or not yet known) is walked by frame pointer.

@@ -4,7 +4,7 @@
 /*
  * Where the caller's frame is, for the code of one object: rows by offset in the file, gathered in pages of 4 KiB
  * of code. x86-64 has the return address below the CFA; arm64 in the word behind the saved frame pointer (bp is x29), or, where none
- * is saved, still in the link register. A page's first row begins at its start. Made by collector/unwind_rows.c, read by collector/bpf/unwind.h.
+ * is saved, still in the link register. A page's first row begins at its start. Made by collector/unwind/unwind_rows.c, read by collector/bpf/unwind.h.
  */
 #include "ring_record.h"
 

@@ -2,7 +2,7 @@
 #ifndef WP_COLLECTOR_BPF_WORK_H
 #define WP_COLLECTOR_BPF_WORK_H
 /*
- * What the programs cost, and what they leave out when that is too much (collector/budget.h). The time of one run in
+ * What the programs cost, and what they leave out when that is too much (collector/host/budget.h). The time of one run in
  * WP_WORK_ONE_IN is taken: statistics of the kernel's own need CAP_SYS_ADMIN and two readings of the clock a run. A prime, so
  * that programs that take turns are all met.
  */

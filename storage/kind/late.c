@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What came late for timeboxes: metadata that aggregators write of them (aggregator/commit_timebox.h). */
+/* What came late for timeboxes: metadata that aggregators write of them (aggregator/commit/commit_timebox.h). */
 #include "storage/kind/late.h"
 
 #include "common/strings.h"

@@ -5,7 +5,7 @@
  * Hosts with clocks whose truth is known: offset, drift, slow wander, rate changes, steps; and messages between them
  * with delays at random. True time is in ns, from 0; a test asks for what the model says of a moment of true time.
  */
-#include "aggregator/clocks.h"
+#include "aggregator/clock/clocks.h"
 
 #include <stdbool.h>
 #include <stdint.h>

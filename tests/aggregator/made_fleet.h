@@ -5,7 +5,7 @@
  * Traces of a few hosts made at random by machines that obey a scheduler's rules and talk with each other: what was sent
  * arrives later on the other host and wakes who waits for it there. Each host has a clock of its own.
  */
-#include "aggregator/clocks.h"
+#include "aggregator/clock/clocks.h"
 #include "made_trace.h"
 
 #define MADE_FLEET_HOSTS 3u

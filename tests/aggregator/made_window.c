@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "made_window.h"
 
-#include "aggregator/timeline_window.h"
+#include "aggregator/timeline/timeline_window.h"
 
 #include <stdlib.h>
 #include <string.h>

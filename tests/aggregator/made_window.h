@@ -5,7 +5,7 @@
  * A made trace as a recording in windows would have it: what is between two of them is gone, but births, programs, names and
  * deaths; at the beginning of each stands how the threads are. Nothing else is known of a thread than what the whole trace said.
  */
-#include "aggregator/timeline.h"
+#include "aggregator/timeline/timeline.h"
 #include "common/window.h"
 #include "made_trace.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/aggregator/scenario.h"
 
-#include "aggregator/names.h"
+#include "aggregator/timeline/names.h"
+#include "aggregator/timeline/syscall_names.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  * "--".
  * Prints the difference and exits 1 when one differs; --print shows what comes out.
  */
-#include "aggregator/host_session.h"
+#include "aggregator/session/host_session.h"
 #include "common/path.h"
 #include "storage/report/report_read.h"
 #include "storage/report/report_transactions.h"

@@ -4,8 +4,8 @@
  * decoded (wp_batch_decode), and decoded and taken into a session's timeline that explains nothing. Prints JSON: medians,
  * lowest and highest of the runs.
  */
-#include "aggregator/host_session.h"
-#include "collector/capture_reader.h"
+#include "aggregator/session/host_session.h"
+#include "collector/send/capture_reader.h"
 #include "proto/batch.h"
 #include "proto/frame.h"
 

@@ -3,7 +3,7 @@
  * bench_herd [SLEEPERS [SLICES [RUNS]]]: processor time and slices looked at to explain SLEEPERS threads that one thread with SLICES
  * slices wakes at once, by turns with what it did explained once for all of them, and for each (no budget in either). Prints JSON.
  */
-#include "aggregator/host_session.h"
+#include "aggregator/session/host_session.h"
 #include "tests/aggregator/made_herd.h"
 
 #include <stdio.h>

@@ -73,7 +73,7 @@ wp_exemplar_keep_piece,wp_exemplar_extend,wp_txn_put_trace the first window, kep
 wp_chosen_wait,wp_chosen_request,wp_chosen_look,wp_txn_join_exemplars chosen windows
 wp_line_sums_add,wp_line_sums_flush source lines
 wp_transactions_file transactions, explained a second time
-wp_detached_between,wp_detached_followed work started and not waited for
+wp_detached_between,wp_slices_followed work started and not waited for
 wp_timeline_set_wait what calls wait for
 wp_txn_add_sourcemap,wp_mappings_put which objects and functions there are, in the store
 STAGES

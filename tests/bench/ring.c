@@ -5,11 +5,11 @@
  * frames), in pieces of 40 ms as the live source does, and prints events, bytes and nanoseconds of processor time an event.
  * Under callgrind it tells instructions an event, whatever else the machine does.
  */
-#include "collector/batcher.h"
-#include "collector/bpf_programs.h"
-#include "collector/file_paths.h"
-#include "collector/records.h"
-#include "collector/ring_facts.h"
+#include "collector/batch/batcher.h"
+#include "collector/live/bpf_programs.h"
+#include "collector/live/file_paths.h"
+#include "collector/live/records.h"
+#include "collector/live/ring_facts.h"
 #include "common/path.h"
 #include "proto/frame.h"
 

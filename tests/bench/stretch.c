@@ -4,7 +4,7 @@
  * then its events again and again, each round behind the one before in time and in batch numbers, all in one session.
  * Dictionaries travel once, so who lives at the end lives on: what begins and ends processes is in the first round only.
  */
-#include "collector/capture_reader.h"
+#include "collector/send/capture_reader.h"
 #include "proto/batch.h"
 #include "proto/frame.h"
 

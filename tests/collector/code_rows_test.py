@@ -5,8 +5,8 @@ import bisect, os, shutil, subprocess, sys, tempfile, unittest
 
 DUMP = os.path.abspath(sys.argv[1])
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-SOURCES = ["code_flow.c", "elf_symbols.c", "file_paths.c", "jit_map.c", "naming_thread.c", "perf_script_line.c", "process_file.c", "unwind_rows.c",
-           "x86_insn.c"]
+SOURCES = ["elf/code_flow.c", "elf/elf_symbols.c", "live/file_paths.c", "symbols/jit_map.c", "symbols/naming_thread.c", "perf_script/perf_script_line.c", "host/process_file.c", "unwind/unwind_rows.c",
+           "elf/x86_insn.c"]
 WITHOUT = ["-fno-asynchronous-unwind-tables", "-fno-unwind-tables"]
 
 

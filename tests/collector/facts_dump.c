@@ -3,7 +3,7 @@
  * facts_dump [RING-BYTES [LEFT-OUT]]: what the live source says until standard input ends, one JSON object a line; "ready" on
  * stderr when it is attached.
  */
-#include "collector/source_bpf.h"
+#include "collector/live/source_bpf.h"
 
 #include <inttypes.h>
 #include <poll.h>

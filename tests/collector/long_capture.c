@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the capture of a host where threads and connections come and go, while one thread and one connection stay: long_capture FILE ROUNDS */
-#include "collector/batcher.h"
-#include "collector/capture_writer.h"
+#include "collector/batch/batcher.h"
+#include "collector/send/capture_writer.h"
 #include "proto/frame.h"
 
 #include <stdio.h>

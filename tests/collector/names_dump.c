@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* names_dump FILE [ROOT]: names the addresses (hexadecimal, as linked) on standard input, a line each: "function@file:line" of
  * each level, outermost first, with tabs between. NAMES_DUMP_URLS: servers of debug files that are asked. */
-#include "collector/debug_fetch.h"
-#include "collector/object_names.h"
+#include "collector/symbols/debug_fetch.h"
+#include "collector/symbols/object_names.h"
 
 #include <fcntl.h>
 #include <stdio.h>

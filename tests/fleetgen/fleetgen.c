@@ -5,7 +5,7 @@
  * what was read from whom, how the clocks stood. The same seed and plan give the same bytes; the same world,
  * the same hosts, clocks and connections. gen_plan.h says what a plan is.
  */
-#include "collector/capture_writer.h"
+#include "collector/send/capture_writer.h"
 #include "proto/frame.h"
 #include "tests/fleetgen/gen_fleet.h"
 

@@ -4,7 +4,7 @@
  * were read, how the clocks stand. The sessions are fed with a generated fleet's batches as they come.
  * WP_SEED=N runs that case only.
  */
-#include "aggregator/host_session.h"
+#include "aggregator/session/host_session.h"
 #include "tests/fleetgen/gen_fleet.h"
 
 #include <setjmp.h>

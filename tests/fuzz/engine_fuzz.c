@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "aggregator/host_session.h"
+#include "aggregator/session/host_session.h"
 #include "storage/report/report_read.h"
 
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fuzz.h"
 
-#include "collector/source_perf_script.h"
+#include "collector/perf_script/source_perf_script.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
  */
 #include "fuzz.h"
 
-#include "aggregator/explain_wait.h"
-#include "aggregator/host_session.h"
-#include "aggregator/shards.h"
+#include "aggregator/explain/explain_wait.h"
+#include "aggregator/session/host_session.h"
+#include "aggregator/shard/shards.h"
 #include "proto/shard_wire.h"
 
 #include <netinet/in.h>

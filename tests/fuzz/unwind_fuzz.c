@@ -2,7 +2,7 @@
 /* An object file whose unwind rows are made. */
 #include "fuzz.h"
 
-#include "collector/unwind_reader.h"
+#include "collector/unwind/unwind_reader.h"
 
 #include <errno.h>
 #include <stdlib.h>

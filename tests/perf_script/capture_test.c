@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Captures: bit for bit there and back, cut at every byte, every byte damaged, a full disk. */
-#include "collector/capture_reader.h"
-#include "collector/capture_writer.h"
+#include "collector/send/capture_reader.h"
+#include "collector/send/capture_writer.h"
 #include "common/path.h"
 #include "proto/batch.h"
 #include "proto/frame.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Causes of wakings, system calls and forks, judged from stacks as they were recorded on kernels old and new. */
-#include "collector/perf_script_cause.h"
+#include "collector/perf_script/perf_script_cause.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 /* Text that nobody at perf wrote: it may be refused or skipped, never crash, grow without bound or break a promise. */
 #include "perf_sink.h"
 
-#include "collector/perf_script_stack.h"
+#include "collector/perf_script/perf_script_stack.h"
 #include "common/path.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heads, frames and lost events, line by line. */
-#include "collector/perf_script_line.h"
+#include "collector/perf_script/perf_script_line.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

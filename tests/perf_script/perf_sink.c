@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "perf_sink.h"
 
-#include "collector/source_perf_script.h"
+#include "collector/perf_script/source_perf_script.h"
 
 #include <errno.h>
 #include <stdio.h>

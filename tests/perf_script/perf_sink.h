@@ -2,7 +2,7 @@
 #ifndef WP_TESTS_PERF_SINK_H
 #define WP_TESTS_PERF_SINK_H
 /* A sink that writes what it is given as lines of text, and checks what every source promises on the way. */
-#include "collector/source.h"
+#include "collector/host/source.h"
 #include "common/buffer.h"
 
 struct perf_sink {

@@ -2,7 +2,7 @@
 /* Whole texts, from the file or pipe to the facts. */
 #include "perf_sink.h"
 
-#include "collector/source_perf_script.h"
+#include "collector/perf_script/source_perf_script.h"
 
 #include <errno.h>
 #include <setjmp.h>

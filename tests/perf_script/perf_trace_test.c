@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each event says behind its name, and names that try to look like the words between them. */
-#include "collector/perf_script_syscall.h"
-#include "collector/perf_script_trace.h"
+#include "collector/perf_script/perf_script_syscall.h"
+#include "collector/perf_script/perf_script_trace.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Each limit that an aggregator may put into a report has a line on the page "About this data" that says what it means."""
+import glob
 import os
 import re
 import unittest

@@ -2,8 +2,8 @@
 #ifndef WP_TESTS_MADE_SHARDS_H
 #define WP_TESTS_MADE_SHARDS_H
 /* Two shards in one program: what one says the other hears when it is delivered, or it is lost. */
-#include "aggregator/host_session.h"
-#include "aggregator/shards.h"
+#include "aggregator/session/host_session.h"
+#include "aggregator/shard/shards.h"
 
 #define MADE_SHARDS 2u
 #define MADE_CLOCK_NS 3600000000000u /* the second one's clock is so far ahead */

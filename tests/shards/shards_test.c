@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What two shards say to each other, piece by piece, and what becomes of it when one is away, forgets, or talks nonsense. */
+#include "aggregator/peer/shard_peers.h"
+#include "aggregator/peer/shard_questions.h"
 #include "made_shards.h"
 
 #include "proto/shard_wire.h"

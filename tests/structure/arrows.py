@@ -34,6 +34,33 @@ ROOMS = {
         "text": "value report env kind",
         "tool": "value report env kind upkeep text",
     },
+    "aggregator": {
+        "clock": "",
+        "net": "clock",
+        "timeline": "net",
+        "fleet": "clock net timeline",
+        "peer": "clock net timeline fleet",
+        "explain": "clock net timeline fleet peer",
+        "account": "clock net timeline fleet peer explain",
+        "session": "timeline fleet peer explain account",
+        "commit": "clock net timeline fleet account session",
+        "shard": "clock net timeline fleet peer explain session",
+        "engine": "clock timeline fleet account session commit shard",
+        "daemon": "clock net fleet peer explain session commit shard engine",
+    },
+    "collector": {
+        "bpf": "",
+        "host": "",
+        "elf": "bpf host",
+        "symbols": "host elf",
+        "unwind": "bpf host elf",
+        "live": "bpf host unwind",
+        "perf_script": "host",
+        "batch": "host symbols",
+        "spool": "",
+        "send": "symbols batch spool",
+        "daemon": "host symbols live perf_script batch send",
+    },
     "reporter": {
         "base": "",
         "display": "base",
@@ -55,23 +82,13 @@ TOP = set(MAP) | {"deploy", "docs", "tests", "build"}
 # Circles of files and headers that declare for others which still stand. A line goes when its knot is cut: one that is not
 # needed any more is a breach, and there are no new ones.
 KNOTS = (
-    {"aggregator/clock_pair", "aggregator/clock_view"},
-    {"aggregator/healing", "aggregator/timeline", "aggregator/timeline_window"},
-    {"aggregator/aggregate", "aggregator/aggregate_bucket", "aggregator/chosen", "aggregator/detached", "aggregator/exemplar",
-     "aggregator/explain", "aggregator/explain_loop", "aggregator/explain_origin", "aggregator/explain_queue",
-     "aggregator/explain_shared", "aggregator/explain_wait", "aggregator/host_session", "aggregator/mates", "aggregator/membership", "aggregator/other_paths", "aggregator/pieces", "aggregator/shard_state", "aggregator/shards",
-     "aggregator/transactions"},
-    {"aggregator/commit", "aggregator/commit_metadata", "aggregator/commit_timebox"},
-    {"aggregator/ingest", "aggregator/shard_net"},
-    {"collector/bpf_programs", "collector/source_bpf"},
-    {"collector/collector", "collector/replay"},
+    {"aggregator/explain/explain", "aggregator/explain/explain_loop", "aggregator/explain/explain_origin",
+     "aggregator/explain/explain_queue", "aggregator/explain/explain_shared", "aggregator/explain/explain_wait"},
     {"proto/enrolment", "proto/enrolment_words"},
 )
 LENDERS = {
-    "aggregator/aggregate.h", "aggregator/explain.h", "aggregator/explain_wait.h", "aggregator/fleet.h",
-    "aggregator/host_session.h", "aggregator/messages.h", "aggregator/names.h", "aggregator/shard_state.h",
-    "aggregator/shards.h", "aggregator/timeline.h", "cli/doctor.h", "collector/probe.h", "proto/batch.h", "proto/enrolment.h",
-    "proto/enrolment_words.h", "proto/transport.h",
+    "aggregator/explain/explain.h", "aggregator/explain/explain_wait.h", "cli/doctor.h", "proto/batch.h",
+    "proto/enrolment.h", "proto/enrolment_words.h", "proto/transport.h",
 }
 LINE_LIMIT = 600
 SOURCE = (".c", ".h", ".js", ".py", ".sh")
@@ -240,6 +257,16 @@ def headers(texts):
         yield f"{name}: declares its own, and is still among the LENDERS"
 
 
+def named(tree, names):
+    """The functions that docs/architecture.md names are there."""
+    if "docs/architecture.md" not in names:
+        return
+    sources = "\n".join(read(tree, name) for name in names if name.endswith((".c", ".h")) and name.split("/")[0] in MAP)
+    known = set(re.findall(r"\bwp_\w+", sources))
+    for name in sorted(set(re.findall(r"`(wp_\w+)`", read(tree, "docs/architecture.md"))) - known):
+        yield f"docs/architecture.md: {name} is nowhere in the sources"
+
+
 CHECKS = (includes, links, rooms, size, licence, unfinished, guard)
 
 
@@ -247,6 +274,7 @@ def check(tree, names):
     texts = {name: read(tree, name) for name in names if is_source(name) and os.path.isfile(os.path.join(tree, name))}
     found = list(unique(names)) + list(tops(names)) + list(order(ROOMS)) + list(circles(texts)) + list(headers(texts))
     found += guides(names)
+    found += named(tree, names)
     for name in names:
         if not os.path.isfile(os.path.join(tree, name)):
             continue
@@ -278,7 +306,7 @@ def header(name, body=""):
 PLANTS = (
     ({"collector/a.c": HEAD + '#include "storage/env/store.h"\n'}, "collector may not include storage"),
     ({"common/b.c": HEAD + '#include "proto/event.h"\n'}, "common may not include proto"),
-    ({"reporter/cmd/c.c": HEAD + '#  include "aggregator/engine.h"\n'}, "reporter may not include aggregator"),
+    ({"reporter/cmd/c.c": HEAD + '#  include "aggregator/engine/engine.h"\n'}, "reporter may not include aggregator"),
     ({"storage/env/d.c": HEAD + '#include "../cli/child.h"\n'}, "include by '../'"),
     ({"reporter/cmd/e.c": HEAD + '#include "proto/x.pb-c.h"\n'}, "reporter may not include proto"),
     ({"proto/CMakeLists.txt": "# SPDX-License-Identifier: x\ntarget_link_libraries(wp_proto\n  PUBLIC wp_storage)\n"},
@@ -305,8 +333,9 @@ PLANTS = (
      "cli/a.h: declares wp_b, which cli/b.c defines"),
     (dict.fromkeys(sorted(LENDERS)[:1], HEAD), "still among the LENDERS"),
     (dict.fromkeys((knot + ".c" for knot in KNOTS[0]), HEAD), "still among the KNOTS"),
-    ({"aggregator/README.md": "", "aggregator/fine.c": HEAD + '#include "storage/env/store.h"\n#include "aggregator/fine.h"\n#include <zmq.h>\n',
-      "aggregator/fine.h": header("aggregator/fine.h", "int wp_fine(void); /* int wp_other(void); */")}, None),
+    ({"aggregator/README.md": "", "aggregator/engine/fine.c": HEAD + '#include "storage/env/store.h"\n#include "aggregator/engine/fine.h"\n#include <zmq.h>\n',
+      "aggregator/engine/fine.h": header("aggregator/engine/fine.h", "int wp_fine(void); /* int wp_other(void); */")}, None),
+    ({"docs/architecture.md": "`wp_gone`"}, "wp_gone is nowhere"),
     ({"storage/README.md": "", "storage/env/fine.c": HEAD + '#include "storage/value/keys.h"\n'}, None),
 )
 

@@ -9,8 +9,8 @@ build=$1
 shift
 cd "$(dirname "$0")/../.." || exit 1
 decoders='proto/allowlist.c proto/batch_decode.c proto/dictionary.c proto/endpoint.c proto/enrolment_desk.c proto/frame.c proto/session.c proto/shard_wire.c
-  storage/report/report_decode.c storage/report/trace_decode.c collector/unwind_rows.c collector/jit_dump.c collector/perf_script_line.c
-  collector/spool_segment.c common/config_file.c'
+  storage/report/report_decode.c storage/report/trace_decode.c collector/unwind/unwind_rows.c collector/elf/jit_dump.c collector/perf_script/perf_script_line.c
+  collector/spool/spool_segment.c common/config_file.c'
 
 ours() { grep -E '^(common|proto|storage|collector|aggregator|reporter|cli)/.*\.c$' | grep -v '\.bpf\.c$'; }
 if [ "${1:-}" = all ]; then

@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/account/aggregate.h"
+
+#include "aggregator/account/chosen.h"
+#include "aggregator/account/detached.h"
+#include "aggregator/account/mates.h"
+#include "aggregator/account/other_paths.h"
+#include "aggregator/account/pieces.h"
+#include "aggregator/account/transactions.h"
+#include "aggregator/explain/explain_shared.h"
+#include "aggregator/timeline/slices.h"
+#include "aggregator/timeline/taken.h"
+#include "aggregator/timeline/timeline_window.h"
+#include "storage/value/rows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXEMPLARS 8u /* sessions that keep one for an aggregate; only one is stored in the end, and each takes megabytes */
+
+static const char *const limit_names[WP_LIMITS] = {"depth", "width", "budget", "history", "shards", "join", "late sample", "loop"};
+
+_Static_assert(WP_LIMITS <= WP_FLEET_LIMITS, "a fleet counts them all");
+
+const char *wp_limit_name(enum wp_limit limit)
+{
+    return limit_names[limit];
+}
+
+static void take_crossed(void *context, const struct wp_crossed *crossed)
+{
+    struct wp_aggregate *aggregate = context;
+    if (aggregate->is_rehearsal)
+        return;
+    uint64_t times = crossed->times ? crossed->times : 1;
+    wp_report_edge(aggregate->report, crossed->from, crossed->to,
+        &(struct wp_report_edge){.messages = times, .waited_ns = wp_times(crossed->waited_ns, times),
+            .transit_ns = wp_times(crossed->transit_ns, times), .transit_max_ns = crossed->transit_ns, .bound_max_ns = crossed->bound_ns});
+}
+
+/* --- base threads --- */
+
+static uint32_t *exemplars_of(struct wp_aggregate *aggregate)
+{
+    return &aggregate->fleet->exemplars[__builtin_ctzll(aggregate->bit)];
+}
+
+/* The first sessions that have something to keep do. */
+static bool keeps_exemplar(struct wp_aggregate *aggregate)
+{
+    if (!aggregate->has_exemplar && *exemplars_of(aggregate) < EXEMPLARS) {
+        aggregate->has_exemplar = true;
+        ++*exemplars_of(aggregate);
+    }
+    return aggregate->has_exemplar;
+}
+
+/* Sleeps and runs follow each other without a gap: the report is told of the whole, not of each. */
+static void tell_activity(struct wp_aggregate *aggregate)
+{
+    uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns;
+    if (!aggregate->is_rehearsal)
+        wp_report_activity(aggregate->report, aggregate->active_from_ns + offset_ns, aggregate->active_to_ns + offset_ns);
+    aggregate->active_from_ns = aggregate->active_to_ns = 0;
+}
+
+/* [from, to) of the thread, which lies in that slice. */
+static void account(struct wp_aggregate *aggregate, uint32_t thread, uint64_t slice, uint64_t from, uint64_t to)
+{
+    if (from >= to)
+        return;
+    aggregate->path_host = aggregate->home;
+    aggregate->path_thread = thread;
+    if (!aggregate->is_rehearsal && keeps_exemplar(aggregate))
+        wp_exemplar_begin(&aggregate->exemplar, from, aggregate->real_offset_ns);
+    wp_explain_slice(&aggregate->explainer, thread, slice, from, to);
+    if (from != aggregate->active_to_ns) {
+        tell_activity(aggregate);
+        aggregate->active_from_ns = from;
+    }
+    aggregate->active_to_ns = to;
+}
+
+/* True when the sleep of this slice can be accounted for. */
+static bool sleep_is_ready(struct wp_aggregate *aggregate, uint32_t thread, uint64_t ordinal, uint64_t until_ns,
+    bool is_final)
+{
+    const struct wp_slice *slice = wp_thread_slice(&aggregate->timeline->threads[thread], ordinal);
+    if (!slice->in_ns || slice->in_ns > until_ns)
+        return false;
+    return is_final || until_ns - slice->in_ns > aggregate->reach_ns / 2 ||
+        !wp_explain_pending(&aggregate->explainer, thread, ordinal);
+}
+
+/* The recording ends while the recorded command sleeps: that is where its time went. Of others the sleeps that did not end are
+ * left out, since a host is full of threads that wait for nothing in particular; where it goes on in another session they are told there. */
+static bool is_unended(const struct wp_aggregate *aggregate, const struct wp_slice *slice, uint64_t until_ns)
+{
+    const struct wp_timeline *timeline = aggregate->timeline;
+    const struct wp_thread_entry *entry =
+        wp_dictionary_thread(timeline->dictionary, timeline->identities[slice->identity].entry);
+    return (!slice->in_ns || slice->in_ns > until_ns) && slice->out_ns < until_ns && entry && entry->flags & WP_THREAD_COMMAND &&
+        !timeline->paused_ns && !timeline->goes_on;
+}
+
+/* Where the account of the thread goes on. Ordinals stay what they are until its host forgets, at the end of an epoch. */
+static uint64_t first_slice(struct wp_aggregate *aggregate, const struct wp_thread *thread, uint64_t from)
+{
+    bool goes_on = aggregate->walk.goes_on;
+    aggregate->walk.goes_on = false;
+    uint64_t ordinal = goes_on ? aggregate->walk.ordinal : wp_thread_find(thread, from);
+    return !goes_on && ordinal == thread->slice_end ? thread->first_slice : ordinal;
+}
+
+static struct wp_mates mates_of(const struct wp_aggregate *aggregate)
+{
+    return (struct wp_mates){.timeline = aggregate->timeline, .report = aggregate->report, .bit = aggregate->bit,
+        .taken = wp_taken_mark(aggregate->bit), .slept = wp_taken_sleep_mark(aggregate->bit),
+        .is_progress = aggregate->view == WP_VIEW_PROGRESS};
+}
+
+/* What is accounted for of this slice begins behind the sleep of an idle worker. */
+static uint64_t leave_idle_out(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice, uint64_t from)
+{
+    if (aggregate->view != WP_VIEW_BUSY || from >= slice->wake_ns || !wp_mates_is_idle(&aggregate->explainer, thread, slice))
+        return from;
+    struct wp_mates mates = mates_of(aggregate);
+    if (!aggregate->is_rehearsal)
+        aggregate->has_news |= wp_mates_tell_idle(&mates, slice->identity, slice->wake_ns - from);
+    return slice->wake_ns;
+}
+
+/* Accounts for the thread from `from` on as far as it goes, or as the part allows that is explained now (walk.goes_on); returns how far. */
+static uint64_t resolve_thread(struct wp_aggregate *aggregate, uint32_t index, uint64_t from, uint64_t until_ns, bool is_final)
+{
+    const struct wp_thread *thread = &aggregate->timeline->threads[index];
+    for (uint64_t ordinal = first_slice(aggregate, thread, from); ordinal < thread->slice_end; ordinal++) {
+        if (wp_aggregate_pauses(aggregate)) {
+            aggregate->walk.goes_on = true;
+            aggregate->walk.ordinal = ordinal;
+            return from;
+        }
+        const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+        bool is_base = aggregate->timeline->identities[slice->identity].aggregates & aggregate->bit;
+        if (!sleep_is_ready(aggregate, index, ordinal, until_ns, is_final)) {
+            /* It goes no further all the same: whom it started may yet wake it. */
+            if (is_base && is_final && is_unended(aggregate, slice, until_ns))
+                account(aggregate, index, ordinal, slice->out_ns > from ? slice->out_ns : from, until_ns);
+            break;
+        }
+        uint64_t out = slice->out_ns > from ? slice->out_ns : from;
+        bool is_over = slice->end_ns && slice->end_ns <= until_ns;
+        uint64_t end = is_over ? slice->end_ns : until_ns;
+        if (is_base)
+            out = leave_idle_out(aggregate, index, slice, out);
+        if (is_base && out == slice->out_ns && !aggregate->is_rehearsal)
+            wp_chosen_wait(aggregate, index, slice);
+        if (is_base)
+            account(aggregate, index, ordinal, out, end);
+        from = slice->in_ns > from ? slice->in_ns : from;
+        from = end > from ? end : from;
+        if (!is_over)
+            break;
+    }
+    tell_activity(aggregate);
+    return from;
+}
+
+/* Threads that are gone, and gone for longer than a checkpoint reaches back. */
+static void forget_base(struct wp_aggregate *aggregate, uint64_t horizon_ns)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < aggregate->base_count; i++) {
+        const struct wp_thread *thread = &aggregate->timeline->threads[aggregate->base[i].thread];
+        bool is_gone = thread->is_dead && !thread->slices && aggregate->base[i].until_ns < horizon_ns;
+        if (!is_gone)
+            aggregate->base[kept++] = aggregate->base[i];
+    }
+    aggregate->base_count = kept;
+}
+
+/* What nobody has waited for half a history after it was done is not waited for. */
+static void count_detached(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    uint64_t oldest_ns = until_ns > aggregate->history_ns ? until_ns - aggregate->history_ns : 0;
+    uint64_t to_ns = is_final ? until_ns : wp_detached_until(until_ns, aggregate->history_ns);
+    if (to_ns <= aggregate->detached_ns)
+        return;
+    uint64_t ns = wp_detached_between(aggregate, aggregate->detached_ns, to_ns, oldest_ns);
+    struct wp_mates mates = mates_of(aggregate);
+    aggregate->has_news |= wp_mates_tell(&mates, aggregate->detached_ns, to_ns, is_final);
+    aggregate->detached_ns = to_ns;
+    aggregate->has_news |= ns != 0;
+    if (ns)
+        wp_report_detached(aggregate->report, ns);
+}
+
+/* --- an epoch, step by step --- */
+
+/* False, of this and of the next ones: a part of it. */
+static bool resolve_base(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    struct wp_walk *walk = &aggregate->walk;
+    for (; walk->at < walk->end; walk->at++) {
+        uint32_t i = walk->at;
+        if (!walk->goes_on)
+            aggregate->base[i].from_ns = aggregate->base[i].until_ns;
+        aggregate->base[i].until_ns = resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+        if (walk->goes_on)
+            return false;
+    }
+    aggregate->paused_ns += wp_timeline_paused(aggregate->timeline, aggregate->paused_until_ns, until_ns);
+    aggregate->paused_until_ns = until_ns;
+    return true;
+}
+
+static bool follow_those_asked_for(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    if (!wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns))
+        return false;
+    wp_pieces_flush(aggregate);
+    if (aggregate->has_exemplar)
+        wp_exemplar_extend(&aggregate->exemplar, until_ns);
+    return true;
+}
+
+static bool walk_step(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    switch (aggregate->walk.step) {
+    case WP_WALK_BASE:
+        return resolve_base(aggregate, until_ns, is_final);
+    case WP_WALK_REPLIES:
+        return wp_transactions_file(aggregate);
+    case WP_WALK_PATHS:
+        return wp_other_paths_follow(aggregate);
+    case WP_WALK_ASKED:
+        return follow_those_asked_for(aggregate, until_ns, is_final);
+    default:
+        return wp_chosen_look(aggregate);
+    }
+}
+
+bool wp_aggregate_resolve(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    struct wp_walk *walk = &aggregate->walk;
+    if (!walk->is_on)
+        *walk = (struct wp_walk){.is_on = true, .end = aggregate->base_count}; /* who comes up from now on is the next epoch's */
+    if (is_final && until_ns > aggregate->timeline->now_ns)
+        until_ns = aggregate->timeline->now_ns;
+    aggregate->resolving_ns = until_ns;
+    for (; walk->step < WP_WALK_STEPS; walk->step++) {
+        bool is_whole = walk_step(aggregate, until_ns, is_final);
+        wp_shared_settle(&aggregate->explainer); /* hosts may come and go before it goes on, and what is explained aside counts anew */
+        if (!is_whole)
+            return false;
+    }
+    walk->is_on = false;
+    count_detached(aggregate, until_ns, is_final);
+    if (until_ns > aggregate->reach_ns)
+        wp_other_paths_forget(aggregate, until_ns - aggregate->reach_ns);
+    if (until_ns > 4 * aggregate->reach_ns)
+        forget_base(aggregate, until_ns - 4 * aggregate->reach_ns);
+    return true;
+}
+
+static struct wp_stretches copy_stretches(const struct wp_stretches *from)
+{
+    struct wp_stretches copy = {0};
+    for (uint32_t i = 0; i < from->count; i++)
+        wp_stretches_add(&copy, &from->rows[i]);
+    return copy;
+}
+
+static void put_back(struct wp_stretches *to, struct wp_stretches *copy)
+{
+    free(to->rows);
+    *to = *copy;
+}
+
+void wp_aggregate_rehearse(struct wp_aggregate *aggregate, uint64_t until_ns, bool is_final)
+{
+    struct wp_stretches followed = copy_stretches(aggregate->followed), asked = copy_stretches(&aggregate->asked);
+    struct wp_explainer *x = &aggregate->explainer;
+    uint64_t count[WP_LIMITS], ns[WP_LIMITS];
+    memcpy(count, x->limit_count, sizeof(count));
+    memcpy(ns, x->limit_ns, sizeof(ns));
+    aggregate->is_rehearsal = x->may_ask = x->leaves_no_marks = true;
+    for (uint32_t i = 0; until_ns != UINT64_MAX && i < aggregate->base_count; i++)
+        resolve_thread(aggregate, aggregate->base[i].thread, aggregate->base[i].until_ns, until_ns, is_final);
+    wp_other_paths_follow(aggregate);
+    wp_aggregate_follow_asked(aggregate, is_final ? UINT64_MAX : until_ns);
+    wp_shared_clear(x);
+    aggregate->is_rehearsal = x->may_ask = x->leaves_no_marks = false;
+    memcpy(x->limit_count, count, sizeof(count));
+    memcpy(x->limit_ns, ns, sizeof(ns));
+    put_back(aggregate->followed, &followed);
+    put_back(&aggregate->asked, &asked);
+}
+
+void wp_aggregate_add_base(struct wp_aggregate *aggregate, uint32_t thread)
+{
+    for (uint32_t i = aggregate->base_count; i > 0; i--)
+        if (aggregate->base[i - 1].thread == thread)
+            return;
+    if (aggregate->base_count == aggregate->base_room) {
+        uint32_t room = aggregate->base_room ? aggregate->base_room * 2 : 16;
+        void *base = realloc(aggregate->base, room * sizeof(*aggregate->base));
+        if (!base)
+            return;
+        aggregate->base = base;
+        aggregate->base_room = room;
+    }
+    aggregate->base[aggregate->base_count].thread = thread;
+    aggregate->base[aggregate->base_count].from_ns = 0;
+    aggregate->base[aggregate->base_count++].until_ns = 0;
+}
+
+void wp_aggregate_set_base(struct wp_aggregate *aggregate, uint32_t thread, uint64_t until_ns)
+{
+    wp_aggregate_add_base(aggregate, thread);
+    for (uint32_t i = 0; i < aggregate->base_count; i++)
+        if (aggregate->base[i].thread == thread)
+            aggregate->base[i].until_ns = until_ns;
+}
+
+void wp_aggregate_set_resumed(struct wp_aggregate *aggregate, uint64_t resolved_ns)
+{
+    aggregate->detached_ns = wp_detached_until(resolved_ns, aggregate->history_ns);
+}
+
+/* --- deltas --- */
+
+void wp_aggregate_skip_counts(struct wp_aggregate *aggregate, const uint64_t *drops)
+{
+    for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
+        aggregate->counted_events[kind] = aggregate->timeline->counts.events[kind];
+        aggregate->counted_drops[kind] = drops[kind];
+    }
+}
+
+void wp_aggregate_skip_time(struct wp_aggregate *aggregate, uint64_t until_ns)
+{
+    for (unsigned i = 0; i < WP_LIMITS; i++) {
+        aggregate->counted_limit[i] = aggregate->explainer.limit_count[i];
+        aggregate->counted_limit_ns[i] = aggregate->explainer.limit_ns[i];
+    }
+    aggregate->window_until_ns = aggregate->paused_until_ns = until_ns;
+    aggregate->paused_ns = 0;
+    wp_exemplar_clear(&aggregate->exemplar);
+    wp_chosen_clear(&aggregate->chosen);
+    wp_aggregate_drop_sealed(aggregate);
+    wp_aggregate_next_delta(aggregate);
+}
+
+/* Tells of what was left out in [from, until). */
+static void tell_left_out(struct wp_aggregate *aggregate, const struct wp_drop_spans *spans, const char *what,
+    uint64_t from_ns, uint64_t until_ns)
+{
+    uint64_t ns = spans ? wp_drop_spans_overlap(spans, from_ns, until_ns) : 0;
+    if (ns)
+        wp_report_limit(aggregate->report, what, wp_drop_spans_begun(spans, from_ns, until_ns), ns);
+}
+
+static void close_window(struct wp_aggregate *aggregate, uint64_t from_ns, uint64_t until_ns)
+{
+    uint64_t window = until_ns - from_ns, paused = aggregate->paused_ns;
+    tell_left_out(aggregate, aggregate->paused, "overhead: no events", from_ns, until_ns);
+    tell_left_out(aggregate, aggregate->thinned, "overhead: fewer stacks", from_ns, until_ns);
+    wp_report_window(aggregate->report, window - (paused < window ? paused : window), window);
+    aggregate->paused_ns = 0;
+}
+
+void wp_aggregate_close_delta(struct wp_aggregate *aggregate, const uint64_t *drops, uint64_t until_ns)
+{
+    const struct wp_timeline *timeline = aggregate->timeline;
+    wp_line_sums_flush(&aggregate->lines, &aggregate->tree, aggregate->report);
+    wp_report_host(aggregate->report, aggregate->hostname);
+    for (unsigned kind = 0; kind < WP_EVENT_KINDS; kind++) {
+        uint64_t events = timeline->counts.events[kind] - aggregate->counted_events[kind];
+        uint64_t dropped = drops[kind] - aggregate->counted_drops[kind];
+        if (events || dropped)
+            wp_report_events(aggregate->report, wp_event_kind_name(kind), events, dropped);
+        aggregate->counted_events[kind] += events;
+        aggregate->counted_drops[kind] += dropped;
+    }
+    if (!aggregate->window_until_ns)
+        aggregate->window_until_ns = timeline->start_ns;
+    if (until_ns > aggregate->window_until_ns) {
+        close_window(aggregate, aggregate->window_until_ns, until_ns);
+        aggregate->window_until_ns = until_ns;
+    }
+    for (unsigned i = 0; i < WP_LIMITS; i++) {
+        uint64_t count = aggregate->explainer.limit_count[i] - aggregate->counted_limit[i];
+        uint64_t ns = aggregate->explainer.limit_ns[i] - aggregate->counted_limit_ns[i];
+        if (count)
+            wp_report_limit(aggregate->report, limit_names[i], count, ns);
+        aggregate->fleet->limits[i].count += count;
+        aggregate->fleet->limits[i].ns += ns;
+        aggregate->counted_limit[i] += count;
+        aggregate->counted_limit_ns[i] += ns;
+    }
+}
+
+void wp_aggregate_next_delta(struct wp_aggregate *aggregate)
+{
+    wp_report_clear(aggregate->report);
+    wp_line_sums_clear(&aggregate->lines);
+    aggregate->has_news = false;
+    wp_pieces_next_delta(aggregate);
+}
+
+int wp_aggregate_init(struct wp_aggregate *aggregate, struct wp_fleet *fleet, uint32_t home, uint32_t number,
+    int64_t real_offset_ns)
+{
+    uint64_t bit = (uint64_t)1 << number;
+    *aggregate = (struct wp_aggregate){.bit = bit, .fleet = fleet, .home = home, .timeline = fleet->hosts[home].timeline,
+        .followed = &fleet->followed[number], .real_offset_ns = real_offset_ns, .history_ns = 10000000000, .reach_ns = 10000000000};
+    snprintf(aggregate->name, sizeof(aggregate->name), "%s", fleet->names[number]);
+    snprintf(aggregate->release, sizeof(aggregate->release), "%s", fleet->releases[number]);
+    aggregate->hostname = strdup(fleet->hosts[home].hostname);
+    aggregate->report = wp_report_create();
+    if (!aggregate->hostname || !aggregate->report || wp_pathtree_init(&aggregate->tree) ||
+        wp_transactions_init(&aggregate->transactions) ||
+        wp_explainer_init(&aggregate->explainer, fleet, home, &aggregate->tree) ||
+        wp_exemplar_init(&aggregate->exemplar, fleet, home, &aggregate->tree, bit)) {
+        wp_aggregate_fini(aggregate);
+        return -ENOMEM;
+    }
+    aggregate->explainer.base_bit = bit;
+    aggregate->explainer.piece = wp_pieces_take;
+    aggregate->explainer.other_path = wp_other_paths_take;
+    aggregate->explainer.crossed = take_crossed;
+    aggregate->explainer.wants_each = wp_pieces_wants_each;
+    aggregate->explainer.may_share = true;
+    aggregate->explainer.context = aggregate;
+    return 0;
+}
+
+void wp_aggregate_fini(struct wp_aggregate *aggregate)
+{
+    if (aggregate->has_exemplar)
+        --*exemplars_of(aggregate);
+    wp_aggregate_drop_sealed(aggregate);
+    wp_exemplar_fini(&aggregate->exemplar);
+    wp_chosen_fini(&aggregate->chosen);
+    wp_transactions_fini(&aggregate->transactions);
+    wp_line_sums_fini(&aggregate->lines);
+    wp_explainer_fini(&aggregate->explainer);
+    wp_pathtree_fini(&aggregate->tree);
+    wp_report_destroy(aggregate->report);
+    free(aggregate->hostname);
+    free(aggregate->bucket_facts);
+    wp_pieces_fini(&aggregate->pieces);
+    free(aggregate->base);
+    wp_other_paths_fini(aggregate);
+    *aggregate = (struct wp_aggregate){0};
+}
+
+void wp_aggregate_drop_sealed(struct wp_aggregate *aggregate)
+{
+    for (uint32_t i = 0; i < aggregate->sealed_count; i++)
+        wp_report_destroy(aggregate->sealed[i].report);
+    free(aggregate->sealed);
+    aggregate->sealed = NULL;
+    aggregate->sealed_count = 0;
+}

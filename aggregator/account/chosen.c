@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/account/chosen.h"
+
+#include "storage/report/trace_encode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WAIT_LEAST_NS 100000u /* shorter sleeps are no windows: there are very many, and they show nothing */
+#define WINDOW_ROWS 2000u     /* of each kind, halved until the window fits into its bytes */
+#define LATE_BOXES 2u         /* that are remembered after a commit */
+
+void wp_chosen_clear(struct wp_chosen *chosen)
+{
+    for (uint32_t i = 0; i < chosen->box_count; i++)
+        wp_exemplars_fini(&chosen->boxes[i].set);
+    free(chosen->boxes);
+    chosen->boxes = NULL;
+    chosen->box_count = 0;
+    chosen->has_news = false;
+}
+
+void wp_chosen_fini(struct wp_chosen *chosen)
+{
+    wp_chosen_clear(chosen);
+}
+
+static struct wp_exemplars *set_at(struct wp_chosen *chosen, uint64_t real_ns)
+{
+    uint64_t timebox_s = chosen->timebox_s ? real_ns / 1000000000 / chosen->timebox_s * chosen->timebox_s : 0;
+    for (uint32_t i = 0; i < chosen->box_count; i++)
+        if (chosen->boxes[i].timebox_s == timebox_s)
+            return &chosen->boxes[i].set;
+    struct wp_chosen_box *boxes = reallocarray(chosen->boxes, chosen->box_count + 1, sizeof(*boxes));
+    if (!boxes)
+        return NULL;
+    chosen->boxes = boxes;
+    boxes[chosen->box_count] = (struct wp_chosen_box){.timebox_s = timebox_s};
+    return &boxes[chosen->box_count++].set;
+}
+
+static void offer(struct wp_aggregate *aggregate, const char *service, uint32_t thread, uint64_t start_ns, uint64_t end_ns)
+{
+    struct wp_chosen *chosen = &aggregate->chosen;
+    struct wp_exemplar_window window = {.service = (char *)(uintptr_t)service, .host = aggregate->hostname,
+        .start_ns = start_ns + (uint64_t)aggregate->real_offset_ns, .length_ns = end_ns - start_ns,
+        .tid = aggregate->timeline->threads[thread].tid, .thread = thread, .is_new = true};
+    struct wp_exemplars *set = set_at(chosen, window.start_ns);
+    if (set && wp_exemplars_want(set, &window) && !wp_exemplars_add(set, &window))
+        chosen->has_news = true;
+}
+
+void wp_chosen_request(struct wp_aggregate *aggregate, const char *service, const struct wp_reply *reply)
+{
+    offer(aggregate, service, reply->thread, reply->arrived_ns, reply->time_ns);
+}
+
+void wp_chosen_wait(struct wp_aggregate *aggregate, uint32_t thread, const struct wp_slice *slice)
+{
+    uint64_t ns = slice->in_ns - slice->out_ns;
+    if (slice->in_ns > slice->out_ns && ns >= WAIT_LEAST_NS && ns <= aggregate->reach_ns && !(slice->flags & WP_SLICE_PREEMPTED))
+        offer(aggregate, "", thread, slice->out_ns, slice->in_ns);
+}
+
+/* --- what a window consisted of --- */
+
+static void measure_piece(void *context, const struct wp_piece *piece)
+{
+    struct wp_aggregate *aggregate = context;
+    struct wp_exemplar *exemplar = aggregate->chosen.building;
+    if (piece->end_ns > exemplar->origin_ns)
+        wp_largest_add(exemplar->pieces, wp_exemplar_length(exemplar, piece));
+}
+
+static void take_piece(void *context, const struct wp_piece *piece)
+{
+    struct wp_aggregate *aggregate = context;
+    wp_exemplar_piece(aggregate->chosen.building, aggregate->path_host, aggregate->path_thread, piece);
+}
+
+/* `pieces`: empty the first time, and then what the first time has found; NULL: the first ones are kept, and *is_whole tells if all. */
+static int look_at(struct wp_aggregate *aggregate, const struct wp_exemplar_window *window, uint32_t row_limit, struct wp_largest *pieces,
+    struct wp_buffer *out, bool *is_whole)
+{
+    struct wp_exemplar exemplar;
+    uint64_t start_ns = window->start_ns - (uint64_t)aggregate->real_offset_ns, end_ns = start_ns + window->length_ns;
+    int rc = wp_exemplar_init(&exemplar, aggregate->fleet, aggregate->home, &aggregate->tree, aggregate->bit);
+    if (rc)
+        return rc;
+    exemplar.row_limit = row_limit;
+    exemplar.end_ns = end_ns;
+    exemplar.pieces = pieces;
+    aggregate->chosen.building = &exemplar;
+    aggregate->path_host = aggregate->home;
+    aggregate->path_thread = window->thread;
+    wp_exemplar_begin(&exemplar, start_ns, aggregate->real_offset_ns);
+    wp_exemplar_path(&exemplar, aggregate->home, window->thread);
+    if (exemplar.trace->path_count) { /* a thread of the aggregate when the window began, whatever it is called by its end */
+        struct wp_trace_path *path = &exemplar.trace->paths[0];
+        path->is_base = exemplar.trace->threads[path->thread].is_base = true;
+    }
+    struct wp_stretch stretch = {aggregate->home, window->thread, start_ns, end_ns};
+    if (pieces && !pieces->count)
+        wp_explain_aside(&aggregate->explainer, &stretch, measure_piece);
+    if (pieces)
+        wp_largest_choose(pieces, row_limit);
+    wp_explain_aside(&aggregate->explainer, &stretch, take_piece);
+    wp_exemplar_extend(&exemplar, end_ns);
+    exemplar.trace->length_ns = window->length_ns;
+    *is_whole = !exemplar.trace->omitted;
+    rc = wp_trace_encode(exemplar.trace, out, NULL);
+    aggregate->chosen.building = NULL;
+    wp_exemplar_fini(&exemplar);
+    return rc;
+}
+
+/* Most windows fit whole; of one that does not the longest rows are kept, fewer until they fit into the window's bytes. */
+static void look(struct wp_aggregate *aggregate, struct wp_exemplar_window *window)
+{
+    struct wp_largest pieces = {0};
+    bool is_whole, has_fit = false;
+    window->is_new = false;
+    if (!look_at(aggregate, window, WINDOW_ROWS, NULL, &window->trace, &is_whole) && is_whole &&
+            window->trace.size <= WP_EXEMPLARS_BYTES)
+        return;
+    for (uint32_t rows = WINDOW_ROWS;; rows /= 2) {
+        wp_buffer_clear(&window->trace);
+        if (look_at(aggregate, window, rows, &pieces, &window->trace, &is_whole))
+            break;
+        has_fit = window->trace.size <= WP_EXEMPLARS_BYTES;
+        if (has_fit || !rows)
+            break;
+    }
+    wp_largest_fini(&pieces);
+    if (!has_fit)
+        wp_buffer_fini(&window->trace); /* no memory: it is not stored */
+}
+
+bool wp_chosen_look(struct wp_aggregate *aggregate)
+{
+    struct wp_chosen *chosen = &aggregate->chosen;
+    for (uint32_t i = 0; chosen->has_news && i < chosen->box_count; i++)
+        for (uint32_t j = 0; j < chosen->boxes[i].set.count; j++) {
+            if (!chosen->boxes[i].set.rows[j].is_new)
+                continue;
+            if (wp_fleet_pauses(aggregate->fleet))
+                return false;
+            look(aggregate, &chosen->boxes[i].set.rows[j]);
+        }
+    return true;
+}
+
+void wp_chosen_stored(struct wp_chosen *chosen)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < chosen->box_count; i++) {
+        struct wp_chosen_box *box = &chosen->boxes[i];
+        uint32_t later = 0;
+        for (uint32_t j = 0; j < chosen->box_count; j++)
+            later += chosen->boxes[j].timebox_s > box->timebox_s;
+        for (uint32_t j = 0; j < box->set.count; j++)
+            wp_buffer_fini(&box->set.rows[j].trace);
+        if (later >= LATE_BOXES)
+            wp_exemplars_fini(&box->set);
+        else
+            chosen->boxes[kept++] = *box;
+    }
+    chosen->box_count = kept;
+    chosen->has_news = false;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/account/other_paths.h"
+
+#include "aggregator/account/pieces.h"
+#include "aggregator/timeline/taken.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FOLLOW_ROUNDS 64
+#define FOLLOWED_LIMIT 8192u
+#define ASKED_LIMIT 65536u
+
+void wp_other_paths_take(void *context, const struct wp_stretch *stretch)
+{
+    struct wp_aggregate *aggregate = context;
+    wp_stretches_add(&aggregate->waiting, stretch);
+}
+
+static void explain(struct wp_aggregate *aggregate, const struct wp_stretch *stretch)
+{
+    aggregate->path_host = stretch->host;
+    aggregate->path_thread = stretch->thread;
+    if (!wp_explain(&aggregate->explainer, stretch))
+        wp_stretches_add(aggregate->followed, stretch);
+}
+
+/* The first of the followed ones that ends after the stretch begins, or is of a thread behind its own. */
+static uint32_t first_after(const struct wp_stretches *followed, uint32_t known, const struct wp_stretch *stretch)
+{
+    uint32_t low = 0, high = known;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct wp_stretch *row = &followed->rows[middle];
+        bool is_before = row->host != stretch->host ? row->host < stretch->host : row->thread != stretch->thread ?
+            row->thread < stretch->thread : row->end_ns <= stretch->start_ns;
+        if (is_before)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Explains what of the stretch was not followed before; the followed ones are sorted and disjoint up to `known`. */
+static void follow(struct wp_aggregate *aggregate, const struct wp_stretch *stretch, uint32_t known)
+{
+    struct wp_stretch rest = *stretch;
+    for (uint32_t i = first_after(aggregate->followed, known, stretch); i < known && rest.start_ns < rest.end_ns; i++) {
+        struct wp_stretch done = aggregate->followed->rows[i];
+        if (done.host != rest.host || done.thread != rest.thread || done.start_ns >= rest.end_ns)
+            break;
+        if (rest.start_ns < done.start_ns)
+            explain(aggregate, &(struct wp_stretch){rest.host, rest.thread, rest.start_ns, done.start_ns});
+        rest.start_ns = done.end_ns;
+    }
+    if (rest.start_ns < rest.end_ns)
+        explain(aggregate, &rest);
+}
+
+/* There is more of this round, or what was met in it is another one. */
+static bool next_round(struct wp_aggregate *aggregate)
+{
+    if (aggregate->following.at < aggregate->following.rows.count)
+        return true;
+    free(aggregate->following.rows.rows);
+    aggregate->following.rows = (struct wp_stretches){0};
+    aggregate->following.at = 0;
+    if (!aggregate->waiting.count || aggregate->following.rounds == FOLLOW_ROUNDS)
+        return false;
+    aggregate->following.rows = aggregate->waiting;
+    aggregate->waiting = (struct wp_stretches){0};
+    wp_stretches_sort(&aggregate->following.rows);
+    aggregate->following.rounds++;
+    return true;
+}
+
+static void follow_next(struct wp_aggregate *aggregate)
+{
+    const struct wp_stretches *rows = &aggregate->following.rows;
+    uint32_t i = aggregate->following.at;
+    struct wp_stretch merged = rows->rows[i++];
+    while (i < rows->count && rows->rows[i].host == merged.host && rows->rows[i].thread == merged.thread &&
+        rows->rows[i].start_ns <= merged.end_ns) {
+        if (rows->rows[i].end_ns > merged.end_ns)
+            merged.end_ns = rows->rows[i].end_ns;
+        i++;
+    }
+    aggregate->following.at = i;
+    wp_stretches_sort(aggregate->followed);
+    if (merged.host == aggregate->home && !aggregate->explainer.leaves_no_marks)
+        wp_slices_followed(&aggregate->timeline->threads[merged.thread], merged.start_ns, merged.end_ns, aggregate->bit);
+    follow(aggregate, &merged, aggregate->followed->count);
+}
+
+bool wp_other_paths_follow(struct wp_aggregate *aggregate)
+{
+    bool is_whole = true;
+    aggregate->explainer.is_other_path = true;
+    while (is_whole && next_round(aggregate)) {
+        is_whole = !wp_aggregate_pauses(aggregate);
+        if (is_whole)
+            follow_next(aggregate);
+    }
+    aggregate->explainer.is_other_path = false;
+    if (is_whole)
+        aggregate->waiting.count = aggregate->following.rounds = 0;
+    return is_whole;
+}
+
+/* --- for other shards --- */
+
+int wp_aggregate_ask(struct wp_aggregate *aggregate, const struct wp_stretch *stretch)
+{
+    return aggregate->asked.count < ASKED_LIMIT ? wp_stretches_add(&aggregate->asked, stretch) : -ENOBUFS;
+}
+
+static void take_asked(struct wp_aggregate *aggregate, uint64_t until_ns)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < aggregate->asked.count; i++) {
+        if (aggregate->asked.rows[i].end_ns > until_ns)
+            aggregate->asked.rows[kept++] = aggregate->asked.rows[i];
+        else
+            wp_stretches_add(&aggregate->waiting, &aggregate->asked.rows[i]);
+    }
+    aggregate->asked.count = kept;
+}
+
+/* They are what the one aggregator of all hosts would have followed from the asker's: named so, too. */
+bool wp_aggregate_follow_asked(struct wp_aggregate *aggregate, uint64_t until_ns)
+{
+    if (!aggregate->walk.has_asked)
+        take_asked(aggregate, until_ns);
+    aggregate->walk.has_asked = false;
+    if (!aggregate->waiting.count && !aggregate->following.rows.count)
+        return true;
+    bool leaves_no_marks = aggregate->explainer.leaves_no_marks;
+    wp_explain_name_home(&aggregate->explainer, true);
+    aggregate->explainer.leaves_no_marks = true; /* as those of the asker's own paths would */
+    bool is_whole = wp_other_paths_follow(aggregate);
+    wp_pieces_flush(aggregate);
+    aggregate->explainer.leaves_no_marks = leaves_no_marks;
+    wp_explain_name_home(&aggregate->explainer, false);
+    aggregate->walk.has_asked = !is_whole;
+    return is_whole;
+}
+
+void wp_other_paths_forget(struct wp_aggregate *aggregate, uint64_t horizon_ns)
+{
+    struct wp_stretches *followed = aggregate->followed;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < followed->count; i++)
+        if (followed->rows[i].host != aggregate->home || (followed->rows[i].end_ns >= horizon_ns && kept < FOLLOWED_LIMIT))
+            followed->rows[kept++] = followed->rows[i];
+    followed->count = kept;
+}
+
+void wp_other_paths_fini(struct wp_aggregate *aggregate)
+{
+    free(aggregate->waiting.rows);
+    free(aggregate->following.rows.rows);
+    free(aggregate->asked.rows);
+}

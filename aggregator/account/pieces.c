@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/account/pieces.h"
+
+#include "aggregator/explain/explain_shared.h"
+#include "aggregator/peer/shard_peers.h"
+#include "storage/report/report_series.h"
+#include "storage/value/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t report_node(struct wp_aggregate *aggregate, uint32_t node)
+{
+    if (!node || node == UINT32_MAX)
+        return 0;
+    if (node >= aggregate->pieces.report_node_room) {
+        uint32_t room = aggregate->tree.node_room;
+        uint32_t *nodes = realloc(aggregate->pieces.report_nodes, room * sizeof(*nodes));
+        if (!nodes)
+            return 0;
+        memset(nodes + aggregate->pieces.report_node_room, 0, (room - aggregate->pieces.report_node_room) * sizeof(*nodes));
+        aggregate->pieces.report_nodes = nodes;
+        aggregate->pieces.report_node_room = room;
+    }
+    if (!aggregate->pieces.report_nodes[node]) {
+        const struct wp_node *from = &aggregate->tree.nodes[node];
+        const struct wp_path_frame *info = &aggregate->tree.frames[from->frame];
+        const struct wp_intern *strings = aggregate->tree.strings;
+        uint32_t frame = wp_report_frame(aggregate->report, info->style, wp_intern_text(strings, info->name),
+            wp_intern_text(strings, info->object));
+        aggregate->pieces.report_nodes[node] = wp_report_child(aggregate->report, report_node(aggregate, from->parent), frame);
+    }
+    return aggregate->pieces.report_nodes[node];
+}
+
+static struct wp_process_row *row_of_process(struct wp_aggregate *aggregate, const struct wp_layer *layer)
+{
+    if (layer->host >= aggregate->pieces.process_hosts) {
+        uint32_t count = layer->host + 1;
+        struct wp_process_rows *hosts = realloc(aggregate->pieces.processes, count * sizeof(*hosts));
+        if (!hosts)
+            return NULL;
+        memset(hosts + aggregate->pieces.process_hosts, 0, (count - aggregate->pieces.process_hosts) * sizeof(*hosts));
+        aggregate->pieces.processes = hosts;
+        aggregate->pieces.process_hosts = count;
+    }
+    struct wp_process_rows *host = &aggregate->pieces.processes[layer->host];
+    const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
+    if (!host->rows.item_size)
+        wp_idtable_init(&host->rows, sizeof(struct wp_process_row));
+    if (host->generation != there->generation)
+        wp_idtable_clear(&host->rows);
+    host->generation = there->generation;
+    if (wp_idtable_reserve(&host->rows, layer->process))
+        return NULL;
+    wp_idtable_use(&host->rows, layer->process);
+    return (struct wp_process_row *)host->rows.items + layer->process;
+}
+
+/* A process that takes another name gets another row: which delta it falls into must not matter. */
+static uint32_t process_row(struct wp_aggregate *aggregate, const struct wp_layer *layer)
+{
+    struct wp_shard_process foreign;
+    if (layer->host == WP_LAYER_FOREIGN)
+        return wp_shards_process(aggregate->fleet->shards, layer->process, &foreign)
+            ? wp_report_process(aggregate->report, foreign.hostname, foreign.comm, foreign.pid, foreign.start_real_ns) : UINT32_MAX;
+    const struct wp_fleet_host *there = &aggregate->fleet->hosts[layer->host];
+    struct wp_process_row *row = row_of_process(aggregate, layer);
+    const struct wp_process *p = &there->timeline->processes[layer->process];
+    if (!row)
+        return UINT32_MAX;
+    if (!row->row || row->comm != p->comm) {
+        row->comm = p->comm;
+        row->row = 1 + wp_report_process(aggregate->report, there->hostname,
+            wp_dictionary_string(there->timeline->dictionary, p->comm), p->pid,
+            p->start_ns ? p->start_ns + (uint64_t)there->real_offset_ns : 0);
+    }
+    return row->row - 1;
+}
+
+static bool is_same_layer(const struct wp_layer *a, const struct wp_layer *b)
+{
+    return a->host == b->host && a->process == b->process;
+}
+
+static void count_processes(struct wp_aggregate *aggregate, const struct wp_layer *layers, uint32_t count, bool is_run, uint64_t ns)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const struct wp_layer *layer = &layers[i];
+        uint32_t j = 0;
+        while (j < i && !is_same_layer(&layers[j], layer))
+            j++;
+        if (j < i)
+            continue; /* stands in the pseudo-stack twice, counts once */
+        bool runs = is_run && is_same_layer(layer, &layers[count - 1]);
+        wp_report_process_add(aggregate->report, process_row(aggregate, layer), ns, runs ? ns : 0);
+    }
+}
+
+/* --- pieces that add up --- */
+
+#define SLOTS 64u /* bits of `used` */
+#define SLOT_LAYERS 8u
+
+/* Pieces of one kind: the same node, category and processes, in the same bucket of the report's time. */
+struct wp_pieces_slot {
+    uint64_t from_ns, until_ns; /* of the bucket, in home's clock; equal: nothing is like it */
+    uint64_t ns, count;
+    uint32_t node, category, layer_count;
+    bool is_run;
+    struct wp_layer layers[SLOT_LAYERS];
+};
+
+static void empty(struct wp_aggregate *aggregate, struct wp_pieces_slot *slot)
+{
+    wp_report_add_within(aggregate->report, report_node(aggregate, slot->node), slot->category,
+        slot->from_ns + (uint64_t)aggregate->real_offset_ns, slot->ns, slot->count);
+    count_processes(aggregate, slot->layers, slot->layer_count, slot->is_run, slot->ns);
+    wp_line_sums_add(&aggregate->lines, &aggregate->tree, slot->node, slot->category, slot->ns, slot->is_run);
+    slot->from_ns = slot->until_ns = slot->count = 0;
+}
+
+static bool is_alike(const struct wp_pieces_slot *slot, const struct wp_piece *piece)
+{
+    if (slot->node != piece->node || slot->category != piece->category || slot->is_run != piece->is_run ||
+        slot->layer_count != piece->layer_count || piece->start_ns < slot->from_ns || piece->end_ns > slot->until_ns)
+        return false;
+    for (uint32_t i = piece->layer_count; i-- > 0;)
+        if (!is_same_layer(&slot->layers[i], &piece->layers[i]))
+            return false;
+    return true;
+}
+
+static void begin(struct wp_aggregate *aggregate, struct wp_pieces_slot *slot, const struct wp_piece *piece)
+{
+    uint64_t offset_ns = (uint64_t)aggregate->real_offset_ns, bucket = (piece->start_ns + offset_ns) >> WP_REPORT_BUCKET_SHIFT;
+    if (slot->count)
+        empty(aggregate, slot);
+    *slot = (struct wp_pieces_slot){.from_ns = (bucket << WP_REPORT_BUCKET_SHIFT) - offset_ns,
+        .until_ns = ((bucket + 1) << WP_REPORT_BUCKET_SHIFT) - offset_ns, .node = piece->node, .category = piece->category,
+        .layer_count = piece->layer_count, .is_run = piece->is_run};
+    memcpy(slot->layers, piece->layers, piece->layer_count * sizeof(*piece->layers));
+}
+
+/* True when the piece was added to others of its kind, which the report is told of together. */
+static bool join(struct wp_aggregate *aggregate, const struct wp_piece *piece)
+{
+    struct wp_pieces *pieces = &aggregate->pieces;
+    if (piece->reason || piece->layer_count > SLOT_LAYERS)
+        return false;
+    if (!pieces->slots && !(pieces->slots = calloc(SLOTS, sizeof(*pieces->slots))))
+        return false;
+    struct wp_pieces_slot *slot = &pieces->slots[piece->node % SLOTS];
+    if (!is_alike(slot, piece)) {
+        begin(aggregate, slot, piece);
+        if (piece->start_ns < slot->from_ns || piece->end_ns > slot->until_ns) { /* lies in several buckets */
+            slot->from_ns = slot->until_ns = 0;
+            return false;
+        }
+    }
+    pieces->used |= (uint64_t)1 << piece->node % SLOTS;
+    slot->ns += piece->end_ns - piece->start_ns;
+    slot->count++;
+    return true;
+}
+
+/* 0: its host is not at hand. */
+static uint32_t tid_of(const struct wp_aggregate *aggregate, const struct wp_piece *piece)
+{
+    const struct wp_timeline *timeline = aggregate->explainer.fleet->hosts[piece->host].timeline;
+    return timeline && piece->thread < timeline->thread_count ? timeline->threads[piece->thread].tid : 0;
+}
+
+/* The report is told of that piece by itself, so many times. */
+static void take_alone(struct wp_aggregate *aggregate, const struct wp_piece *piece, uint64_t times)
+{
+    uint32_t node = report_node(aggregate, piece->node);
+    uint64_t each_ns = piece->end_ns - piece->start_ns, ns = wp_times(each_ns, times);
+    uint64_t start_ns = piece->start_ns + (uint64_t)aggregate->real_offset_ns, end_ns = start_ns + each_ns;
+    if (start_ns >> WP_REPORT_BUCKET_SHIFT == (end_ns - 1) >> WP_REPORT_BUCKET_SHIFT)
+        wp_report_add_within(aggregate->report, node, piece->category, start_ns, ns, times);
+    else
+        for (uint64_t i = 0; i < times; i++) /* few: one for each end of a bucket */
+            wp_report_add_at(aggregate->report, node, piece->category, start_ns, end_ns);
+    count_processes(aggregate, piece->layers, piece->layer_count, piece->is_run, ns);
+    wp_line_sums_add(&aggregate->lines, &aggregate->tree, piece->node, piece->category, ns, piece->is_run);
+    if (piece->reason)
+        wp_report_unexplained_each(aggregate->report, node, piece->reason, each_ns, times, tid_of(aggregate, piece));
+}
+
+static uint64_t uncertain_ns(const struct wp_aggregate *aggregate, const struct wp_piece *piece)
+{
+    if (piece->is_uncertain)
+        return piece->end_ns - piece->start_ns;
+    return aggregate->uncertain ? aggregate->uncertain(aggregate->uncertain_context, piece->start_ns, piece->end_ns) : 0;
+}
+
+/* Nobody's in particular: the exemplar is full, or would have wanted each. */
+static void take_repeated(struct wp_aggregate *aggregate, const struct wp_piece *piece)
+{
+    take_alone(aggregate, piece, piece->times);
+    wp_report_uncertain(aggregate->report, wp_times(uncertain_ns(aggregate, piece), piece->times));
+    if (aggregate->has_exemplar)
+        aggregate->exemplar.trace->omitted += piece->times;
+}
+
+void wp_pieces_take(void *context, const struct wp_piece *piece)
+{
+    struct wp_aggregate *aggregate = context;
+    if (aggregate->is_rehearsal)
+        return;
+    aggregate->has_news = true;
+    if (piece->times > 1) {
+        take_repeated(aggregate, piece);
+        return;
+    }
+    if (!join(aggregate, piece))
+        take_alone(aggregate, piece, 1);
+    uint64_t uncertain = uncertain_ns(aggregate, piece);
+    if (uncertain)
+        wp_report_uncertain(aggregate->report, uncertain);
+    if (aggregate->has_exemplar)
+        wp_exemplar_piece(&aggregate->exemplar, aggregate->path_host, aggregate->path_thread, piece);
+}
+
+bool wp_pieces_wants_each(void *context)
+{
+    const struct wp_aggregate *aggregate = context;
+    const struct wp_exemplar *exemplar = &aggregate->exemplar;
+    return !aggregate->is_rehearsal && aggregate->has_exemplar && exemplar->trace->piece_count < exemplar->row_limit;
+}
+
+void wp_pieces_flush(struct wp_aggregate *aggregate)
+{
+    struct wp_pieces *pieces = &aggregate->pieces;
+    wp_shared_settle(&aggregate->explainer);
+    wp_shared_clear(&aggregate->explainer);
+    for (; pieces->used; pieces->used &= pieces->used - 1) {
+        struct wp_pieces_slot *slot = &pieces->slots[__builtin_ctzll(pieces->used)];
+        if (slot->count)
+            empty(aggregate, slot);
+    }
+}
+
+void wp_pieces_next_delta(struct wp_aggregate *aggregate)
+{
+    struct wp_pieces *pieces = &aggregate->pieces;
+    if (pieces->report_nodes)
+        memset(pieces->report_nodes, 0, pieces->report_node_room * sizeof(*pieces->report_nodes));
+    for (uint32_t i = 0; i < pieces->process_hosts; i++)
+        wp_idtable_clear(&pieces->processes[i].rows);
+}
+
+void wp_pieces_fini(struct wp_pieces *pieces)
+{
+    for (uint32_t i = 0; i < pieces->process_hosts; i++)
+        wp_idtable_fini(&pieces->processes[i].rows);
+    free(pieces->processes);
+    free(pieces->report_nodes);
+    free(pieces->slots);
+    *pieces = (struct wp_pieces){0};
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/clock/crossings.h"
+
+#include <stdlib.h>
+
+#define ENDS 16384u         /* connections that are asked; others get their clocks from these */
+#define LEAVINGS 32u        /* the collector tells of one in 10 ms */
+#define ARRIVALS 128u
+#define SPACING_NS 1000000u /* arrivals closer than that to the last one kept are left out */
+
+struct mark {
+    uint64_t time_ns;
+    uint32_t position;
+};
+
+/* One end. */
+struct wp_crossing {
+    uint32_t clock, peer;             /* peer: the other end, 0 unknown; of a free row the next free one */
+    struct mark *leavings, *arrivals; /* rings, owned, made on first use */
+    uint64_t left, met, arrived;      /* ordinals: leavings put in, leavings that need no arrival any more, arrivals */
+};
+
+void wp_crossings_init(struct wp_crossings *crossings, struct wp_clocks *clocks)
+{
+    *crossings = (struct wp_crossings){.clocks = clocks, .count = 1};
+}
+
+void wp_crossings_fini(struct wp_crossings *crossings)
+{
+    for (uint32_t i = 1; i < crossings->count; i++) {
+        free(crossings->rows[i].leavings);
+        free(crossings->rows[i].arrivals);
+    }
+    free(crossings->rows);
+    *crossings = (struct wp_crossings){0};
+}
+
+uint32_t wp_crossings_open(struct wp_crossings *crossings, uint32_t clock)
+{
+    uint32_t index = crossings->free;
+    if (index) {
+        crossings->free = crossings->rows[index].peer;
+    } else {
+        if (crossings->count > ENDS)
+            return 0;
+        if (crossings->count >= crossings->room) {
+            uint32_t room = crossings->room ? crossings->room * 2 : 64;
+            struct wp_crossing *rows = realloc(crossings->rows, room * sizeof(*rows));
+            if (!rows)
+                return 0;
+            crossings->rows = rows;
+            crossings->room = room;
+        }
+        index = crossings->count++;
+    }
+    crossings->rows[index] = (struct wp_crossing){.clock = clock};
+    return index;
+}
+
+void wp_crossings_part(struct wp_crossings *crossings, uint32_t one)
+{
+    struct wp_crossing *row = &crossings->rows[one];
+    if (row->peer)
+        crossings->rows[row->peer].peer = 0;
+    row->peer = 0;
+}
+
+void wp_crossings_close(struct wp_crossings *crossings, uint32_t end)
+{
+    struct wp_crossing *row = &crossings->rows[end];
+    wp_crossings_part(crossings, end);
+    free(row->leavings);
+    free(row->arrivals);
+    *row = (struct wp_crossing){.peer = crossings->free};
+    crossings->free = end;
+}
+
+static bool is_at_or_after(uint32_t position, uint32_t other)
+{
+    return (int32_t)(position - other) >= 0;
+}
+
+/* The first arrival kept at `to` of the bytes before `position`. */
+static const struct mark *arrival_of(const struct wp_crossing *to, uint32_t position)
+{
+    uint64_t first = to->arrived > ARRIVALS ? to->arrived - ARRIVALS : 0;
+    for (uint64_t i = first; to->arrivals && i < to->arrived; i++)
+        if (is_at_or_after(to->arrivals[i % ARRIVALS].position, position))
+            return &to->arrivals[i % ARRIVALS];
+    return NULL;
+}
+
+/* The leavings of `from` that have arrived need not wait any more. */
+static void meet(struct wp_crossings *crossings, struct wp_crossing *from, const struct wp_crossing *to)
+{
+    if (from->left > LEAVINGS && from->met < from->left - LEAVINGS)
+        from->met = from->left - LEAVINGS;
+    for (; from->met < from->left; from->met++) {
+        const struct mark *leaving = &from->leavings[from->met % LEAVINGS];
+        const struct mark *arrival = arrival_of(to, leaving->position);
+        if (!arrival)
+            return;
+        wp_clocks_message(crossings->clocks, from->clock, leaving->time_ns, to->clock, arrival->time_ns);
+    }
+}
+
+void wp_crossings_join(struct wp_crossings *crossings, uint32_t one, uint32_t other)
+{
+    struct wp_crossing *a = &crossings->rows[one], *b = &crossings->rows[other];
+    wp_crossings_part(crossings, one);
+    wp_crossings_part(crossings, other);
+    a->peer = other;
+    b->peer = one;
+    a->met = b->met = 0; /* the other one's clock may be another than before: its shard was started again */
+    meet(crossings, a, b);
+    meet(crossings, b, a);
+}
+
+static struct mark *ring(struct mark **marks, uint32_t size)
+{
+    if (!*marks)
+        *marks = calloc(size, sizeof(**marks));
+    return *marks;
+}
+
+void wp_crossings_left(struct wp_crossings *crossings, uint32_t end, uint32_t position, uint64_t time_ns)
+{
+    struct wp_crossing *row = &crossings->rows[end];
+    if (!ring(&row->leavings, LEAVINGS))
+        return;
+    row->leavings[row->left++ % LEAVINGS] = (struct mark){time_ns, position};
+    if (row->peer)
+        meet(crossings, row, &crossings->rows[row->peer]);
+}
+
+void wp_crossings_arrived(struct wp_crossings *crossings, uint32_t end, uint32_t position, uint64_t time_ns)
+{
+    struct wp_crossing *row = &crossings->rows[end], *from = &crossings->rows[row->peer];
+    if (row->peer) {
+        if (from->left > LEAVINGS && from->met < from->left - LEAVINGS)
+            from->met = from->left - LEAVINGS;
+        for (; from->met < from->left && is_at_or_after(position, from->leavings[from->met % LEAVINGS].position); from->met++)
+            wp_clocks_message(crossings->clocks, from->clock, from->leavings[from->met % LEAVINGS].time_ns, row->clock, time_ns);
+    }
+    if (!ring(&row->arrivals, ARRIVALS))
+        return;
+    if (row->arrived && time_ns - row->arrivals[(row->arrived - 1) % ARRIVALS].time_ns < SPACING_NS)
+        return;
+    row->arrivals[row->arrived++ % ARRIVALS] = (struct mark){time_ns, position};
+}

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/commit/commit.h"
+
+#include "aggregator/account/chosen.h"
+#include "aggregator/commit/commit_metadata.h"
+#include "aggregator/commit/commit_timebox.h"
+#include "aggregator/session/host_session_durable.h"
+#include "storage/env/txn.h"
+#include "storage/kind/bucket_store.h"
+#include "storage/kind/exemplars_store.h"
+#include "storage/kind/genealogy_store.h"
+#include "storage/kind/report_add.h"
+#include "storage/kind/report_compact.h"
+#include "storage/kind/report_store.h"
+#include "storage/kind/shard_store.h"
+#include "storage/kind/sourcemap_store.h"
+#include "storage/kind/state_store.h"
+#include "storage/report/report_merge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES 40 /* the map doubles each time */
+#define CHUNK 1024u
+#define CLOCK_SPANS 64u
+#define EXEMPLAR_NS 30000000000u /* of the host, between two states of one exemplar */
+#define METADATA_S 10u /* what is said of a host is written so often, and at its session's begin and end */
+
+/* One transaction: of one release, what those sessions have for it. */
+struct work {
+    const struct wp_commit_options *options;
+    const char *release;
+    struct wp_host_session **sessions; /* owned array */
+    size_t count;
+    struct wp_txn *txn;
+    struct wp_timebox_notes notes; /* owned */
+};
+
+/* What the sessions of one host say of one aggregate in one timebox is one delta; of hosts without reports of their own, what they all say. */
+struct delta {
+    const char *bucket;               /* of the aggregate, as the store names it */
+    const char *host;                 /* NULL: several */
+    const struct wp_bucket_fact *facts; /* to be said of it; NULL: the store has them */
+    uint64_t timebox_s;
+    const struct wp_report *report;   /* of a session, or `merged` */
+    struct wp_report *merged;         /* owned */
+};
+
+struct deltas {
+    struct delta *rows; /* owned */
+    size_t count;
+};
+
+/* True when its deltas are closed, of all its aggregates: events are counted up to one batch for all. */
+static bool has_news(const struct wp_host_session *session)
+{
+    bool has_news = session->is_ended;
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        has_news |= session->aggregates[i]->has_news || session->aggregates[i]->sealed_count;
+    return has_news;
+}
+
+static bool is_of(const struct delta *delta, const char *bucket, const char *host, uint64_t timebox_s)
+{
+    bool same_host = delta->host && host ? !strcmp(delta->host, host) : delta->host == host;
+    return same_host && delta->timebox_s == timebox_s && !strcmp(delta->bucket, bucket);
+}
+
+static int add_delta(struct deltas *deltas, const struct wp_aggregate *aggregate, const char *host, uint64_t timebox_s,
+    const struct wp_report *report, struct wp_error *err)
+{
+    const struct wp_bucket_fact *facts = aggregate->is_bucket_said ? NULL : aggregate->bucket_facts;
+    for (size_t i = 0; i < deltas->count; i++) {
+        struct delta *delta = &deltas->rows[i];
+        if (!is_of(delta, aggregate->bucket, host, timebox_s))
+            continue;
+        delta->facts = facts ? facts : delta->facts;
+        if (!delta->merged) {
+            delta->merged = wp_report_create();
+            int rc = delta->merged ? wp_report_merge(delta->merged, delta->report, err) : -ENOMEM;
+            if (rc)
+                return rc;
+            delta->report = delta->merged;
+        }
+        return wp_report_merge(delta->merged, report, err);
+    }
+    struct delta *rows = realloc(deltas->rows, (deltas->count + 1) * sizeof(*rows));
+    if (!rows)
+        return -ENOMEM;
+    deltas->rows = rows;
+    rows[deltas->count++] = (struct delta){.bucket = aggregate->bucket, .host = host, .facts = facts, .timebox_s = timebox_s,
+        .report = report};
+    return 0;
+}
+
+static int add_deltas(const struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate,
+    struct deltas *deltas, struct wp_error *err)
+{
+    const char *host = wp_host_parts_has(work->options->host_parts, session->hostname) ? session->hostname : NULL;
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < aggregate->sealed_count; i++)
+        rc = add_delta(deltas, aggregate, host, aggregate->sealed[i].timebox_s, aggregate->sealed[i].report, err);
+    return rc ? rc : add_delta(deltas, aggregate, host, wp_host_session_timebox(session, work->options->timebox_s),
+        aggregate->report, err);
+}
+
+/* Of a live session too: now and then, while it changes. */
+static bool wants_exemplar(const struct wp_host_session *session, const struct wp_aggregate *aggregate)
+{
+    uint32_t pieces = aggregate->exemplar.trace->piece_count;
+    return pieces && (session->is_ended || (pieces != aggregate->exemplar_pieces &&
+        (!aggregate->exemplar_ns || session->resolved_ns > aggregate->exemplar_ns + EXEMPLAR_NS)));
+}
+
+/* Under the timebox in which it begins, where a longer state of it replaces it. */
+static int put_exemplar(const struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate,
+    struct wp_error *err)
+{
+    uint64_t length_s = work->options->timebox_s;
+    uint64_t real_s = (aggregate->exemplar.origin_ns + (uint64_t)session->real_offset_ns) / 1000000000;
+    return wants_exemplar(session, aggregate) ? wp_txn_put_trace(work->txn, aggregate->bucket, real_s / length_s * length_s,
+        work->options->shard, aggregate->exemplar.trace, err) : 0;
+}
+
+static int put_chosen(const struct work *work, const struct wp_aggregate *aggregate, struct wp_error *err)
+{
+    int rc = 0;
+    for (uint32_t i = 0; !rc && aggregate->chosen.has_news && i < aggregate->chosen.box_count; i++) {
+        const struct wp_chosen_box *box = &aggregate->chosen.boxes[i];
+        bool has_news = false;
+        for (uint32_t j = 0; j < box->set.count; j++)
+            has_news |= box->set.rows[j].trace.size != 0;
+        if (has_news)
+            rc = wp_txn_join_exemplars(work->txn, aggregate->bucket, box->timebox_s, work->options->shard, &box->set, err);
+    }
+    return rc;
+}
+
+/* What the host is, once in each timebox. */
+static int note_host(struct work *work, const struct wp_host_session *session, const struct wp_aggregate *aggregate)
+{
+    uint64_t noted_s = aggregate->has_noted ? aggregate->noted_timebox_s : UINT64_MAX, now_s = wp_host_session_timebox(session, work->options->timebox_s);
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < aggregate->sealed_count; i++) {
+        uint64_t timebox_s = aggregate->sealed[i].timebox_s;
+        if (timebox_s != noted_s)
+            rc = wp_timebox_notes_host(&work->notes, aggregate->bucket, timebox_s, session);
+        noted_s = timebox_s;
+    }
+    return rc || now_s == noted_s ? rc : wp_timebox_notes_host(&work->notes, aggregate->bucket, now_s, session);
+}
+
+static int gather(struct work *work, const struct wp_host_session *session, struct deltas *deltas, struct wp_error *err)
+{
+    for (uint32_t i = 0; i < session->aggregate_count; i++) {
+        const struct wp_aggregate *aggregate = session->aggregates[i];
+        if (!session->has_deltas || strcmp(aggregate->release, work->release))
+            continue;
+        int rc = add_deltas(work, session, aggregate, deltas, err);
+        if (!rc)
+            rc = note_host(work, session, aggregate);
+        if (!rc)
+            rc = put_exemplar(work, session, aggregate, err);
+        if (!rc)
+            rc = put_chosen(work, aggregate, err);
+        if (rc)
+            return rc == -ENOMEM ? wp_error_set(err, rc, "out of memory for a report") : wp_error_wrap(err, rc, "aggregate '%s'", aggregate->name);
+    }
+    return 0;
+}
+
+static bool is_late(const struct wp_commit_options *options, uint64_t timebox_s)
+{
+    uint64_t now_s = options->real_now_s, end_s = timebox_s + options->timebox_s;
+    return now_s > end_s && now_s - end_s > options->late_after_s;
+}
+
+static int put_reports(struct work *work, struct wp_error *err)
+{
+    struct deltas deltas = {0};
+    int rc = 0;
+    wp_timebox_notes_fini(&work->notes); /* of a try before this */
+    for (size_t i = 0; !rc && i < work->count; i++)
+        rc = gather(work, work->sessions[i], &deltas, err);
+    for (size_t i = 0; i < deltas.count; i++) {
+        const struct delta *delta = &deltas.rows[i];
+        if (!rc && delta->facts)
+            rc = wp_bucket_put(work->txn, work->options->shard, delta->facts, work->options->real_now_s, err);
+        if (!rc && (rc = wp_txn_add_host_report(work->txn, delta->bucket, delta->timebox_s, work->options->shard, delta->host,
+                delta->report, err)))
+            wp_error_wrap(err, rc, "aggregate '%s'", delta->bucket);
+        if (!rc && is_late(work->options, delta->timebox_s) &&
+                (rc = wp_timebox_notes_late(&work->notes, delta->bucket, delta->timebox_s, delta->host, delta->report)))
+            wp_error_set(err, rc, "out of memory for metadata");
+    }
+    if (!rc)
+        rc = wp_timebox_notes_write(&work->notes, work->txn, work->options, err);
+    for (size_t i = 0; i < deltas.count; i++)
+        wp_report_destroy(deltas.rows[i].merged);
+    free(deltas.rows);
+    return rc;
+}
+
+/* Threads that the dictionary has learnt since the last commit, processes only: parent -> child. */
+static int put_genealogy(struct work *work, const struct wp_host_session *session, struct wp_error *err)
+{
+    const struct wp_dictionary *dictionary = session->dictionary;
+    uint32_t count = wp_dictionary_thread_count(dictionary), rows_count = 0;
+    struct wp_genealogy_row *rows = calloc(CHUNK, sizeof(*rows));
+    int rc = rows ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the genealogy");
+    uint32_t id = (uint32_t)session->genealogy_done + 1;
+    for (; !rc && id <= count; id++) {
+        const struct wp_thread_entry *child = wp_dictionary_thread(dictionary, id);
+        if (!child || child->tid != child->pid || child->flags & WP_THREAD_KERNEL)
+            continue;
+        const struct wp_thread_entry *parent = wp_dictionary_thread(dictionary, child->parent);
+        uint64_t offset = (uint64_t)session->real_offset_ns;
+        rows[rows_count++] = (struct wp_genealogy_row){.host = session->hostname,
+            .comm = wp_dictionary_string(dictionary, child->comm), .exe = wp_dictionary_string(dictionary, child->exe),
+            .pid = child->pid, .parent_pid = parent ? parent->pid : 0,
+            .start_ns = child->start_ns ? child->start_ns + offset : 0,
+            .parent_start_ns = parent && parent->start_ns ? parent->start_ns + offset : 0};
+        if (rows_count == CHUNK) {
+            rc = wp_txn_add_genealogy(work->txn, work->options->shard, rows, rows_count, err);
+            rows_count = 0;
+        }
+    }
+    if (!rc && rows_count)
+        rc = wp_txn_add_genealogy(work->txn, work->options->shard, rows, rows_count, err);
+    free(rows);
+    return rc;
+}
+
+static int put_sourcemap(struct work *work, const struct wp_host_session *session, struct wp_error *err)
+{
+    const struct wp_dictionary *dictionary = session->dictionary;
+    uint32_t count = wp_dictionary_frame_count(dictionary), rows_count = 0;
+    uint32_t first = (uint32_t)session->sourcemap_done + 1;
+    struct wp_sourcemap_row *rows = calloc(CHUNK, sizeof(*rows));
+    uint8_t *levels = calloc(count - first + 2, 1); /* how many functions a frame is inlined in; its id is behind theirs */
+    int rc = rows && levels ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the source map");
+    for (uint32_t id = first; !rc && id <= count; id++) {
+        const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, id);
+        if (frame->inlined > id && frame->inlined <= count && levels[id - first] < UINT8_MAX)
+            levels[frame->inlined - first] = (uint8_t)(levels[id - first] + 1);
+        const struct wp_object_entry *object = wp_dictionary_object(dictionary, frame->object);
+        if (!frame->function || !object || !object->build_id_size)
+            continue;
+        rows[rows_count++] = (struct wp_sourcemap_row){.build_id = object->build_id, .build_id_size = object->build_id_size,
+            .object = wp_dictionary_string(dictionary, object->path),
+            .function = wp_dictionary_string(dictionary, frame->function), .offset = frame->offset,
+            .file = wp_dictionary_string(dictionary, frame->file), .line = frame->line, .level = levels[id - first]};
+        if (rows_count == CHUNK) {
+            rc = wp_txn_add_sourcemap(work->txn, work->options->shard, rows, rows_count, err);
+            rows_count = 0;
+        }
+    }
+    if (!rc && rows_count)
+        rc = wp_txn_add_sourcemap(work->txn, work->options->shard, rows, rows_count, err);
+    free(levels);
+    free(rows);
+    return rc;
+}
+
+static int put_mappings(const struct work *work, const struct wp_host_session *session, struct wp_error *err)
+{
+    return wp_mappings_put(&session->mappings, &session->timeline, work->txn, work->options->shard, session->hostname,
+        session->real_offset_ns, err);
+}
+
+/* The session's anchor, and once a timebox and at its end how its clock stood to the aggregator's. */
+static size_t clock_rows(const struct work *work, const struct wp_host_session *session, struct wp_clock_row *rows)
+{
+    const struct wp_fleet *fleet = session->fleet;
+    uint64_t step_ns = work->options->timebox_s * 1000000000, from_ns = session->timeline.start_ns;
+    uint64_t to_ns = session->resolved_ns > from_ns ? session->resolved_ns : from_ns; /* epochs begin before the session does */
+    size_t count = 0;
+    rows[0] = (struct wp_clock_row){.hostname = session->hostname, .method = "anchor", .from_mono_ns = from_ns,
+        .to_mono_ns = to_ns, .offset_ns = session->real_offset_ns, .bound_ns = UINT64_MAX};
+    if (session->is_ended || session->resolved_ns / step_ns != session->committed_ns / step_ns) {
+        struct wp_clock_span spans[CLOCK_SPANS];
+        from_ns = session->resolved_ns > from_ns + step_ns ? session->resolved_ns - step_ns : from_ns;
+        count = wp_clocks_spans(fleet->clocks, fleet->hosts[session->home].clock, fleet->reference, from_ns,
+            session->resolved_ns, spans, CLOCK_SPANS);
+        for (size_t i = 0; i < count; i++)
+            rows[1 + i] = (struct wp_clock_row){.hostname = session->hostname, .method = "probes", .from_mono_ns = spans[i].from_ns,
+                .to_mono_ns = spans[i].to_ns, .offset_ns = spans[i].offset_ns, .bound_ns = spans[i].bound_ns};
+    }
+    for (size_t i = 0; i <= count; i++)
+        memcpy(rows[i].host, session->host, 16);
+    return 1 + count;
+}
+
+static int put_clocks(struct work *work, struct wp_error *err)
+{
+    struct wp_clock_row *rows = calloc(work->count * (1 + CLOCK_SPANS), sizeof(*rows));
+    size_t count = 0;
+    if (!rows)
+        return wp_error_set(err, -ENOMEM, "out of memory for the clocks");
+    for (size_t i = 0; i < work->count; i++)
+        count += clock_rows(work, work->sessions[i], rows + count);
+    int rc = wp_txn_put_clock(work->txn, work->options->shard, rows, count, err);
+    free(rows);
+    return rc;
+}
+
+static int put_resume(struct work *work, const struct wp_host_session *session, struct wp_error *err)
+{
+    struct wp_resume resume = {.seq = session->counted_seq, .until_mono_ns = session->closed_ns, .ended = session->is_ended};
+    memcpy(resume.session, session->id, 16);
+    memcpy(resume.host, session->host, 16);
+    snprintf(resume.hostname, sizeof(resume.hostname), "%s", session->hostname);
+    return wp_txn_put_resume(work->txn, work->options->shard, &resume, err);
+}
+
+static int put_state(struct work *work, struct wp_error *err)
+{
+    uint8_t (*ids)[16] = calloc(work->count, sizeof(*ids));
+    int rc = ids ? 0 : wp_error_set(err, -ENOMEM, "out of memory for the last samples");
+    for (size_t i = 0; !rc && i < work->count; i++) {
+        memcpy(ids[i], work->sessions[i]->id, 16);
+        rc = put_resume(work, work->sessions[i], err);
+    }
+    if (!rc)
+        rc = wp_txn_put_last_samples(work->txn, work->options->shard, (const uint8_t (*)[16])ids, work->count, work->options->real_now_s, err);
+    free(ids);
+    return rc ? rc : put_clocks(work, err);
+}
+
+/* Counts and clocks of the last seconds need not be in the store at once. */
+static bool wants_metadata(const struct work *work, const struct wp_host_session *session)
+{
+    uint64_t now_s = work->options->real_now_s;
+    return session->is_ended || !session->metadata_s || now_s < session->metadata_s || now_s - session->metadata_s >= METADATA_S;
+}
+
+static int put_metadata(struct work *work, struct wp_error *err)
+{
+    struct wp_host_session **sessions = calloc(work->count, sizeof(*sessions));
+    size_t count = 0;
+    if (!sessions)
+        return wp_error_set(err, -ENOMEM, "out of memory for metadata");
+    for (size_t i = 0; i < work->count; i++)
+        if (wants_metadata(work, work->sessions[i]))
+            sessions[count++] = work->sessions[i];
+    int rc = count ? wp_commit_metadata(work->txn, sessions, count, work->options, work->release, err) : 0;
+    free(sessions);
+    return rc;
+}
+
+static int write_all(struct work *work, struct wp_error *err)
+{
+    bool has_ended = false;
+    int rc = wp_txn_register_shard(work->txn, work->options->shard, err);
+    if (!rc)
+        rc = put_reports(work, err);
+    for (size_t i = 0; !rc && i < work->count; i++) {
+        rc = put_genealogy(work, work->sessions[i], err);
+        if (!rc)
+            rc = put_sourcemap(work, work->sessions[i], err);
+        if (!rc)
+            rc = put_mappings(work, work->sessions[i], err);
+        has_ended |= work->sessions[i]->is_ended;
+    }
+    if (!rc)
+        rc = put_state(work, err);
+    if (!rc)
+        rc = put_metadata(work, err);
+    if (!rc && has_ended)
+        rc = wp_txn_compact(work->txn, work->options->shard, err);
+    return rc;
+}
+
+static void begin_delta(const struct wp_host_session *session, struct wp_aggregate *aggregate, uint64_t timebox_s)
+{
+    if (wants_exemplar(session, aggregate)) {
+        aggregate->exemplar_ns = session->resolved_ns;
+        aggregate->exemplar_pieces = aggregate->exemplar.trace->piece_count;
+    }
+    aggregate->is_bucket_said = aggregate->has_noted = true;
+    aggregate->noted_timebox_s = timebox_s;
+    wp_chosen_stored(&aggregate->chosen);
+    wp_aggregate_drop_sealed(aggregate);
+    wp_aggregate_next_delta(aggregate);
+}
+
+/* Deltas that were written must not be written again, whatever becomes of the others. */
+static void begin_deltas(struct wp_host_session *session, const struct work *work)
+{
+    uint64_t timebox_s = wp_host_session_timebox(session, work->options->timebox_s);
+    for (uint32_t i = 0; session->has_deltas && i < session->aggregate_count; i++)
+        if (!strcmp(session->aggregates[i]->release, work->release))
+            begin_delta(session, session->aggregates[i], timebox_s);
+}
+
+static int commit_release(struct wp_store *store, struct work *work, struct wp_error *err)
+{
+    int rc = -EAGAIN;
+    for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
+        rc = wp_txn_begin(&work->txn, store, work->release, true, err);
+        if (rc)
+            continue;
+        rc = write_all(work, err);
+        if (rc)
+            wp_txn_abort(work->txn);
+        else
+            rc = wp_txn_commit(work->txn, err);
+    }
+    return rc ? wp_error_wrap(err, rc, "cannot write release '%s'", work->release) : 0;
+}
+
+static bool has_release(const struct wp_host_session *session, const char *release)
+{
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        if (!strcmp(session->aggregates[i]->release, release))
+            return true;
+    return false;
+}
+
+/* The sessions with that release for their own, or those of other releases that have aggregates in it. */
+static void pick(struct work *work, struct wp_host_session *const *sessions, size_t count, bool is_own)
+{
+    work->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool owns = !strcmp(sessions[i]->release, work->release);
+        if (is_own ? owns : !owns && has_release(sessions[i], work->release))
+            work->sessions[work->count++] = sessions[i];
+    }
+}
+
+/* What is in the store of their own release says that the others are in. */
+static void finish(struct work *work)
+{
+    for (size_t i = 0; i < work->count; i++) {
+        struct wp_host_session *session = work->sessions[i];
+        wp_mappings_done(&session->mappings);
+        session->genealogy_done = wp_dictionary_thread_count(session->dictionary);
+        session->sourcemap_done = wp_dictionary_frame_count(session->dictionary);
+        session->committed_ns = session->delta_ns = session->resolved_ns;
+        if (wants_metadata(work, session))
+            session->metadata_s = work->options->real_now_s;
+    }
+}
+
+static void close_deltas(struct wp_host_session *session)
+{
+    session->has_deltas = has_news(session);
+    if (session->has_deltas) {
+        session->counted_seq = session->last_seq;
+        session->closed_ns = session->resolved_ns;
+        for (uint32_t i = 0; i < session->aggregate_count; i++)
+            wp_aggregate_close_delta(session->aggregates[i], session->drops, session->resolved_ns);
+    }
+    wp_host_session_durable_seq(session);
+}
+
+struct names {
+    const char **rows; /* owned array */
+    size_t count;
+};
+
+static int add_name(struct names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (!strcmp(names->rows[i], name))
+            return 0;
+    const char **rows = realloc(names->rows, (names->count + 1) * sizeof(*rows));
+    if (!rows)
+        return -ENOMEM;
+    names->rows = rows;
+    rows[names->count++] = name;
+    return 0;
+}
+
+static int name_releases(struct names *names, struct wp_host_session *const *sessions, size_t count)
+{
+    int rc = 0;
+    for (size_t i = 0; !rc && i < count; i++) {
+        rc = add_name(names, sessions[i]->release);
+        for (uint32_t j = 0; !rc && j < sessions[i]->aggregate_count; j++)
+            rc = add_name(names, sessions[i]->aggregates[j]->release);
+    }
+    return rc;
+}
+
+int wp_commit_sessions(struct wp_store *store, struct wp_host_session *const *sessions, size_t count,
+    const struct wp_commit_options *options, struct wp_error *err)
+{
+    struct names releases = {0};
+    struct work work = {.options = options, .sessions = calloc(count + 1, sizeof(*work.sessions))};
+    int rc = work.sessions ? name_releases(&releases, sessions, count) : -ENOMEM;
+    if (rc)
+        wp_error_set(err, rc, "out of memory for a commit");
+    for (size_t i = 0; !rc && i < count; i++)
+        close_deltas(sessions[i]);
+    for (size_t i = 0; !rc && i < 2 * releases.count; i++) { /* those of others first */
+        bool is_own = i >= releases.count;
+        work.release = releases.rows[i % releases.count];
+        pick(&work, sessions, count, is_own);
+        if (!work.count)
+            continue;
+        rc = commit_release(store, &work, err);
+        for (size_t j = 0; !rc && j < work.count; j++)
+            begin_deltas(work.sessions[j], &work);
+        if (!rc && options->late)
+            wp_timebox_notes_count(&work.notes, options->late);
+        wp_timebox_notes_fini(&work.notes);
+        if (!rc && is_own)
+            finish(&work);
+    }
+    free(releases.rows);
+    free(work.sessions);
+    return rc;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_DAEMON_AGGREGATOR_VITALS_H
+#define WP_AGGREGATOR_DAEMON_AGGREGATOR_VITALS_H
+/* What an aggregator tells of itself (docs/monitoring.md lists it), by common/health.h. Looking costs at most a
+ * hundredth of the loop's time: with many hosts it looks less often than once a second. */
+#include "aggregator/engine/engine.h"
+#include "proto/transport.h"
+
+struct wp_aggregator_vitals;
+
+/* All borrowed. */
+struct wp_aggregator_vitals_options {
+    const char *listen, *store, *shard;
+    struct wp_engine *engine;
+    const struct wp_server *server;
+    const struct wp_name_desk *names;
+    const struct wp_logger *logger;
+};
+
+int wp_aggregator_vitals_open(struct wp_aggregator_vitals **vitals, const struct wp_aggregator_vitals_options *options,
+    struct wp_error *err);
+/* NULL-safe, as the next ones. */
+void wp_aggregator_vitals_close(struct wp_aggregator_vitals *vitals);
+/* The engine was asked to commit, which took so long; `code` is its answer. */
+void wp_aggregator_vitals_committed(struct wp_aggregator_vitals *vitals, uint64_t took_ns, int code);
+/* From the loop, as often as it likes. */
+void wp_aggregator_vitals_tick(struct wp_aggregator_vitals *vitals, uint64_t now_ns, uint64_t real_now_ns);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/daemon/ingest.h"
+
+#include "aggregator/daemon/aggregator_vitals.h"
+#include "aggregator/daemon/name_desk.h"
+#include "aggregator/daemon/name_keep.h"
+#include "aggregator/daemon/shard_net.h"
+#include "aggregator/session/membership.h"
+#include "common/clock.h"
+#include "common/service.h"
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+struct ingest {
+    struct wp_engine *engine;
+    struct wp_server *server;
+    struct wp_aggregator_vitals *vitals; /* NULL: nobody watches */
+    struct wp_shard_net *shards;         /* NULL: there are no others */
+    struct wp_name_desk *names;
+    struct wp_name_keep *kept;           /* NULL: names are not kept */
+    const struct wp_logger *logger;
+    struct wp_log_limit refusals, full;
+    uint64_t stepped_ns;
+    uint32_t heard;                      /* since a part was explained */
+    bool is_explaining;
+};
+
+#define WAIT_MS 50
+#define SHARDS_WAIT_MS 5       /* others wait for our answers, and have sockets of their own */
+#define STEP_NS 20000000u
+#define SHARDS_STEP_NS 5000000u
+#define PART 20000u            /* slices that are looked at before the socket is: some milliseconds */
+#define HEARD 16u              /* messages between two such parts, while there are some */
+#define TURNS 256u             /* of batches that waited, before the socket is looked at again */
+
+static uint64_t now(clockid_t clock)
+{
+    struct timespec ts;
+    clock_gettime(clock, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static void acknowledge(void *context, uint32_t peer, uint64_t seq, uint64_t taken)
+{
+    struct ingest *ingest = context;
+    wp_server_acknowledge(ingest->server, peer, seq, taken);
+}
+
+/* A message that cannot be taken is told to its peer and counted; it never stops the others. */
+static void refuse(struct ingest *ingest, uint32_t peer, int code, const struct wp_error *err)
+{
+    if (wp_log_allowed(&ingest->refusals, now(CLOCK_MONOTONIC), 1000000000))
+        wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", peer, err->text);
+    if (code == -ESTALE || code == -ENOTCONN || code == -EAGAIN) /* a batch before this one was lost on the way */
+        wp_server_retry(ingest->server, peer, err->text);
+    else
+        wp_server_refuse(ingest->server, peer, err->text);
+}
+
+static int take(struct ingest *ingest, const struct wp_server_message *message, struct wp_error *err)
+{
+    struct wp_error why = {0};
+    struct wp_welcome welcome;
+    int rc = 0;
+    switch (message->kind) {
+    case WP_SERVER_HELLO:
+        rc = wp_hello_check_clock(message->hello, now(CLOCK_REALTIME), &why);
+        if (!rc)
+            rc = wp_engine_hello(ingest->engine, message->peer, message->hello, &welcome, &why);
+        if (!rc)
+            wp_server_welcome(ingest->server, message->peer, &welcome);
+        break;
+    case WP_SERVER_BATCH:
+        rc = wp_engine_batch(ingest->engine, message->peer, message->batch, message->batch_size, &why);
+        break;
+    case WP_SERVER_TIME:
+        wp_engine_probed(ingest->engine, message->peer, message->times_ns);
+        break;
+    case WP_SERVER_NAMES: /* out of bounds: counted there; nothing is lost by it */
+        if (wp_name_desk_take(ingest->names, message->peer, message->type, message->batch, message->batch_size, wp_clock_ms(), &why) &&
+            wp_log_allowed(&ingest->refusals, now(CLOCK_MONOTONIC), 1000000000))
+            wp_log(ingest->logger, WP_LOG_WARN, "refused peer=%u reason=\"%s\"", message->peer, why.text);
+        break;
+    case WP_SERVER_SHARD:
+        wp_shard_net_take(ingest->shards, message);
+        break;
+    case WP_SERVER_BYE:
+        if (wp_session_is_named(message->bye.successor))
+            wp_engine_goes_on(ingest->engine, message->peer);
+        rc = wp_engine_bye(ingest->engine, message->peer, message->bye.last_seq, &why);
+        break;
+    }
+    if (rc == -ENOMEM)
+        return wp_error_set(err, rc, "%s", why.text);
+    if (rc)
+        refuse(ingest, message->peer, rc, &why);
+    return 0;
+}
+
+/* What waited for its turn. True: there may be more. */
+static bool take_waiting(struct ingest *ingest)
+{
+    for (uint32_t i = 0; i < TURNS; i++) {
+        struct wp_error why = {0};
+        uint32_t peer;
+        int rc = wp_engine_next(ingest->engine, &peer, &why);
+        if (!rc)
+            return false;
+        if (rc < 0)
+            refuse(ingest, peer, rc, &why);
+    }
+    return true;
+}
+
+/* A full disk is waited for: nothing is acknowledged meanwhile, so nothing is lost. */
+static int commit(struct ingest *ingest, bool force, bool is_last, struct wp_error *err)
+{
+    struct wp_error why = {0};
+    uint64_t start_ns = now(CLOCK_MONOTONIC);
+    int rc = wp_engine_commit(ingest->engine, start_ns, now(CLOCK_REALTIME) / 1000000000, force, &why);
+    wp_aggregator_vitals_committed(ingest->vitals, now(CLOCK_MONOTONIC) - start_ns, rc);
+    if (rc == -ENOSPC && !is_last) {
+        if (wp_log_allowed(&ingest->full, now(CLOCK_MONOTONIC), 10000000000u))
+            wp_log(ingest->logger, WP_LOG_WARN, "%s", why.text);
+        return 0;
+    }
+    if (rc)
+        return wp_error_set(err, rc, "%s", why.text);
+    if (!rc)
+        wp_engine_acks(ingest->engine, acknowledge, ingest);
+    return rc;
+}
+
+static int send_names(void *context, uint32_t peer, enum wp_frame_type type, const uint8_t *raw, size_t size)
+{
+    struct ingest *ingest = context;
+    return wp_server_names(ingest->server, peer, type, raw, size);
+}
+
+static void keep_names(void *context, const uint8_t *raw, size_t size)
+{
+    struct ingest *ingest = context;
+    wp_name_keep_add(ingest->kept, raw, size);
+}
+
+static void probe(void *context, uint32_t peer)
+{
+    struct ingest *ingest = context;
+    wp_server_probe(ingest->server, peer);
+}
+
+static void reload_if_asked(struct ingest *ingest, const struct wp_ingest_options *options)
+{
+    if (!options->reload || !*options->reload)
+        return;
+    *options->reload = 0;
+    wp_engine_finish(ingest->engine);
+    wp_host_session_options_take_rules(wp_engine_session_options(ingest->engine), options->rules);
+    for (uint32_t i = 0; i < wp_engine_seats(ingest->engine); i++)
+        wp_membership_anew(wp_engine_session(ingest->engine, i));
+    wp_server_reload(ingest->server);
+    wp_server_set_window(ingest->server, options->window);
+}
+
+/* What peers say comes first, but for all that an explanation gets on. True: there is more to explain. */
+static bool explain(struct ingest *ingest, bool has_heard)
+{
+    if (has_heard && ingest->is_explaining && ++ingest->heard < HEARD)
+        return true;
+    ingest->heard = 0;
+    return ingest->is_explaining = wp_engine_explain(ingest->engine);
+}
+
+static void step(struct ingest *ingest, uint64_t now_ns)
+{
+    if (now_ns - ingest->stepped_ns <= (ingest->shards ? SHARDS_STEP_NS : STEP_NS))
+        return;
+    ingest->stepped_ns = now_ns;
+    wp_engine_step(ingest->engine, now_ns);
+    wp_shard_net_poll(ingest->shards);
+    wp_shard_net_step(ingest->shards);
+    wp_name_desk_step(ingest->names, wp_clock_ms());
+    wp_engine_probes(ingest->engine, now_ns, probe, ingest);
+}
+
+static int run(struct ingest *ingest, const struct wp_ingest_options *options, struct wp_error *err)
+{
+    int wait_ms = ingest->shards ? SHARDS_WAIT_MS : WAIT_MS;
+    for (bool has_more = false;;) {
+        struct wp_server_message message;
+        wp_service_tick(options->service);
+        reload_if_asked(ingest, options);
+        int got = wp_server_poll(ingest->server, has_more ? 0 : wait_ms, &message, err);
+        if (got < 0 && got != -EINTR)
+            return got;
+        step(ingest, now(CLOCK_MONOTONIC));
+        if (*options->stop)
+            wp_service_stopping(options->service);
+        bool is_bye = got == 1 && message.kind == WP_SERVER_BYE;
+        int rc = got == 1 ? take(ingest, &message, err) : 0;
+        has_more = !rc && take_waiting(ingest);
+        if (!rc && explain(ingest, got == 1))
+            has_more = true;
+        if (!rc)
+            rc = commit(ingest, (is_bye && !ingest->is_explaining) || *options->stop, *options->stop, err);
+        if (rc)
+            return rc;
+        wp_aggregator_vitals_tick(ingest->vitals, now(CLOCK_MONOTONIC), now(CLOCK_REALTIME));
+        if (*options->stop)
+            return 0;
+        if (options->exit_after_sessions && wp_engine_ended(ingest->engine) >= options->exit_after_sessions &&
+            wp_shard_net_is_done(ingest->shards))
+            return 0;
+    }
+}
+
+int wp_ingest_run(const struct wp_engine_options *engine, const struct wp_ingest_options *options,
+    const struct wp_logger *logger, struct wp_error *err)
+{
+    struct ingest ingest = {.logger = logger};
+    struct wp_engine_options in_parts = *engine;
+    in_parts.part = PART;
+    struct wp_server_options server = {.endpoint = options->endpoint, .key_path = options->key_path,
+        .allow_path = options->allow_path, .is_insecure = options->is_insecure, .has_shards = options->peer_count, .logger = logger};
+    struct wp_error why = {0};
+    int rc = wp_engine_create(&ingest.engine, &in_parts, logger, err);
+    if (!rc)
+        rc = wp_server_open_with(&ingest.server, &server, err);
+    if (!rc && !(ingest.names = wp_name_desk_create(&(struct wp_name_desk_options){.send = send_names, .keep = keep_names,
+            .context = &ingest})))
+        rc = wp_error_set(err, -ENOMEM, "out of memory");
+    if (!rc && engine->resume && wp_name_keep_open(&ingest.kept, engine->resume, engine->shard, ingest.names, logger, &why))
+        wp_log(logger, WP_LOG_WARN, "objects will be read again after a restart: %s", why.text);
+    if (!rc && options->window)
+        wp_server_set_window(ingest.server, options->window);
+    if (!rc)
+        rc = wp_shard_net_open(&ingest.shards, &(struct wp_shard_net_options){wp_engine_fleet(ingest.engine), ingest.server,
+            options, engine->shard, logger}, err);
+    if (!rc && options->metrics && wp_aggregator_vitals_open(&ingest.vitals, &(struct wp_aggregator_vitals_options){
+        options->metrics, engine->store, engine->shard, ingest.engine, ingest.server, ingest.names, logger}, &why))
+        wp_log(logger, WP_LOG_WARN, "goes on without metrics: %s", why.text);
+    if (!rc && options->ready_fd >= 0) {
+        ssize_t done = write(options->ready_fd, "ready\n", 6);
+        (void)done;
+        close(options->ready_fd);
+    }
+    if (!rc) {
+        wp_service_ready(options->service);
+        wp_log(logger, WP_LOG_INFO, "listening endpoint=%s store=%s", options->endpoint, engine->store);
+        rc = run(&ingest, options, err);
+    }
+    wp_aggregator_vitals_close(ingest.vitals);
+    wp_shard_net_close(ingest.shards);
+    wp_name_desk_destroy(ingest.names);
+    wp_name_keep_close(ingest.kept);
+    wp_server_close(ingest.server);
+    wp_engine_destroy(ingest.engine);
+    return rc;
+}

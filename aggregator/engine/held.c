@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/engine/held.h"
+
+#include "aggregator/timeline/timeline_gone.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define LOOK_BYTES ((uint64_t)1 << 20) /* of batches; a batch may become so many times its size, and is bounded itself */
+#define LOOK_NS 1000000000u
+
+static uint64_t by_tree(const struct wp_pathtree *tree)
+{
+    return wp_intern_bytes(tree->strings) + tree->frame_room * sizeof(*tree->frames) +
+        tree->node_room * (sizeof(*tree->nodes) + sizeof(*tree->recent)) + wp_intmap_bytes(&tree->frame_index) +
+        wp_intmap_bytes(&tree->line_index) + wp_intmap_bytes(&tree->node_index);
+}
+
+static uint64_t by_aggregate(const struct wp_aggregate *aggregate)
+{
+    uint64_t bytes = by_tree(&aggregate->tree) + wp_intmap_bytes(&aggregate->explainer.sites) + wp_report_bytes(aggregate->report) +
+        wp_intern_bytes(aggregate->transactions.names) + aggregate->base_room * sizeof(*aggregate->base) +
+        (aggregate->waiting.room + aggregate->asked.room) * sizeof(*aggregate->asked.rows);
+    for (uint32_t i = 0; i < aggregate->sealed_count; i++)
+        bytes += wp_report_bytes(aggregate->sealed[i].report);
+    return bytes;
+}
+
+uint64_t wp_held_by_session(const struct wp_host_session *session)
+{
+    uint64_t bytes = sizeof(*session) + wp_dictionary_held(session->dictionary) + wp_timeline_bytes(&session->timeline) +
+        wp_mappings_bytes(&session->mappings) + session->pending_bytes.capacity + session->scratch.capacity +
+        session->pending_room * sizeof(*session->pending) + session->mark_room * sizeof(*session->marks);
+    for (uint32_t i = 0; i < session->aggregate_count; i++)
+        bytes += by_aggregate(session->aggregates[i]);
+    return bytes;
+}
+
+bool wp_held_is_due(struct wp_held *held, size_t bytes, uint64_t now_ns)
+{
+    held->taken += bytes;
+    return held->taken >= LOOK_BYTES || now_ns - held->looked_ns >= LOOK_NS;
+}
+
+void wp_held_look(struct wp_held *held, struct wp_seats *seats, uint64_t now_ns)
+{
+    held->bytes = held->taken = 0;
+    held->looked_ns = now_ns;
+    for (uint32_t i = 0; i < seats->count; i++) {
+        struct wp_seat *seat = &seats->all[i];
+        seat->held_bytes = seat->session ? wp_held_by_session(seat->session) + seat->lineup.bytes : 0;
+        held->bytes += seat->held_bytes;
+    }
+}
+
+static bool is_live(const struct wp_seat *seat)
+{
+    return seat->session && !seat->session->is_closing;
+}
+
+/* Of the sessions of the host of `seat`. */
+static uint64_t by_host(const struct wp_seats *seats, const uint8_t host[16], bool is_closing_too)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < seats->count; i++) {
+        const struct wp_seat *seat = &seats->all[i];
+        if (seat->session && (is_closing_too || is_live(seat)) && !memcmp(seat->session->host, host, 16))
+            bytes += seat->held_bytes;
+    }
+    return bytes;
+}
+
+static struct wp_seat *largest_of(const struct wp_seats *seats, const uint8_t host[16])
+{
+    struct wp_seat *largest = NULL;
+    for (uint32_t i = 0; i < seats->count; i++) {
+        struct wp_seat *seat = &seats->all[i];
+        if (is_live(seat) && !memcmp(seat->session->host, host, 16) && (!largest || seat->held_bytes > largest->held_bytes))
+            largest = seat;
+    }
+    return largest;
+}
+
+struct wp_seat *wp_held_excess(const struct wp_held *held, const struct wp_seats *seats, uint64_t *limit)
+{
+    uint64_t all = 0, most = 0;
+    const struct wp_seat *of_most = NULL;
+    for (uint32_t i = 0; i < seats->count; i++)
+        all += is_live(&seats->all[i]) ? seats->all[i].held_bytes : 0;
+    bool is_beyond = held->limit && all > held->limit;
+    if (!is_beyond && !(held->host_limit && all > held->host_limit))
+        return NULL;
+    for (uint32_t i = 0; i < seats->count; i++) {
+        uint64_t bytes = is_live(&seats->all[i]) ? by_host(seats, seats->all[i].session->host, false) : 0;
+        if (bytes > most) {
+            most = bytes;
+            of_most = &seats->all[i];
+        }
+    }
+    if (!of_most || (!is_beyond && most <= held->host_limit))
+        return NULL;
+    *limit = held->host_limit && most > held->host_limit ? held->host_limit : held->limit;
+    return largest_of(seats, of_most->session->host);
+}
+
+int wp_held_admit(const struct wp_held *held, const struct wp_seats *seats, const uint8_t host[16], struct wp_error *err)
+{
+    uint64_t bytes = held->host_limit ? by_host(seats, host, true) : 0;
+    if (held->host_limit && bytes > held->host_limit)
+        return wp_error_set(err, -EAGAIN, "the sessions of this host hold %llu bytes of %llu (--host-memory): try again when they are written",
+            (unsigned long long)bytes, (unsigned long long)held->host_limit);
+    if (held->limit && held->bytes > held->limit && bytes)
+        return wp_error_set(err, -EAGAIN, "all sessions hold %llu bytes of %llu (--memory): try again when some are written",
+            (unsigned long long)held->bytes, (unsigned long long)held->limit);
+    return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Datagrams that were sent, found by their keys. */
+#include "aggregator/net/message_datagrams.h"
+
+#include "aggregator/net/connections.h"
+
+#include <stdlib.h>
+
+#define DATAGRAMS 16384u
+
+/* Most hosts send few datagrams or none: the ring is made at the first one and doubles until it is full, before it goes round. */
+static bool make_datagram_room(struct wp_messages *messages)
+{
+    if (messages->datagram_count < messages->datagram_room || messages->datagram_room == DATAGRAMS)
+        return true;
+    uint32_t room = messages->datagram_room ? messages->datagram_room * 2 : 64;
+    struct wp_send *ring = realloc(messages->datagram_ring, room * sizeof(*ring));
+    if (ring)
+        messages->datagram_ring = ring;
+    uint64_t *before = realloc(messages->datagram_before, room * sizeof(*before));
+    if (before)
+        messages->datagram_before = before;
+    if (ring && before)
+        messages->datagram_room = room;
+    return ring && before;
+}
+
+static void add_datagram(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
+{
+    if (!make_datagram_room(messages))
+        return;
+    if (messages->datagrams.count > DATAGRAMS)
+        wp_intmap_clear(&messages->datagrams);
+    uint64_t n = messages->datagram_count, key = event->a & ~WP_DATAGRAM_ELSEWHERE;
+    uint64_t before = wp_messages_datagram_number(messages, key);
+    messages->datagram_ring[n % DATAGRAMS] = (struct wp_send){event->time_ns, key, event->c, thread};
+    messages->datagram_before[n % DATAGRAMS] = before;
+    messages->datagram_count++;
+    wp_intmap_put(&messages->datagrams, (struct wp_intkey){key, 0}, (uint32_t)n);
+    if (messages->connections)
+        wp_connections_datagram(messages->connections, key, messages->host);
+}
+
+/* From another host? Then the two talk. */
+static void take_datagram(struct wp_messages *messages, const struct wp_event *event)
+{
+    uint64_t key = event->a & ~WP_DATAGRAM_ELSEWHERE;
+    if (messages->connections && !wp_messages_datagram_number(messages, key))
+        wp_connections_datagram_taken(messages->connections, key, messages->host);
+}
+
+void wp_messages_datagram_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread)
+{
+    if (event->kind == WP_EVENT_SOCK_SEND)
+        add_datagram(messages, event, thread);
+    if (event->kind == WP_EVENT_SOCK_ARRIVE)
+        take_datagram(messages, event);
+}
+
+uint64_t wp_messages_datagram_number(const struct wp_messages *messages, uint64_t key)
+{
+    uint32_t low;
+    if (!wp_intmap_get(&messages->datagrams, (struct wp_intkey){key, 0}, &low))
+        return 0;
+    const uint64_t last = messages->datagram_count - 1;
+    return messages->datagram_ring[low % DATAGRAMS].end == key ? last - ((last - low) % DATAGRAMS) + 1 : 0;
+}
+
+bool wp_messages_datagram(const struct wp_messages *messages, uint64_t number, struct wp_send *send)
+{
+    if (!number || number > messages->datagram_count || messages->datagram_count - number >= DATAGRAMS)
+        return false;
+    *send = messages->datagram_ring[(number - 1) % DATAGRAMS];
+    return true;
+}
+
+bool wp_messages_datagram_by(const struct wp_messages *messages, uint64_t key, uint64_t at_ns, struct wp_send *send)
+{
+    uint64_t number = wp_messages_datagram_number(messages, key);
+    for (unsigned tries = 0; tries < DATAGRAMS && wp_messages_datagram(messages, number, send); tries++) {
+        if (send->time_ns <= at_ns)
+            return true;
+        number = messages->datagram_before[(number - 1) % DATAGRAMS];
+    }
+    return false;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_NET_MESSAGE_DATAGRAMS_H
+#define WP_AGGREGATOR_NET_MESSAGE_DATAGRAMS_H
+/* Datagrams of one host: sent and received, found by their key. */
+#include "aggregator/net/messages_types.h"
+
+void wp_messages_datagram_event(struct wp_messages *messages, const struct wp_event *event, uint32_t thread);
+uint64_t wp_messages_datagram_number(const struct wp_messages *messages, uint64_t key); /* 0: not sent here lately */
+bool wp_messages_datagram(const struct wp_messages *messages, uint64_t number, struct wp_send *send);
+/* The last one with that key that was sent by then. */
+bool wp_messages_datagram_by(const struct wp_messages *messages, uint64_t key, uint64_t at_ns, struct wp_send *send);
+
+#endif

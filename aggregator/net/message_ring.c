@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/net/message_ring.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RING_LIMIT (1u << 20) /* entries of one ring */
+
+bool wp_message_ring_room(void **entries, struct wp_message_ring *ring, size_t size, uint64_t now_ns)
+{
+    uint64_t horizon = now_ns > WP_MESSAGE_HISTORY_NS ? now_ns - WP_MESSAGE_HISTORY_NS : 0;
+    if (*entries && ring->end - ring->first <= ring->mask)
+        return true;
+    while (ring->first < ring->end) {
+        uint64_t time_ns;
+        memcpy(&time_ns, (const char *)*entries + (ring->first & ring->mask) * size, sizeof(time_ns));
+        if (time_ns >= horizon)
+            break;
+        ring->first++;
+    }
+    uint64_t count = ring->end - ring->first;
+    if (*entries && count <= ring->mask / 2)
+        return true;
+    uint32_t wanted = *entries ? (ring->mask + 1) * 2 : 2; /* most connections have one request and one reply */
+    char *bigger = wanted <= RING_LIMIT ? malloc(wanted * size) : NULL;
+    if (!bigger) { /* keep going with what there is */
+        ring->first += ring->first < ring->end;
+        return *entries;
+    }
+    for (uint64_t i = ring->first; i < ring->end; i++)
+        memcpy(bigger + (i & (wanted - 1)) * size, (const char *)*entries + (i & ring->mask) * size, size);
+    free(*entries);
+    *entries = bigger;
+    ring->mask = wanted - 1;
+    return true;
+}

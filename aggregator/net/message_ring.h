@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_NET_MESSAGE_RING_H
+#define WP_AGGREGATOR_NET_MESSAGE_RING_H
+/* What of a socket or thread is remembered for the last seconds, in the order of time. Embedded; the entries are the owner's. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A sleep is explained some epochs after it ended, and asks then for what was sent before it began. */
+#define WP_MESSAGE_HISTORY_NS 12000000000u
+
+struct wp_message_ring { /* entries [first, end) at i & mask; grown while what it holds is younger than the history */
+    uint64_t first, end;
+    uint32_t mask;
+};
+
+/* Makes room for one entry more; each begins with its time. False: out of memory, nothing may be added. */
+bool wp_message_ring_room(void **entries, struct wp_message_ring *ring, size_t size, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of a session is taken in and not yet durable: its batches' marks, and what they defined that no checkpoint holds. */
+#include "aggregator/session/host_session_durable.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch *batch)
+{
+    if (session->mark_count == session->mark_room) {
+        uint32_t room = session->mark_room ? session->mark_room * 2 : 64;
+        struct wp_batch_mark *marks = realloc(session->marks, room * sizeof(*marks));
+        if (!marks)
+            return; /* acknowledged with a later one */
+        session->marks = marks;
+        session->mark_room = room;
+    }
+    struct wp_batch_mark *mark = &session->marks[session->mark_count++];
+    *mark = (struct wp_batch_mark){.seq = batch->seq, .first_ns = batch->event_count ? batch->events[0].time_ns : 0};
+    uint64_t last_ns = batch->event_count ? batch->events[batch->event_count - 1].time_ns : 0;
+    session->bound_ns = mark->bound_ns = last_ns > session->bound_ns ? last_ns : session->bound_ns;
+    for (uint32_t i = 0; i < batch->event_count; i++)
+        mark->events[batch->events[i].kind < WP_EVENT_KINDS ? batch->events[i].kind : 0] += !wp_event_is_retold(&batch->events[i]);
+    for (uint32_t i = 0; i < batch->drop_count; i++)
+        if (batch->drops[i].reason != WP_DROP_STACKS)
+            mark->drops[batch->drops[i].kind < WP_EVENT_KINDS ? batch->drops[i].kind : 0] += (uint32_t)batch->drops[i].count;
+}
+
+const struct wp_batch_mark *wp_host_session_boundary(const struct wp_host_session *session, uint64_t before_ns)
+{
+    uint64_t next_ns = UINT64_MAX; /* the first event behind this batch */
+    for (uint32_t i = session->mark_count; i-- > 0;) {
+        const struct wp_batch_mark *mark = &session->marks[i];
+        if (next_ns != UINT64_MAX && mark->bound_ns < next_ns && mark->bound_ns < before_ns)
+            return mark;
+        next_ns = mark->first_ns ? mark->first_ns : next_ns;
+    }
+    return NULL;
+}
+
+int wp_host_session_keep_entries(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err)
+{
+    struct wp_batch entries = *batch;
+    if (!session->writer || !(batch->string_count || batch->thread_count || batch->socket_count || batch->object_count ||
+            batch->frame_count || batch->stack_count || batch->device_count))
+        return 0;
+    entries.event_count = entries.drop_count = 0;
+    if (session->pending_count == session->pending_room) {
+        uint32_t room = session->pending_room ? session->pending_room * 2 : 64;
+        struct wp_pending_entries *pending = realloc(session->pending, room * sizeof(*pending));
+        if (!pending)
+            return wp_error_set(err, -ENOMEM, "out of memory for a dictionary");
+        session->pending = pending;
+        session->pending_room = room;
+    }
+    wp_buffer_clear(&session->scratch);
+    int rc = wp_batch_encode(&entries, &session->scratch, err);
+    if (!rc)
+        rc = wp_frame_write(session->writer, WP_FRAME_BATCH, session->scratch.data, session->scratch.size, &session->pending_bytes, err);
+    if (!rc)
+        session->pending[session->pending_count++] = (struct wp_pending_entries){batch->seq, session->pending_bytes.size};
+    return rc;
+}
+
+void wp_host_session_forget_pending(struct wp_host_session *session, uint64_t seq)
+{
+    uint32_t done = 0;
+    size_t size = 0;
+    while (done < session->pending_count && session->pending[done].seq <= seq)
+        size = session->pending[done++].end;
+    if (!done)
+        return;
+    memmove(session->pending_bytes.data, session->pending_bytes.data + size, session->pending_bytes.size - size);
+    session->pending_bytes.size -= size;
+    session->pending_count -= done;
+    memmove(session->pending, session->pending + done, session->pending_count * sizeof(*session->pending));
+    for (uint32_t i = 0; i < session->pending_count; i++)
+        session->pending[i].end -= size;
+    session->dictionary_bytes += size;
+}
+
+static void forget_marks(struct wp_host_session *session, uint32_t done)
+{
+    if (done)
+        memmove(session->marks, session->marks + done, (session->mark_count - done) * sizeof(*session->marks));
+    session->mark_count -= done;
+}
+
+void wp_host_session_acknowledge(struct wp_host_session *session, uint64_t seq)
+{
+    uint32_t done = 0;
+    while (done < session->mark_count && session->marks[done].seq <= seq)
+        done++;
+    forget_marks(session, done);
+    session->acked_seq = seq > session->acked_seq ? seq : session->acked_seq;
+}
+
+uint64_t wp_host_session_durable_seq(struct wp_host_session *session)
+{
+    uint32_t done = 0;
+    if (session->is_resumable && !session->is_ended)
+        return session->acked_seq;
+    while (done < session->mark_count && (session->is_ended || session->marks[done].bound_ns <= session->resolved_ns))
+        session->acked_seq = session->marks[done++].seq;
+    forget_marks(session, done);
+    return session->acked_seq;
+}

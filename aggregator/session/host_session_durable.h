@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_SESSION_HOST_SESSION_DURABLE_H
+#define WP_AGGREGATOR_SESSION_HOST_SESSION_DURABLE_H
+/* What of a session is written, and what a restart goes on with. */
+#include "aggregator/session/host_session_types.h"
+
+/* The batch has been taken in; without memory for its mark it is acknowledged with a later one. */
+void wp_host_session_mark(struct wp_host_session *session, const struct wp_batch *batch);
+/* The last batch whose events are all before that instant, and none of a later batch is before their end: where a checkpoint can
+ * begin. NULL: there is none. Borrowed until the next batch. */
+const struct wp_batch_mark *wp_host_session_boundary(const struct wp_host_session *session, uint64_t before_ns);
+/* What the batch defined is kept until a checkpoint holds it. -ENOMEM, or what encoding says. */
+int wp_host_session_keep_entries(struct wp_host_session *session, const struct wp_batch *batch, struct wp_error *err);
+/* Batches up to `seq` need not come again. */
+void wp_host_session_acknowledge(struct wp_host_session *session, uint64_t seq);
+/* What batches up to `seq` defined has been written. */
+void wp_host_session_forget_pending(struct wp_host_session *session, uint64_t seq);
+/* The highest batch whose effect is in what has been resolved. */
+uint64_t wp_host_session_durable_seq(struct wp_host_session *session);
+
+#endif

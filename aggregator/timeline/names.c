@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/timeline/names.h"
+
+#include "aggregator/timeline/syscall_names.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#define EPHEMERAL 32768u /* net.ipv4.ip_local_port_range begins there, if nobody changed it */
+
+void wp_name_process(const struct wp_timeline *timeline, uint32_t identity, char *name, size_t room)
+{
+    const char *comm = wp_timeline_comm(timeline, identity);
+    snprintf(name, room, "[%s]", *comm ? comm : identity ? "?" : "idle");
+}
+
+enum wp_frame_style wp_name_frame(const struct wp_dictionary *dictionary, uint32_t id, char *name, size_t room,
+    const char **object)
+{
+    const struct wp_frame_entry *frame = wp_dictionary_frame(dictionary, id);
+    *object = "";
+    if (!frame) {
+        snprintf(name, room, "[unknown]");
+        return WP_STYLE_USER;
+    }
+    const struct wp_object_entry *file = wp_dictionary_object(dictionary, frame->object);
+    if (file)
+        *object = wp_dictionary_string(dictionary, file->path);
+    const char *function = wp_dictionary_string(dictionary, frame->function);
+    if (*function) {
+        snprintf(name, room, "%s", function);
+    } else {
+        const char *slash = strrchr(*object, '/');
+        const char *base = slash ? slash + 1 : *object;
+        if (*base == '[')
+            snprintf(name, room, "%s", base);
+        else
+            snprintf(name, room, "[%s]", *base ? base : "unknown");
+    }
+    return frame->is_kernel ? WP_STYLE_KERNEL : WP_STYLE_USER;
+}
+
+void wp_name_sleep(const struct wp_slice *slice, bool is_kernel, const char *wait, char *name, size_t room)
+{
+    if (slice->state == WP_STATE_STOPPED || slice->state == WP_STATE_TRACED) {
+        snprintf(name, room, slice->state == WP_STATE_STOPPED ? "sleep:stopped" : "sleep:traced");
+        return;
+    }
+    if (!slice->syscall) {
+        snprintf(name, room, is_kernel ? "sleep:kernel" : "sleep:fault");
+        return;
+    }
+    const char *syscall = wp_syscall_name(slice->syscall - 1u);
+    if (syscall)
+        snprintf(name, room, *wait ? "sleep:%s %s" : "sleep:%s", syscall, wait);
+    else
+        snprintf(name, room, *wait ? "sleep:syscall %u %s" : "sleep:syscall %u", slice->syscall - 1u, wait);
+}
+
+void wp_name_io(const struct wp_dictionary *dictionary, const struct wp_blockop *op, char *name, size_t room)
+{
+    const char *kind = op->flags & WP_BLOCK_FLUSH ? "flush" : op->flags & WP_BLOCK_DISCARD ? "discard"
+        : op->flags & WP_BLOCK_WRITE ? "write" : "read";
+    const char *device = wp_dictionary_device(dictionary, op->device);
+    const char *file = op->file ? wp_dictionary_string(dictionary, op->file) : "";
+    char number[32];
+    snprintf(number, sizeof(number), "%u:%u", op->device >> 20, op->device & 0xfffff);
+    snprintf(name, room, "io:%s %s%s%s", device && *device ? device : number, kind, *file ? " " : "", file);
+}
+
+/* The other end's port was given to it by its kernel, and ours was not. */
+static bool is_ephemeral(const struct wp_socket_entry *entry, enum wp_opener opener)
+{
+    if (opener != WP_OPENER_UNKNOWN)
+        return opener == WP_OPENER_THERE;
+    return entry->remote_port >= EPHEMERAL && entry->local_port < entry->remote_port;
+}
+
+void wp_name_socket(const struct wp_socket_entry *entry, enum wp_opener opener, char *name, size_t room)
+{
+    const char *protocol = entry && entry->protocol == IPPROTO_UDP ? "udp" : "tcp";
+    if (!entry || !entry->remote_port) {
+        snprintf(name, room, "%s:*:%u", protocol, entry ? entry->local_port : 0u);
+        return;
+    }
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    char address[INET6_ADDRSTRLEN] = "?";
+    if (entry->family == AF_INET)
+        inet_ntop(AF_INET, entry->remote, address, sizeof(address));
+    else if (!memcmp(entry->remote, mapped, sizeof(mapped)))
+        inet_ntop(AF_INET, entry->remote + 12, address, sizeof(address));
+    else
+        inet_ntop(AF_INET6, entry->remote, address, sizeof(address));
+    char port[8] = "*"; /* of a client that comes and goes: each connection has another one, and they are one peer */
+    if (!is_ephemeral(entry, opener))
+        snprintf(port, sizeof(port), "%u", entry->remote_port);
+    snprintf(name, room, strchr(address, ':') ? "%s:[%s]:%s" : "%s:%s:%s", protocol, address, port);
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rings of slices and samples: taking one in, looking things up, and forgetting what is old. */
+#include "aggregator/timeline/slices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL_RING 256u        /* slices; smaller ones grow by half and more */
+#define LARGE_RING 16384u      /* slices, a megabyte: larger ones grow by an eighth, since what is beyond need is nobody's */
+
+/* --- slices come and go --- */
+
+static uint32_t larger(uint32_t room)
+{
+    return !room ? 4 : room < SMALL_RING ? room * 2 : room < LARGE_RING ? room + room / 4 : room + room / 8;
+}
+
+/* The ring is full. What stands at its end is older than what stands at its beginning, and stays at the end. */
+static bool grow_ring(struct wp_timeline *timeline, struct wp_thread *thread)
+{
+    uint32_t room = larger(thread->slice_room);
+    struct wp_slice *slices = room > thread->slice_room ? realloc(thread->slices, room * sizeof(*slices)) : NULL; /* large ones are not even copied */
+    if (!slices)
+        return false;
+    uint64_t older = thread->first_slice < thread->slice_base ? thread->slice_base - thread->first_slice : 0;
+    memmove(slices + room - older, slices + thread->slice_room - older, older * sizeof(*slices));
+    timeline->ring_bytes += (room - thread->slice_room) * sizeof(*slices);
+    thread->slices = slices;
+    thread->slice_room = room;
+    return true;
+}
+
+/* After a burst: a ring that is mostly empty is made as small as what is in it. */
+static void shrink_ring(struct wp_timeline *timeline, struct wp_thread *thread)
+{
+    uint64_t count = thread->slice_end - thread->first_slice;
+    if (thread->slice_room < LARGE_RING / 4 || count > thread->slice_room / 3)
+        return;
+    uint32_t room = (uint32_t)(count + count / 4 + 4);
+    struct wp_slice *slices = malloc(room * sizeof(*slices));
+    if (!slices)
+        return;
+    for (uint64_t i = 0; i < count; i++)
+        slices[i] = *wp_thread_slice(thread, thread->first_slice + i);
+    free(thread->slices);
+    timeline->ring_bytes -= (thread->slice_room - room) * sizeof(*slices);
+    thread->slices = slices;
+    thread->slice_room = room;
+    thread->slice_base = thread->first_slice;
+}
+
+struct wp_slice *wp_timeline_push_slice(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t out_ns)
+{
+    if (!thread->slices)
+        thread->slice_room = 0;
+    if (thread->slice_end - thread->first_slice == thread->slice_room && !grow_ring(timeline, thread)) {
+        timeline->failed = true;
+        if (!thread->slices)
+            return NULL;
+        thread->first_slice++; /* keep going with what there is */
+    }
+    if (thread->slice_end == thread->first_slice || thread->slice_end - thread->slice_base == thread->slice_room)
+        thread->slice_base = thread->slice_end; /* the next one stands at the beginning again */
+    struct wp_slice *slice = wp_thread_slice(thread, thread->slice_end++);
+    *slice = (struct wp_slice){.out_ns = out_ns, .identity = thread->identity};
+    return slice;
+}
+
+/* --- looking things up --- */
+
+/*
+ * Narrows [*low, *high) around the place found last: sleeps are explained in the order of time, so the next one is a few
+ * slices away, and a search through the whole ring would miss the cache at each step.
+ */
+static void narrow(const struct wp_thread *thread, uint64_t at_ns, uint64_t *low, uint64_t *high)
+{
+    uint64_t hint = thread->found, step = 1;
+    if (hint < *low || hint >= *high)
+        return;
+    if (wp_thread_slice(thread, hint)->out_ns <= at_ns) {
+        *low = hint + 1;
+        for (; *high - hint > step && wp_thread_slice(thread, hint + step)->out_ns <= at_ns; step *= 4)
+            *low = hint + step + 1;
+        if (*high - hint > step)
+            *high = hint + step;
+    } else {
+        *high = hint;
+        for (; hint - *low >= step && wp_thread_slice(thread, hint - step)->out_ns > at_ns; step *= 4)
+            *high = hint - step;
+        if (hint - *low >= step)
+            *low = hint - step + 1;
+    }
+}
+
+uint64_t wp_thread_find(const struct wp_thread *thread, uint64_t at_ns)
+{
+    uint64_t low = thread->first_slice, high = thread->slice_end, hint = thread->found;
+    if (hint >= low && hint < high && wp_thread_slice(thread, hint)->out_ns <= at_ns &&
+        (hint + 1 == high || wp_thread_slice(thread, hint + 1)->out_ns > at_ns))
+        return hint;
+    narrow(thread, at_ns, &low, &high);
+    while (low < high) { /* the first slice that begins after `at` */
+        uint64_t middle = low + (high - low) / 2;
+        if (wp_thread_slice(thread, middle)->out_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == thread->first_slice)
+        return thread->slice_end;
+    ((struct wp_thread *)(uintptr_t)thread)->found = low - 1; /* no part of what the thread is */
+    return low - 1;
+}
+
+static uint64_t sample_time(const struct wp_thread *thread, uint64_t ordinal)
+{
+    return thread->samples[ordinal & thread->sample_mask].time_ns;
+}
+
+uint64_t wp_thread_find_sample(const struct wp_thread *thread, uint64_t at_ns)
+{
+    uint64_t low = thread->first_sample, high = thread->sample_end, hint = thread->found_sample;
+    if (hint >= low && hint <= high && (hint == low || sample_time(thread, hint - 1) < at_ns) &&
+        (hint == high || sample_time(thread, hint) >= at_ns))
+        return hint;
+    if (hint >= low && hint < high && sample_time(thread, hint) < at_ns) { /* mostly the next one */
+        low = hint + 1;
+        if (low < high && sample_time(thread, low) >= at_ns)
+            high = low;
+    }
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (sample_time(thread, middle) < at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    ((struct wp_thread *)(uintptr_t)thread)->found_sample = low; /* no part of what the thread is */
+    return low;
+}
+
+void wp_timeline_push_sample(struct wp_timeline *timeline, struct wp_thread *thread, uint64_t time_ns, uint32_t stack)
+{
+    uint64_t count = thread->sample_end - thread->first_sample;
+    if (!thread->samples || count > thread->sample_mask) {
+        uint32_t size = thread->samples ? (thread->sample_mask + 1) * 2 : 16;
+        struct wp_sample *samples = realloc(thread->samples, size * sizeof(*samples));
+        if (!samples) {
+            timeline->failed = true;
+            return;
+        }
+        for (uint64_t i = thread->first_sample; i < thread->sample_end; i++)
+            if ((i & (size - 1)) != (i & thread->sample_mask))
+                samples[i & (size - 1)] = samples[i & thread->sample_mask];
+        timeline->ring_bytes += (size - (thread->samples ? thread->sample_mask + 1 : 0)) * sizeof(*samples);
+        thread->samples = samples;
+        thread->sample_mask = size - 1;
+    }
+    uint64_t at = thread->sample_end++;
+    for (; at > thread->first_sample; at--) { /* a late one may belong before one that was taken as its run ended */
+        const struct wp_sample *before = &thread->samples[(at - 1) & thread->sample_mask];
+        if (before->time_ns <= time_ns)
+            break;
+        thread->samples[at & thread->sample_mask] = *before;
+    }
+    thread->samples[at & thread->sample_mask] = (struct wp_sample){time_ns, stack};
+}
+
+void wp_timeline_forget(struct wp_timeline *timeline, uint64_t horizon_ns)
+{
+    uint64_t pauses_ns = wp_drop_spans_overlap(&timeline->pauses, 0, UINT64_MAX);
+    wp_drop_spans_forget(&timeline->pauses, horizon_ns);
+    timeline->past_pauses_ns += pauses_ns - wp_drop_spans_overlap(&timeline->pauses, 0, UINT64_MAX);
+    wp_messages_forget(&timeline->messages, horizon_ns > WP_MESSAGE_HISTORY_NS ? horizon_ns - WP_MESSAGE_HISTORY_NS : 0);
+    timeline->held_bytes = 0;
+    for (uint32_t i = 0; i < timeline->live_count; i++) {
+        struct wp_thread *thread = &timeline->threads[timeline->live[i]];
+        while (thread->slice_end - thread->first_slice > 1) {
+            const struct wp_slice *slice = wp_thread_slice(thread, thread->first_slice);
+            if (!slice->end_ns || slice->end_ns >= horizon_ns)
+                break;
+            thread->first_slice++;
+        }
+        shrink_ring(timeline, thread);
+        while (thread->first_sample < thread->sample_end &&
+               thread->samples[thread->first_sample & thread->sample_mask].time_ns < horizon_ns)
+            thread->first_sample++;
+        if (thread->is_dead && thread->slice_end - thread->first_slice == 1 &&
+            wp_thread_slice(thread, thread->first_slice)->end_ns < horizon_ns) {
+            thread->gone_ns = wp_thread_slice(thread, thread->first_slice)->end_ns;
+            timeline->ring_bytes -= thread->slice_room * sizeof(*thread->slices) +
+                (thread->samples ? (thread->sample_mask + (uint64_t)1) * sizeof(*thread->samples) : 0);
+            free(thread->slices);
+            free(thread->samples);
+            thread->slice_room = 0;
+            thread->slices = NULL;
+            thread->samples = NULL;
+            thread->first_slice = thread->slice_end;
+            thread->first_sample = thread->sample_end;
+        }
+        timeline->held_bytes += (thread->slice_end - thread->first_slice) * sizeof(struct wp_slice) +
+            (thread->sample_end - thread->first_sample) * sizeof(struct wp_sample);
+    }
+}

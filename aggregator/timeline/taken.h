@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_AGGREGATOR_TIMELINE_TAKEN_H
+#define WP_AGGREGATOR_TIMELINE_TAKEN_H
+/* Which slices control paths hold: a mark for each aggregate. */
+#include "aggregator/timeline/timeline_types.h"
+
+/* More aggregates than bits share them: then what one waited for is not the other's detached work either. */
+static inline uint16_t wp_taken_mark(uint64_t bit)
+{
+    return (uint16_t)(1u << __builtin_ctzll(bit) % 16);
+}
+
+/* A control path of the aggregate holds (a part of) this slice. `bit` is the aggregate's. */
+void wp_slice_taken(struct wp_slice *slice, uint64_t bit);
+/* One holds its sleep from there to there. The mark is that for runs of the aggregate that is eight further on; with so many some work is not
+ * told. */
+static inline uint16_t wp_taken_sleep_mark(uint64_t bit)
+{
+    return (uint16_t)(1u << (__builtin_ctzll(bit) + 8) % 16);
+}
+void wp_slice_slept(struct wp_slice *slice, uint64_t from_ns, uint64_t to_ns, uint64_t bit);
+/* One holds this stretch, without looking at it (it was followed before, or a bound bit). */
+void wp_slices_followed(const struct wp_thread *thread, uint64_t from_ns, uint64_t to_ns, uint64_t bit);
+
+#endif

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/timeline/timeline_state.h"
+
+#include "aggregator/net/connections.h"
+#include "aggregator/timeline/slices.h"
+#include "proto/batch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SOCKET_SENDS 64u          /* of a socket, that a later read may ask for */
+#define DONE_NS 1000000000u       /* a request that was done so long before may still wake somebody */
+#define RUNS 1024u                /* of ids: room for so many more at once */
+#define TCP_ESTABLISHED 1
+#define TCP_SYN_SENT 2
+#define TCP_SYN_RECV 3
+#define TCP_FIN_WAIT1 4
+#define TCP_CLOSE 7
+
+struct save {
+    const struct wp_timeline *timeline;
+    uint64_t horizon_ns;
+    Wakepath__Resume__Checkpoint *out;
+    uint32_t *rows;
+    uint32_t *process_rows;   /* process index -> its row, 0: it has none */
+    uint32_t *names;          /* thread index -> its identity at the horizon (a later one may stand in a sleep's slice already) */
+    struct wp_event *facts;
+    size_t fact_count, fact_room;
+    bool has_failed;
+};
+
+static void *made(struct save *save, size_t count, size_t size)
+{
+    void *memory = calloc(count ? count : 1, size);
+    save->has_failed |= !memory;
+    return memory;
+}
+
+/* --- threads --- */
+
+/* The slice that holds the horizon as it was then; NULL: none did. */
+static const struct wp_slice *slice_at(const struct save *save, const struct wp_thread *thread)
+{
+    if (save->horizon_ns == 0 || thread->first_slice == thread->slice_end)
+        return NULL;
+    uint64_t ordinal = wp_thread_find(thread, save->horizon_ns - 1);
+    return ordinal == thread->slice_end ? NULL : wp_thread_slice(thread, ordinal);
+}
+
+static void save_slice(struct save *save, const struct wp_slice *slice, Wakepath__Resume__Thread *row)
+{
+    Wakepath__Resume__Slice *s = made(save, 1, sizeof(*s));
+    if (!s)
+        return;
+    wakepath__resume__slice__init(s);
+    s->out_ns = slice->out_ns;
+    s->in_ns = slice->in_ns < save->horizon_ns ? slice->in_ns : 0;
+    bool is_woken = slice->wake_ns && slice->wake_ns < save->horizon_ns && (s->in_ns || !slice->is_inferred); /* inferred at its end */
+    s->wake_ns = is_woken ? slice->wake_ns : 0;
+    s->timeout_ns = !slice->wake_ns || (slice->is_inferred && slice->cause == WP_CAUSE_TIMER) ? slice->cause_a : 0;
+    s->is_inferred = is_woken && slice->is_inferred;
+    s->stack = slice->stack;
+    s->syscall = slice->syscall;
+    s->wait = wp_timeline_wait(save->timeline, slice);
+    s->state = slice->state;
+    s->cause = s->wake_ns ? slice->cause : 0;
+    s->flags = slice->flags;
+    s->is_asking = slice->is_asking;
+    row->slice = s;
+}
+
+static void save_sample(const struct save *save, const struct wp_thread *thread, Wakepath__Resume__Thread *row)
+{
+    uint64_t ordinal = wp_thread_find_sample(thread, save->horizon_ns);
+    if (ordinal == thread->first_sample)
+        return;
+    const struct wp_sample *sample = &thread->samples[(ordinal - 1) & thread->sample_mask];
+    row->sample_ns = sample->time_ns;
+    row->sample_stack = sample->stack;
+}
+
+/* Its last run was over at the horizon: what is left of it is nothing, unless the recording only paused. */
+static bool is_over(const struct save *save, const struct wp_slice *slice)
+{
+    return slice->end_ns && slice->end_ns < save->horizon_ns;
+}
+
+static bool is_gone(const struct save *save, const struct wp_slice *slice)
+{
+    return is_over(save, slice) && !slice->is_cut;
+}
+
+static void save_threads(struct save *save)
+{
+    const struct wp_timeline *timeline = save->timeline;
+    uint32_t count = 0;
+    save->rows = made(save, timeline->thread_count, sizeof(*save->rows));
+    save->out->threads = made(save, timeline->thread_count, sizeof(*save->out->threads));
+    save->names = made(save, timeline->thread_count, sizeof(*save->names));
+    for (uint32_t i = 1; !save->has_failed && i < timeline->identity_count; i++)
+        if (timeline->identities[i].made_ns < save->horizon_ns)
+            save->names[timeline->identities[i].thread] = i;
+    for (uint32_t i = 1; !save->has_failed && i < timeline->thread_count; i++) {
+        const struct wp_slice *slice = slice_at(save, &timeline->threads[i]);
+        if (save->names[i] && !(slice && is_gone(save, slice))) /* also one that was only spoken of */
+            save->rows[i] = ++count;
+    }
+    for (uint32_t i = 1; !save->has_failed && i < timeline->thread_count; i++) {
+        const struct wp_thread *thread = &timeline->threads[i];
+        Wakepath__Resume__Thread *row = save->rows[i] ? made(save, 1, sizeof(*row)) : NULL;
+        if (!row)
+            continue;
+        wakepath__resume__thread__init(row);
+        save->out->threads[save->out->n_threads++] = row;
+        const struct wp_slice *slice = slice_at(save, thread);
+        const struct wp_identity *identity = &timeline->identities[save->names[i]];
+        row->entry = identity->entry;
+        row->comm = identity->comm;
+        row->process_comm = identity->process_comm;
+        row->process = save->process_rows[identity->process];
+        row->creator = thread->creator ? save->rows[thread->creator] : 0;
+        row->birth_ns = thread->birth_ns;
+        row->cpu = thread->cpu;
+        if (slice && !is_over(save, slice))
+            save_slice(save, slice, row);
+        save_sample(save, thread, row);
+    }
+}
+
+/* Of each process, the runs that end behind the horizon: they come again. */
+static uint64_t *made_later_runs(struct save *save)
+{
+    const struct wp_timeline *timeline = save->timeline;
+    uint64_t *later_ns = made(save, timeline->process_count, sizeof(*later_ns));
+    for (uint32_t i = 1; !save->has_failed && i < timeline->thread_count; i++) {
+        const struct wp_thread *thread = &timeline->threads[i];
+        for (uint64_t ordinal = thread->slice_end; ordinal-- > thread->first_slice;) {
+            const struct wp_slice *slice = wp_thread_slice(thread, ordinal);
+            if (is_over(save, slice))
+                break;
+            if (slice->end_ns)
+                later_ns[timeline->identities[slice->identity].process] += slice->end_ns - slice->in_ns;
+        }
+    }
+    return later_ns;
+}
+
+static void save_recorder(struct save *save, const uint64_t *later_ns)
+{
+    const struct wp_timeline *timeline = save->timeline;
+    save->out->recorder_ns = timeline->counts.recorder_ns;
+    for (uint32_t i = 0; !save->has_failed && i < timeline->process_count; i++)
+        save->out->recorder_ns -= timeline->processes[i].is_recorder ? later_ns[i] : 0;
+}
+
+static void save_processes(struct save *save, const uint64_t *later_ns)
+{
+    const struct wp_timeline *timeline = save->timeline;
+    save->out->processes = made(save, timeline->process_count, sizeof(*save->out->processes));
+    save->process_rows = made(save, timeline->process_count, sizeof(*save->process_rows));
+    for (uint32_t i = 0; !save->has_failed && i < timeline->process_count; i++) { /* rows are indices */
+        const struct wp_process *process = &timeline->processes[i];
+        if (i && process->made_ns >= save->horizon_ns)
+            break; /* this one and those behind it come up again */
+        if (!wp_idtable_has(&timeline->processes_table, i))
+            continue;
+        Wakepath__Resume__Process *row = made(save, 1, sizeof(*row));
+        if (!row)
+            return;
+        wakepath__resume__process__init(row);
+        row->pid = process->pid;
+        row->comm = process->comm;
+        row->start_ns = process->start_ns;
+        row->is_recorder = process->is_recorder;
+        row->running_ns = process->running_ns - later_ns[i];
+        save->process_rows[i] = (uint32_t)save->out->n_processes;
+        save->out->processes[save->out->n_processes++] = row;
+    }
+    for (uint32_t i = 1; !save->has_failed && i < timeline->identity_count; i++) { /* a later renaming comes again */
+        const struct wp_identity *identity = &timeline->identities[i];
+        const struct wp_thread_entry *entry = wp_dictionary_thread(timeline->dictionary, identity->entry);
+        if (identity->made_ns < save->horizon_ns && save->process_rows[identity->process] && entry && entry->tid == entry->pid)
+            save->out->processes[save->process_rows[identity->process]]->comm = identity->comm;
+    }
+}
+
+/* --- block and socket facts --- */
+
+static void add_fact(struct save *save, const struct wp_event *event)
+{
+    if (!event->time_ns || event->time_ns >= save->horizon_ns || save->has_failed)
+        return;
+    if (save->fact_count == save->fact_room) {
+        size_t room = save->fact_room ? save->fact_room * 2 : 256;
+        struct wp_event *facts = realloc(save->facts, room * sizeof(*facts));
+        save->has_failed |= !facts;
+        if (!facts)
+            return;
+        save->facts = facts;
+        save->fact_room = room;
+    }
+    save->facts[save->fact_count++] = *event;
+}
+
+/* Who the thread was at the horizon; one that is gone is nobody. */
+static uint32_t entry_of(const struct save *save, uint32_t thread)
+{
+    return thread && save->rows[thread] ? save->out->threads[save->rows[thread] - 1]->entry : 0;
+}
+
+static void save_block(struct save *save)
+{
+    const struct wp_blockops *ops = &save->timeline->blockops;
+    for (uint64_t number = ops->first + 1; number <= ops->count; number++) {
+        const struct wp_blockop *op = wp_blockops_at(ops, number);
+        if (op->done_ns && op->done_ns + DONE_NS < save->horizon_ns)
+            continue;
+        struct wp_event event = {.time_ns = op->insert_ns, .kind = WP_EVENT_BLOCK_INSERT, .flags = op->flags,
+            .thread = entry_of(save, op->thread), .a = op->sector, .b = op->key, .c = op->bytes, .d = op->device, .other = op->file};
+        add_fact(save, &event);
+        event.kind = WP_EVENT_BLOCK_ISSUE;
+        event.time_ns = op->issue_ns;
+        add_fact(save, &event);
+        if (op->server) {
+            struct wp_event served = event;
+            served.time_ns = op->served_ns;
+            served.flags |= WP_BLOCK_SERVED;
+            served.thread = entry_of(save, op->server);
+            add_fact(save, &served);
+        }
+        event.kind = WP_EVENT_BLOCK_COMPLETE;
+        event.time_ns = op->done_ns;
+        add_fact(save, &event);
+    }
+}
+
+static struct wp_event socket_event(const struct save *save, uint8_t kind, uint32_t socket, uint64_t time_ns, uint32_t thread,
+    uint64_t a, uint32_t c)
+{
+    return (struct wp_event){.time_ns = time_ns, .kind = kind, .thread = entry_of(save, thread), .a = a, .c = c, .d = socket};
+}
+
+static void save_arrival(struct save *save, uint32_t id, uint64_t time_ns, uint32_t end)
+{
+    struct wp_event event = socket_event(save, WP_EVENT_SOCK_ARRIVE, id, time_ns, 0, end, 0);
+    if (time_ns && time_ns < save->horizon_ns)
+        add_fact(save, &event);
+}
+
+static void save_transfers(struct save *save, uint32_t id, const struct wp_socket *socket)
+{
+    const struct wp_message_ring *ring = &socket->send_ring;
+    uint64_t end = ring->end;
+    while (end > ring->first && socket->sends[(end - 1) & ring->mask].time_ns >= save->horizon_ns)
+        end--;
+    for (uint64_t i = end - ring->first > SOCKET_SENDS ? end - SOCKET_SENDS : ring->first; i < end; i++) {
+        const struct wp_send *send = &socket->sends[i & ring->mask];
+        struct wp_event event = socket_event(save, WP_EVENT_SOCK_SEND, id, send->time_ns, send->thread, send->end, send->bytes);
+        add_fact(save, &event);
+    }
+    ring = &socket->receive_ring;
+    end = ring->end;
+    while (end > ring->first && socket->receives[(end - 1) & ring->mask].time_ns >= save->horizon_ns)
+        end--;
+    for (uint64_t i = end - ring->first > SOCKET_SENDS ? end - SOCKET_SENDS : ring->first; i < end; i++) {
+        const struct wp_receive *receive = &socket->receives[i & ring->mask];
+        struct wp_event event = socket_event(save, WP_EVENT_SOCK_RECV, id, receive->time_ns, receive->thread, receive->end, 1);
+        save_arrival(save, id, receive->arrived_ns, receive->end);
+        add_fact(save, &event);
+    }
+    for (uint32_t i = 0; socket->arrivals && i < WP_ARRIVALS; i++)
+        save_arrival(save, id, socket->arrivals[i].time_ns, socket->arrivals[i].end);
+}
+
+static void save_sockets(struct save *save)
+{
+    const struct wp_messages *messages = &save->timeline->messages;
+    for (uint32_t id = 1; id < messages->table.room; id++) {
+        const struct wp_socket *socket = wp_messages_socket(messages, id);
+        if (!socket)
+            continue;
+        uint64_t isn = messages->connections ? wp_connections_sequence(messages->connections, messages->host, id) : 0;
+        struct wp_event event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->connecting.time_ns, socket->connecting.thread, 0,
+            TCP_SYN_SENT);
+        event.b = TCP_CLOSE;
+        add_fact(save, &event);
+        if (isn && socket->opened_ns < save->horizon_ns) {
+            event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->opened_ns ? socket->opened_ns : 1, 0, isn, TCP_ESTABLISHED);
+            event.b = socket->opener == WP_OPENER_HERE ? TCP_SYN_SENT : socket->opener == WP_OPENER_THERE ? TCP_SYN_RECV : 0;
+            add_fact(save, &event);
+        }
+        save_transfers(save, id, socket);
+        event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->closing.time_ns, socket->closing.thread, 0,
+            socket->over_ns == socket->closing.time_ns ? TCP_CLOSE : TCP_FIN_WAIT1);
+        event.b = TCP_ESTABLISHED;
+        add_fact(save, &event);
+        if (socket->over_ns > socket->closing.time_ns) {
+            event = socket_event(save, WP_EVENT_SOCK_STATE, id, socket->over_ns, 0, 0, TCP_CLOSE);
+            event.b = socket->closing.time_ns ? TCP_ESTABLISHED : TCP_SYN_SENT;
+            add_fact(save, &event);
+        }
+    }
+}
+
+static void save_window(struct save *save)
+{
+    const struct wp_timeline *timeline = save->timeline;
+    save->out->past_pauses_ns = timeline->past_pauses_ns;
+    save->out->paused_ns = timeline->paused_ns < save->horizon_ns ? timeline->paused_ns : 0;
+    save->out->window_ns = timeline->window_ns < save->horizon_ns ? timeline->window_ns : 0;
+    for (uint32_t i = 0; i < timeline->pauses.count && timeline->pauses.rows[i].from_ns < save->horizon_ns; i++) {
+        const struct wp_drop_span *pause = &timeline->pauses.rows[i];
+        if (pause->to_ns >= save->horizon_ns) { /* its end comes again */
+            save->out->paused_ns = pause->from_ns;
+            break;
+        }
+        save->out->past_pauses_ns += pause->to_ns - pause->from_ns;
+        save->out->window_ns = pause->to_ns;
+    }
+}
+
+/* --- what the dictionary has forgotten --- */
+
+static bool has_thread(const struct wp_dictionary *dictionary, uint32_t id)
+{
+    return wp_dictionary_thread(dictionary, id);
+}
+
+static bool has_socket(const struct wp_dictionary *dictionary, uint32_t id)
+{
+    return wp_dictionary_socket(dictionary, id);
+}
+
+struct kind {
+    uint32_t (*count)(const struct wp_dictionary *dictionary);
+    bool (*has)(const struct wp_dictionary *dictionary, uint32_t id);
+    void (*forget)(struct wp_dictionary *dictionary, uint32_t id);
+};
+
+static const struct kind thread_kind = {wp_dictionary_thread_count, has_thread, wp_dictionary_forget_thread};
+static const struct kind socket_kind = {wp_dictionary_socket_count, has_socket, wp_dictionary_forget_socket};
+
+static void put_run(struct save *save, uint32_t **runs, size_t *count, uint32_t length)
+{
+    if (*count % RUNS == 0) {
+        uint32_t *grown = reallocarray(*runs, *count + RUNS, sizeof(*grown));
+        save->has_failed |= !grown;
+        *runs = grown ? grown : *runs;
+    }
+    if (!save->has_failed)
+        (*runs)[(*count)++] = length;
+}
+
+/* Lengths of runs of ids by turns, the first of those that are there, the last of those that are not. */
+static void save_gone(struct save *save, const struct kind *kind, uint32_t **runs, size_t *run_count)
+{
+    const struct wp_dictionary *dictionary = save->timeline->dictionary;
+    uint32_t count = kind->count(dictionary), first = 1;
+    bool is_there = true;
+    for (uint32_t id = 1; id <= count && !save->has_failed; id++) {
+        if (kind->has(dictionary, id) == is_there)
+            continue;
+        put_run(save, runs, run_count, id - first);
+        first = id;
+        is_there = !is_there;
+    }
+    if (!is_there && !save->has_failed)
+        put_run(save, runs, run_count, count + 1 - first);
+}
+
+/* Those behind what the batches of the checkpoint defined come again, if only to be spoken of no more. */
+static void restore_gone(struct wp_dictionary *dictionary, const struct kind *kind, const uint32_t *runs, size_t run_count)
+{
+    uint64_t id = 1, count = kind->count(dictionary);
+    for (size_t i = 0; i < run_count; i++) {
+        uint64_t end = id + runs[i];
+        for (uint64_t gone = id; i % 2 && gone < end && gone <= count; gone++)
+            kind->forget(dictionary, (uint32_t)gone);
+        id = end;
+    }
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    const struct wp_event *a = left, *b = right;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    return a->kind < b->kind ? -1 : a->kind > b->kind; /* insert, issue, complete */
+}
+
+static void save_facts(struct save *save)
+{
+    struct wp_buffer bytes = {0};
+    save_block(save);
+    save_sockets(save);
+    if (save->fact_count)
+        qsort(save->facts, save->fact_count, sizeof(*save->facts), compare_times);
+    struct wp_batch batch = {.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1, .first_frame = 1,
+        .first_stack = 1};
+    size_t done = 0;
+    for (; !save->has_failed && done < save->fact_count; done += batch.event_count) { /* batches one behind the other, with sizes */
+        size_t at = bytes.size;
+        uint32_t size = 0;
+        batch.events = save->facts + done;
+        batch.event_count = (uint32_t)(save->fact_count - done < WP_BATCH_EVENTS ? save->fact_count - done : WP_BATCH_EVENTS);
+        save->has_failed = wp_buffer_append(&bytes, &size, sizeof(size)) || wp_batch_encode(&batch, &bytes, NULL);
+        size = (uint32_t)(bytes.size - at - sizeof(size));
+        if (!save->has_failed)
+            memcpy(bytes.data + at, &size, sizeof(size));
+    }
+    save->out->facts = (ProtobufCBinaryData){bytes.size, bytes.data};
+}
+
+int wp_timeline_save(const struct wp_timeline *timeline, uint64_t horizon_ns, Wakepath__Resume__Checkpoint *out,
+    uint32_t **rows)
+{
+    struct save save = {.timeline = timeline, .horizon_ns = horizon_ns, .out = out};
+    out->start_ns = timeline->start_ns;
+    uint64_t *later_ns = made_later_runs(&save);
+    save_recorder(&save, later_ns);
+    save_processes(&save, later_ns);
+    save_threads(&save);
+    save_facts(&save);
+    save_window(&save);
+    save_gone(&save, &thread_kind, &out->gone_threads, &out->n_gone_threads);
+    save_gone(&save, &socket_kind, &out->gone_sockets, &out->n_gone_sockets);
+    free(later_ns);
+    free(save.facts);
+    free(save.names);
+    free(save.process_rows);
+    if (save.has_failed) {
+        free(save.rows);
+        return -ENOMEM;
+    }
+    *rows = save.rows;
+    return 0;
+}
+
+/* --- back --- */
+
+/* In the order of time, as events come; thread and socket may be such as nobody has defined yet: those are passed over. */
+static int restore_batch(struct wp_timeline *timeline, const struct wp_batch *batch, uint64_t horizon_ns, uint64_t *last_ns)
+{
+    for (uint32_t i = 0; i < batch->event_count; i++) {
+        const struct wp_event *event = &batch->events[i];
+        if (event->time_ns < *last_ns || event->time_ns >= horizon_ns)
+            return -EBADMSG;
+        *last_ns = event->time_ns;
+        wp_timeline_fact(timeline, event);
+    }
+    return 0;
+}
+
+static int restore_facts(struct wp_timeline *timeline, const ProtobufCBinaryData *facts, uint64_t horizon_ns)
+{
+    struct wp_batch batch = {0};
+    uint64_t last_ns = 0;
+    int rc = 0;
+    for (size_t at = 0; !rc && at < facts->len;) {
+        uint32_t size;
+        if (facts->len - at < sizeof(size)) {
+            rc = -EBADMSG;
+            break;
+        }
+        memcpy(&size, facts->data + at, sizeof(size));
+        at += sizeof(size);
+        rc = size > facts->len - at ? -EBADMSG : wp_batch_decode(&batch, facts->data + at, size, NULL);
+        if (!rc)
+            rc = restore_batch(timeline, &batch, horizon_ns, &last_ns);
+        at += size;
+    }
+    wp_batch_fini(&batch);
+    return rc;
+}
+
+int wp_timeline_restore(struct wp_timeline *timeline, const Wakepath__Resume__Checkpoint *from, uint32_t **threads)
+{
+    uint32_t *made_threads = calloc(from->n_threads + 1, sizeof(*made_threads));
+    int rc = made_threads ? wp_timeline_set_processes(timeline, from->processes, from->n_processes) : -ENOMEM;
+    for (size_t i = 0; !rc && i < from->n_threads; i++) {
+        const Wakepath__Resume__Thread *row = from->threads[i];
+        if (row->process >= from->n_processes || !wp_dictionary_thread(timeline->dictionary, row->entry))
+            rc = -EBADMSG;
+        else
+            made_threads[i] = wp_timeline_set_thread(timeline, row);
+    }
+    for (size_t i = 0; !rc && i < from->n_threads; i++) {
+        uint32_t creator = from->threads[i]->creator;
+        if (creator && creator <= from->n_threads && made_threads[i])
+            timeline->threads[made_threads[i]].creator = made_threads[creator - 1];
+    }
+    restore_gone(timeline->dictionary, &thread_kind, from->gone_threads, from->n_gone_threads);
+    restore_gone(timeline->dictionary, &socket_kind, from->gone_sockets, from->n_gone_sockets);
+    timeline->start_ns = from->start_ns;
+    timeline->past_pauses_ns = from->past_pauses_ns;
+    timeline->paused_ns = from->paused_ns;
+    timeline->window_ns = from->window_ns;
+    if (!rc)
+        rc = restore_facts(timeline, &from->facts, from->horizon_ns);
+    timeline->now_ns = from->horizon_ns ? from->horizon_ns - 1 : 0;
+    if (!rc && timeline->failed)
+        rc = -ENOMEM;
+    if (rc) {
+        free(made_threads);
+        return rc;
+    }
+    *threads = made_threads;
+    return 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "aggregator/timeline/timeline_wait.h"
+
+#include <stdlib.h>
+
+#define WAITS 65536u /* a slice has two bytes for it */
+
+uint16_t wp_timeline_set_wait(struct wp_timeline *timeline, uint32_t string)
+{
+    struct wp_intkey key = {string, 0};
+    uint32_t number;
+    if (!string)
+        return 0;
+    if (string == timeline->last_wait)
+        return timeline->last_wait_number;
+    if (wp_intmap_get(&timeline->wait_of_string, key, &number)) {
+        timeline->last_wait = string;
+        return timeline->last_wait_number = (uint16_t)number;
+    }
+    if (timeline->wait_count >= WAITS)
+        return 0;
+    number = timeline->wait_count ? timeline->wait_count : 1;
+    if (number >= timeline->wait_room) {
+        uint32_t room = timeline->wait_room ? timeline->wait_room * 2 : 64;
+        uint32_t *waits = realloc(timeline->waits, room * sizeof(*waits));
+        if (!waits)
+            return 0;
+        timeline->waits = waits;
+        timeline->wait_room = room;
+        timeline->waits[0] = 0;
+    }
+    if (wp_intmap_put(&timeline->wait_of_string, key, number))
+        return 0;
+    timeline->waits[number] = string;
+    timeline->wait_count = number + 1;
+    return (uint16_t)number;
+}
+
+/* Keys of requests and datagrams are used again: what one means is asked at once, not when the sleep is explained. */
+static uint64_t cause_of(const struct wp_timeline *timeline, const struct wp_event *event)
+{
+    if (event->c == WP_CAUSE_BLOCK)
+        return wp_blockops_number(&timeline->blockops, event->d, event->a);
+    if (event->c == WP_CAUSE_MESSAGE)
+        return wp_messages_position(&timeline->messages, event->d, event->a);
+    return event->a;
+}
+
+struct wp_waking wp_timeline_waking(struct wp_timeline *timeline, const struct wp_event *event, uint32_t waker, uint32_t target)
+{
+    bool in_irq = event->flags & (WP_CONTEXT_HARDIRQ | WP_CONTEXT_SOFTIRQ | WP_CONTEXT_NMI);
+    if (event->c == WP_CAUSE_TASK && waker && waker != target && !in_irq)
+        wp_woken_add(&timeline->woken, waker, target, event->time_ns);
+    return (struct wp_waking){.time_ns = event->time_ns, .a = cause_of(timeline, event), .waker = waker, .d = event->d,
+        .wait = wp_timeline_set_wait(timeline, event->wait), .cause = (uint8_t)event->c,
+        .in_irq = in_irq};
+}
+
+void wp_timeline_wake(struct wp_slice *slice, const struct wp_waking *waking)
+{
+    slice->wake_ns = waking->time_ns;
+    slice->waker = waking->waker;
+    slice->cause = waking->cause & 7u;
+    slice->cause_a = waking->a;
+    slice->cause_d = waking->d;
+    slice->wait = waking->wait ? waking->wait : slice->wait;
+    slice->flags |= waking->in_irq ? WP_SLICE_IN_IRQ : 0;
+}
+
+void wp_timeline_wait_fini(struct wp_timeline *timeline)
+{
+    free(timeline->waits);
+    wp_intmap_fini(&timeline->wait_of_string);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_BATCH_EVENT_QUEUE_H
+#define WP_COLLECTOR_BATCH_EVENT_QUEUE_H
+/* Events that wait to be certain; they come nearly in order and leave in order. Embedded: init with {0}. */
+#include "proto/event.h"
+
+#include <stddef.h>
+
+struct wp_event_queue {
+    struct wp_event *events, *spare; /* owned */
+    size_t count, room, sorted;      /* sorted: how many at the start are in order */
+};
+
+void wp_event_queue_fini(struct wp_event_queue *queue);
+/* Room for one more event, to be filled and then taken in; NULL: out of memory. */
+struct wp_event *wp_event_queue_grow(struct wp_event_queue *queue);
+static inline struct wp_event *wp_event_queue_next(struct wp_event_queue *queue)
+{
+    return queue->count < queue->room ? &queue->events[queue->count] : wp_event_queue_grow(queue);
+}
+/* Takes it in. */
+void wp_event_queue_place(struct wp_event_queue *queue);
+static inline void wp_event_queue_added(struct wp_event_queue *queue)
+{
+    size_t at = queue->count;
+    if (queue->sorted == at && at && queue->events[at - 1].time_ns <= queue->events[at].time_ns)
+        queue->count = queue->sorted = at + 1; /* most come so */
+    else
+        wp_event_queue_place(queue);
+}
+/* By time; equal times stay in the order they came. -ENOMEM. */
+int wp_event_queue_sort(struct wp_event_queue *queue);
+/* How many are before `time_ns`; the queue is sorted. */
+size_t wp_event_queue_before(const struct wp_event_queue *queue, uint64_t time_ns);
+/* Drops the first `count`. */
+void wp_event_queue_take(struct wp_event_queue *queue, size_t count);
+
+#endif

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/daemon/collector.h"
+
+#include "collector/batch/batcher.h"
+#include "collector/batch/thinning.h"
+#include "collector/daemon/collector_vitals.h"
+#include "collector/daemon/replay.h"
+#include "collector/host/identity.h"
+#include "collector/host/sandbox.h"
+#include "collector/live/probe.h"
+#include "collector/live/probe_table.h"
+#include "collector/live/source_bpf.h"
+#include "collector/perf_script/source_perf_script.h"
+#include "collector/send/outlet.h"
+#include "collector/symbols/debug_fetch.h"
+#include "collector/symbols/fleet_names.h"
+#include "common/host_pids.h"
+#include "common/service.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_MS 40
+#define WATCH_NS 1000000000u
+
+struct collector {
+    const struct wp_collector_options *options;
+    const struct wp_logger *logger;
+    struct wp_hello hello;
+    struct wp_source *source;
+    struct wp_batcher *batcher;
+    struct wp_outlet *outlet;
+    struct wp_fleet_names *fleet;       /* NULL: names are this host's own affair */
+    struct wp_debug_fetch *fetch;       /* NULL: no server is asked for debug files */
+    struct wp_sandbox sandbox;
+    struct wp_thinning thinning;
+    struct wp_collector_vitals *vitals; /* NULL: nobody watches */
+    struct wp_window window;            /* as it was last */
+    bool is_paused;                     /* between two windows, or stretches that the overhead limit leaves */
+    unsigned reloads;                   /* of the options, that were taken up */
+    uint64_t told_events, told_dropped; /* of the sessions before this one */
+    uint64_t watched_ns;                /* when the source was last told what ends its waiting */
+};
+
+static uint64_t now_ns(clockid_t clock)
+{
+    struct timespec ts;
+    clock_gettime(clock, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static int on_batch(void *context, const struct wp_batch *batch, struct wp_error *err)
+{
+    struct collector *c = context;
+    if (!c->options->test_clock.start_ns)
+        return wp_outlet_batch(c->outlet, batch, err);
+    struct wp_batch shifted = *batch;
+    wp_test_clock_batch(&c->options->test_clock, &shifted);
+    return wp_outlet_batch(c->outlet, &shifted, err);
+}
+
+static int open_source(struct collector *c, struct wp_error *err)
+{
+    const struct wp_collector_options *o = c->options;
+    if (o->source == WP_FROM_PERF_SCRIPT)
+        return wp_source_perf_script_create(&c->source, o->source_path, err);
+    struct wp_source_bpf_options bpf = o->bpf;
+    bpf.wants_cmdline = o->pattern_count > 0;
+    bpf.learn = o->learned;
+    bpf.learn_count = o->learned_count;
+    return wp_source_bpf_create(&c->source, &bpf, c->logger, err);
+}
+
+static bool may_renew(void *context)
+{
+    const struct collector *c = context;
+    return wp_outlet_may_renew(c->outlet);
+}
+
+/* The session goes on in another one, of a later instant. */
+static int renew(void *context, uint8_t session[16], struct wp_error *err)
+{
+    struct collector *c = context;
+    const struct wp_batcher_stats *stats = wp_batcher_stats(c->batcher);
+    uint64_t events = stats->events - c->told_events, dropped = stats->dropped - c->told_dropped;
+    wp_identity_renew(&c->hello);
+    wp_test_clock_hello(&c->options->test_clock, &c->hello);
+    int rc = wp_outlet_renew(c->outlet, &c->hello, events, dropped, err);
+    if (rc)
+        return rc;
+    c->told_events = stats->events;
+    c->told_dropped = stats->dropped;
+    memcpy(session, c->hello.session, sizeof(c->hello.session));
+    if (!c->source->ops->retell)
+        return 0;
+    rc = c->source->ops->retell(c->source, true, err);
+    return rc;
+}
+
+/* What source and batcher must tell each other so that both can forget. */
+static int keep_bounds(struct collector *c, struct wp_error *err)
+{
+    struct wp_drop drop;
+    while (wp_outlet_next_drop(c->outlet, &drop))
+        wp_batcher_lost(c->batcher, &drop);
+    if (wp_outlet_wants_renewal(c->outlet))
+        wp_batcher_renew_soon(c->batcher);
+    if (!c->source->ops->retell || !wp_batcher_wants_stacks(c->batcher))
+        return 0;
+    int rc = c->source->ops->retell(c->source, false, err);
+    if (!rc)
+        wp_batcher_turn_stacks(c->batcher);
+    return rc;
+}
+
+static int open_batcher(struct collector *c, struct wp_error *err)
+{
+    const struct wp_collector_options *o = c->options;
+    bool is_live = o->source == WP_FROM_BPF;
+    struct wp_batcher_options options = {.command_pid = o->command_pid, .self_pid = is_live ? (uint32_t)getpid() : 0,
+        .recorder_pid = o->recorder_pid,
+        .has_addresses = is_live, .reads_proc = is_live, .patterns = o->patterns, .pattern_count = o->pattern_count,
+        .logger = c->logger, .batch = on_batch, .may_renew = may_renew, .renew = renew, .session_bytes = o->outlet.session_bytes,
+        .context = c};
+    memcpy(options.session, c->hello.session, sizeof(options.session));
+    options.names.fetch = c->fetch;
+    if (is_live && !o->command_pid && !(options.names.fleet = c->fleet = wp_fleet_names_create())) /* a recording is of one host */
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    if (c->fleet)
+        wp_outlet_ask_names(c->outlet, c->fleet);
+    return wp_batcher_create(&c->batcher, &options, err);
+}
+
+/* All that is not needed to attach, to read names, and to write where it must be written. */
+static int renounce(struct collector *c, struct wp_error *err)
+{
+    const struct wp_outlet_options *o = &c->options->outlet;
+    struct wp_sandbox_place places[sizeof(o->endpoints.names) / sizeof(o->endpoints.names[0]) + 2];
+    unsigned count = 0;
+    for (unsigned i = 0; i < o->endpoints.count; i++)
+        if (!strncmp(o->endpoints.names[i], "ipc:///", 7))
+            places[count++] = (struct wp_sandbox_place){o->endpoints.names[i] + 6, WP_SANDBOX_SOCKET};
+    if (o->output && strcmp(o->output, "-"))
+        places[count++] = (struct wp_sandbox_place){o->output, WP_SANDBOX_FILE};
+    if (o->spool)
+        places[count++] = (struct wp_sandbox_place){o->spool, WP_SANDBOX_FOLDER};
+    return wp_sandbox_begin(&c->sandbox, places, count, err);
+}
+
+struct opening {
+    struct collector *collector;
+    struct wp_error *err;
+};
+
+static int open_outlet(void *context)
+{
+    struct opening *o = context;
+    struct collector *c = o->collector;
+    return wp_outlet_open(&c->outlet, &c->options->outlet, &c->hello, c->logger, o->err);
+}
+
+static int open_vitals(void *context)
+{
+    struct opening *o = context;
+    struct collector *c = o->collector;
+    return wp_collector_vitals_open(&c->vitals, c->options->metrics, c->logger, o->err);
+}
+
+/* A collector that nobody can watch is better than none. Told from a thread without capabilities. */
+static void tell_vitals(struct collector *c)
+{
+    struct wp_error why = {0};
+    if (c->options->metrics && wp_sandbox_apart(&c->sandbox, open_vitals, &(struct opening){c, &why}, &why))
+        wp_log(c->logger, WP_LOG_WARN, "goes on without metrics: %s", why.text);
+}
+
+/* What an aggregator says is answered at once: its clock's bounds are as wide as the answer is late. */
+static void watch_outlet(struct collector *c)
+{
+    uint64_t now = now_ns(CLOCK_MONOTONIC);
+    int fd = wp_outlet_fd(c->outlet);
+    if (fd < 0 || !c->source->ops->watch || now - c->watched_ns < WATCH_NS)
+        return;
+    c->watched_ns = now;
+    c->source->ops->watch(c->source, fd);
+}
+
+static void tick(struct collector *c)
+{
+    watch_outlet(c);
+    wp_service_tick(c->options->service);
+    wp_thinning_tick(&c->thinning, now_ns(CLOCK_MONOTONIC), now_ns(CLOCK_REALTIME));
+    struct wp_collector_view view = {&c->hello, c->source, c->batcher, c->outlet, c->fleet, &c->thinning};
+    wp_collector_vitals_tick(c->vitals, &view, now_ns(CLOCK_MONOTONIC));
+}
+
+/* What the events are stamped with. */
+static uint64_t event_clock(const void *context)
+{
+    const struct collector *c = context;
+    return wp_test_clock_at(&c->options->test_clock, now_ns(CLOCK_MONOTONIC));
+}
+
+/* Before the programs are loaded, and as they will find it: the capabilities are the same. */
+static int say_samples(struct collector *c, struct wp_error *err)
+{
+    const struct wp_collector_options *o = c->options;
+    char why[128];
+    if (o->source != WP_FROM_BPF)
+        return 0;
+    c->hello.samples = !o->bpf.frequency_hz ? WP_SAMPLES_UNASKED
+        : wp_probe_samples(o->bpf.left_out, why, sizeof(why)) ? WP_SAMPLES_TAKEN : WP_SAMPLES_IMPOSSIBLE;
+    if (c->hello.samples == WP_SAMPLES_IMPOSSIBLE && !(c->hello.no_samples = strdup(why)))
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    return 0;
+}
+
+static int say_hello(struct collector *c, struct wp_error *err)
+{
+    const struct wp_collector_options *o = c->options;
+    int rc = wp_identity_hello(&c->hello, o->source == WP_FROM_BPF ? "bpf" : "perf-script", o->hostname, o->part, o->release,
+        o->source == WP_FROM_BPF ? o->bpf.frequency_hz : 0, err);
+    if (!rc)
+        rc = say_samples(c, err);
+    for (unsigned i = 0; !rc && i < o->label_count; i++)
+        rc = wp_identity_label(&c->hello, o->labels[i], err);
+    if (o->window)
+        c->hello.window = *o->window;
+    wp_test_clock_hello(&o->test_clock, &c->hello);
+    if (!rc)
+        rc = wp_sandbox_apart(&c->sandbox, open_outlet, &(struct opening){c, err}, err);
+    if (!rc && o->source == WP_FROM_BPF)
+        wp_outlet_answer_probes(c->outlet, event_clock, c);
+    return rc;
+}
+
+/* Ready: tracing is attached and, when there is one, the aggregator has welcomed us. */
+static int await_welcome(struct collector *c, struct wp_error *err)
+{
+    int rc = 0;
+    while (!rc && !wp_outlet_is_ready(c->outlet) && !*c->options->stop)
+        rc = wp_outlet_pump(c->outlet, LOOK_MS, err);
+    return rc;
+}
+
+static void tell_ready(const struct wp_collector_options *options)
+{
+    wp_service_ready(options->service);
+    if (options->ready_fd < 0)
+        return;
+    ssize_t done = write(options->ready_fd, "ready\n", 6);
+    (void)done;
+    close(options->ready_fd);
+}
+
+/* An aggregator's word comes before the host's own. */
+static struct wp_window window_now(const struct collector *c)
+{
+    struct wp_window told = wp_outlet_window(c->outlet);
+    return told.every_ns || !c->options->window ? told : *c->options->window;
+}
+
+/* Begins or ends a window when it is time, or when the overhead limit wants it; *wait_ms: until there is something to look at. */
+static int keep_window(struct collector *c, const struct wp_sink *sink, int *wait_ms, struct wp_error *err)
+{
+    struct wp_window window = window_now(c);
+    char text[64];
+    if (memcmp(&window, &c->window, sizeof(window)))
+        wp_log(c->logger, WP_LOG_INFO, "the window of the recording changes window=\"%s\"", wp_window_text(&window, text));
+    c->window = window;
+    uint64_t real_ns = wp_test_clock_real(&c->options->test_clock, now_ns(CLOCK_REALTIME));
+    uint64_t left_ns = wp_window_left(&window, real_ns);
+    bool is_paused = c->thinning.is_paused || !wp_window_is_open(&window, real_ns);
+    *wait_ms = left_ns < LOOK_MS * 1000000ull ? (int)(left_ns / 1000000) + 1 : LOOK_MS;
+    if (is_paused == c->is_paused || !c->source->ops->pause)
+        return 0;
+    c->is_paused = is_paused;
+    return c->source->ops->pause(c->source, is_paused, sink, err);
+}
+
+/* Of what a reload changes, that which is not looked at by whom it is for. */
+static void take_up_reload(struct collector *c)
+{
+    const struct wp_collector_options *o = c->options;
+    struct wp_error why = {0};
+    if (c->reloads == o->reloads)
+        return;
+    c->reloads = o->reloads;
+    if (wp_batcher_match(c->batcher, o->patterns, o->pattern_count, &why))
+        wp_log(c->logger, WP_LOG_WARN, "command lines are judged as before: %s", why.text);
+    else if (o->source == WP_FROM_BPF)
+        wp_source_bpf_want_cmdlines(c->source, o->pattern_count > 0);
+}
+
+static int run_source(struct collector *c, struct wp_error *err)
+{
+    uint64_t deadline = c->options->duration_ns ? now_ns(CLOCK_MONOTONIC) + c->options->duration_ns : 0;
+    struct wp_sink sink = wp_batcher_sink(c->batcher);
+    bool is_stopped = false;
+    wp_thinning_init(&c->thinning, &c->options->overhead_percent, c->source, c->batcher, c->logger);
+    for (;;) {
+        bool is_over = *c->options->stop || (deadline && now_ns(CLOCK_MONOTONIC) >= deadline);
+        if (is_over && !is_stopped) {
+            wp_service_stopping(c->options->service);
+            c->source->ops->stop(c->source);
+        }
+        is_stopped = is_stopped || is_over;
+        tick(c);
+        take_up_reload(c);
+        int wait_ms = LOOK_MS;
+        int rc = is_stopped ? 0 : keep_window(c, &sink, &wait_ms, err);
+        int more = rc ? rc : c->source->ops->poll(c->source, wait_ms, &sink, err);
+        rc = more < 0 ? more : wp_outlet_pump(c->outlet, 0, err);
+        if (!rc)
+            rc = keep_bounds(c, err);
+        if (rc || !more)
+            return rc;
+    }
+}
+
+/* Before there are threads; a collector without it is as good as it was. */
+static void start_fetching(struct collector *c)
+{
+    struct wp_error why = {0};
+    if (c->options->debuginfod && c->options->source == WP_FROM_BPF && wp_debug_fetch_start(&c->fetch, c->options->debuginfod, &why))
+        wp_log(c->logger, WP_LOG_WARN, "no debug files are fetched: %s", why.text);
+}
+
+static int run_live(struct collector *c, struct wp_error *err)
+{
+    start_fetching(c);
+    int rc = renounce(c, err);
+    if (!rc)
+        tell_vitals(c);
+    if (!rc)
+        rc = say_hello(c, err);
+    if (!rc)
+        rc = open_batcher(c, err);
+    if (!rc)
+        rc = open_source(c, err);
+    if (!rc)
+        wp_batcher_prepare(c->batcher);
+    if (!rc)
+        rc = wp_sandbox_enter(&c->sandbox, !c->options->is_unfiltered, err);
+    if (!rc && c->options->ready_fd >= 0)
+        rc = await_welcome(c, err);
+    if (rc)
+        return rc;
+    if (c->options->source == WP_FROM_BPF && !wp_host_pids_are_seen())
+        wp_log(c->logger, WP_LOG_WARN, "this is a pid namespace of its own: what the kernel tells of processes is told, their functions and files "
+            "have no names; run in the host's (hostPID, --pid=host)");
+    tell_ready(c->options);
+    wp_log(c->logger, WP_LOG_INFO, "collecting source=%s", c->source->ops->name);
+    rc = run_source(c, err);
+    wp_thinning_finish(&c->thinning, now_ns(CLOCK_MONOTONIC));
+    if (c->fleet) { /* nobody waits for answers any more */
+        wp_outlet_ask_names(c->outlet, NULL);
+        wp_fleet_names_turn(c->fleet, false);
+    }
+    if (!rc)
+        rc = wp_batcher_finish(c->batcher, err);
+    const struct wp_batcher_stats *stats = wp_batcher_stats(c->batcher);
+    if (!rc)
+        rc = wp_outlet_finish(c->outlet, stats->events - c->told_events, stats->dropped - c->told_dropped, err);
+    if (!rc && stats->dropped)
+        wp_log(c->logger, WP_LOG_WARN, "events were dropped, a larger --ring-size keeps more dropped=%llu of=%llu",
+            (unsigned long long)stats->dropped, (unsigned long long)(stats->dropped + stats->events));
+    if (!rc && c->options->says_stats)
+        printf("{\"events\":%llu,\"dropped\":%llu,\"late\":%llu,\"batches\":%llu,\"bytes\":%llu,\"cpu_ns\":%llu}\n",
+            (unsigned long long)stats->events, (unsigned long long)stats->dropped, (unsigned long long)stats->late,
+            (unsigned long long)stats->batches, (unsigned long long)wp_outlet_bytes(c->outlet),
+            (unsigned long long)now_ns(CLOCK_PROCESS_CPUTIME_ID));
+    return rc;
+}
+
+/* Says what the kernel offers to a collector, which has given up most capabilities by then; an error when that does not suffice for the live source. */
+static int say_probe(struct collector *c, struct wp_error *err)
+{
+    enum wp_collector_probe form = c->options->probe;
+    struct wp_probe *probe;
+    struct wp_buffer text = {0};
+    int rc = renounce(c, err);
+    if (!rc)
+        rc = wp_probe_create(&probe, c->options->bpf.left_out, err);
+    if (rc)
+        return rc;
+    rc = form == WP_ASKED_JSON ? wp_probe_json(probe, &text) : wp_probe_text(probe, &text);
+    if (rc)
+        wp_error_set(err, rc, "out of memory");
+    else
+        fwrite(text.data, 1, text.size, stdout);
+    if (!rc)
+        rc = wp_probe_suffices(probe, err);
+    wp_buffer_fini(&text);
+    wp_probe_destroy(probe);
+    return rc;
+}
+
+int wp_collector_run(const struct wp_collector_options *options, const struct wp_logger *logger, struct wp_error *err)
+{
+    struct collector c = {.options = options, .logger = logger};
+    if (options->probe)
+        return say_probe(&c, err);
+    if (options->source == WP_FROM_CAPTURE)
+        return wp_replay_run(options, logger, err);
+    int rc = run_live(&c, err);
+    wp_collector_vitals_close(c.vitals);
+    if (c.source)
+        c.source->ops->destroy(c.source);
+    wp_batcher_destroy(c.batcher);
+    wp_fleet_names_destroy(c.fleet);
+    wp_debug_fetch_stop(c.fetch);
+    wp_outlet_close(c.outlet); /* a capture that was not finished is removed */
+    wp_hello_fini(&c.hello);
+    return rc;
+}

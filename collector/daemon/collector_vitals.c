@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/daemon/collector_vitals.h"
+
+#include "collector/host/lag.h"
+#include "collector/live/probe.h"
+#include "collector/symbols/fleet_names.h"
+#include "common/health.h"
+#include "common/metrics.h"
+#include "common/version.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LOOK_NS 1000000000u
+#define ABSENT_MS 30000u  /* an aggregator that restarts is no trouble yet */
+#define FULL_PERCENT 90u  /* of the spool ... */
+#define LATE_NS 30000000000u /* ... while this waits: what was acknowledged may fill it */
+
+struct wp_collector_vitals {
+    struct wp_health *health;
+    struct wp_lag lag;
+    struct wp_buffer text;
+    uint64_t looked_ns;
+};
+
+int wp_collector_vitals_open(struct wp_collector_vitals **out, const char *listen, const struct wp_logger *logger,
+    struct wp_error *err)
+{
+    struct wp_collector_vitals *v = calloc(1, sizeof(*v));
+    if (!v)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    int rc = wp_health_open(&v->health, listen, logger, err);
+    if (rc) {
+        free(v);
+        return rc;
+    }
+    *out = v;
+    return 0;
+}
+
+void wp_collector_vitals_close(struct wp_collector_vitals *v)
+{
+    if (!v)
+        return;
+    wp_health_close(v->health);
+    wp_buffer_fini(&v->text);
+    free(v);
+}
+
+static void put_kinds(struct wp_buffer *out, const char *name, const char *help, const uint64_t counts[WP_EVENT_KINDS])
+{
+    wp_metric_begin(out, name, WP_COUNTER, help);
+    for (unsigned kind = 1; kind < WP_EVENT_KINDS; kind++)
+        wp_metric_labelled(out, name, "kind", wp_event_kind_name(kind), (double)counts[kind]);
+    if (counts[0])
+        wp_metric_labelled(out, name, "kind", "other", (double)counts[0]);
+}
+
+static void put_events(struct wp_buffer *out, const struct wp_collector_view *view)
+{
+    const struct wp_batcher_stats *stats = wp_batcher_stats(view->batcher);
+    put_kinds(out, "wakepath_collector_events_total", "Events taken from the source.", stats->taken_kinds);
+    put_kinds(out, "wakepath_collector_dropped_events_total", "Events that the buffer had no room for.",
+        stats->dropped_kinds);
+    wp_metric_put(out, "wakepath_collector_late_events_total", WP_COUNTER,
+        "Events that came after their time had been sent.", (double)stats->late);
+    wp_metric_put(out, "wakepath_collector_batches_total", WP_COUNTER, "Batches made.", (double)stats->batches);
+    wp_metric_put(out, "wakepath_collector_batch_bytes_total", WP_COUNTER, "Bytes of them, compressed.",
+        (double)wp_outlet_bytes(view->outlet));
+}
+
+static void put_stacks(struct wp_buffer *out, const struct wp_stack_counts *counts)
+{
+    static const char name[] = "wakepath_collector_stacks_total";
+    wp_metric_begin(out, name, WP_COUNTER, "Stacks of events: known from before, made from frames, or named and lost.");
+    wp_metric_labelled(out, name, "from", "memory", (double)counts->known);
+    wp_metric_labelled(out, name, "from", "frames", (double)counts->made);
+    wp_metric_labelled(out, name, "from", "nowhere", (double)counts->lost);
+}
+
+static void put_names(struct wp_buffer *out, const struct wp_fleet_names *fleet)
+{
+    static const char name[] = "wakepath_collector_names_total";
+    if (!fleet)
+        return;
+    struct wp_fleet_names_counts counts = wp_fleet_names_counts(fleet);
+    wp_metric_begin(out, name, WP_COUNTER, "Places in objects that the aggregator was asked for: it knew, or the file was read here.");
+    wp_metric_labelled(out, name, "from", "fleet", (double)counts.named);
+    wp_metric_labelled(out, name, "from", "file", (double)counts.read);
+    wp_metric_put(out, "wakepath_collector_names_told_total", WP_COUNTER, "Places that were named here and told to the fleet.",
+        (double)counts.told);
+}
+
+static void put_source(struct wp_buffer *out, const struct wp_source *source)
+{
+    static const char name[] = "wakepath_collector_stack_walks_total";
+    struct wp_source_counts counts;
+    if (!source->ops->count)
+        return;
+    source->ops->count(source, &counts);
+    wp_metric_begin(out, name, WP_COUNTER, "Walks of user stacks in the kernel, by how they ended.");
+    wp_metric_labelled(out, name, "end", "complete", (double)counts.walks_complete);
+    wp_metric_labelled(out, name, "end", "not_yet", (double)counts.walks_not_yet);
+    wp_metric_labelled(out, name, "end", "no_rows", (double)counts.walks_no_rows);
+    wp_metric_labelled(out, name, "end", "not_code", (double)counts.walks_not_code);
+    wp_metric_labelled(out, name, "end", "unreadable", (double)counts.walks_unreadable);
+    wp_metric_labelled(out, name, "end", "too_deep", (double)counts.walks_too_deep);
+    wp_metric_put(out, "wakepath_collector_lost_mappings_total", WP_COUNTER,
+        "Mappings of files that were not told in time: functions there have no names.", (double)counts.lost_mappings);
+    if (!source->ops->thin)
+        return;
+    wp_metric_put(
+        out, "wakepath_collector_bpf_runs_total", WP_COUNTER, "Runs of the BPF programs.", (double)counts.program_runs);
+    wp_metric_put(out, "wakepath_collector_bpf_seconds_total", WP_COUNTER, "Time in the BPF programs, of all CPUs.",
+        (double)counts.program_ns / 1e9);
+}
+
+/* 1: what the kernel offers at best; 2, 3: what stands in; 0: nothing could. */
+static void put_choices(struct wp_buffer *out, const struct wp_source *source)
+{
+    static const char name[] = "wakepath_collector_choice";
+    const struct wp_probe *probe = source->ops->probe ? source->ops->probe(source) : NULL;
+    if (!probe)
+        return;
+    wp_metric_begin(out, name, WP_GAUGE, "Which programs tell of what: 1 the best ones, 2 and 3 others, 0 none can (docs/kernels.md).");
+    for (unsigned i = 0; i < wp_probe_count(probe); i++) {
+        const struct wp_probe_fact *fact = wp_probe_fact(probe, i);
+        const struct wp_probe_choice *used = wp_probe_used(fact);
+        const char *programs = used ? used->programs : fact->without ? fact->without : "";
+        wp_metric_line(out, name, (struct wp_metric_label[]){{"of", fact->name}, {"programs", programs}}, 2,
+            used ? (double)(used - fact->choices + 1) : 0);
+    }
+}
+
+static void put_thinning(struct wp_buffer *out, const struct wp_source *source, const struct wp_thinning *t)
+{
+    static const char name[] = "wakepath_collector_left_out_seconds_total";
+    struct wp_source_counts counts;
+    if (!source->ops->thin)
+        return;
+    source->ops->count(source, &counts);
+    wp_metric_put(out, "wakepath_collector_reading_seconds_total", WP_COUNTER,
+        "CPU time of reading names and unwind rows, once for each object: not limited.", (double)t->reading_ns / 1e9);
+    wp_metric_put(out, "wakepath_collector_overhead_ratio", WP_GAUGE,
+        "What all else took of one CPU, with the BPF programs, over the last seconds.", t->budget.share_percent / 100);
+    if (t->budget.limit_percent > 0)
+        wp_metric_put(out, "wakepath_collector_overhead_limit_ratio", WP_GAUGE, "The most that it may take.",
+            t->budget.limit_percent / 100);
+    wp_metric_put(out, "wakepath_collector_thinning_level", WP_GAUGE,
+        "What is left out to stay there: 0 nothing, 1 and 2 stacks, from 3 on stretches of time.", t->budget.level);
+    wp_metric_begin(out, name, WP_COUNTER, "Time in which something was left out to stay there.");
+    wp_metric_labelled(out, name, "what", "stacks", (double)t->left_out_ns[0] / 1e9);
+    wp_metric_labelled(out, name, "what", "events", (double)t->left_out_ns[1] / 1e9);
+    wp_metric_put(out, "wakepath_collector_left_out_stacks_total", WP_COUNTER, "Stacks of sleeps that were not walked.",
+        (double)counts.unwalked);
+}
+
+static void put_delivery(struct wp_buffer *out, const struct wp_outlet_counts *counts, uint64_t lag_ns)
+{
+    if (counts->has_aggregator) {
+        wp_metric_put(
+            out, "wakepath_collector_welcome", WP_GAUGE, "1: an aggregator takes what is sent.", counts->is_welcome);
+        wp_metric_put(out, "wakepath_collector_absence_seconds", WP_GAUGE, "Since an aggregator was there.",
+            (double)counts->absent_ms / 1e3);
+        wp_metric_put(out, "wakepath_collector_unacknowledged_batches", WP_GAUGE,
+            "Batches that no aggregator has on disk yet.", (double)counts->waiting);
+        wp_metric_put(
+            out, "wakepath_collector_lag_seconds", WP_GAUGE, "Age of the oldest of them.", (double)lag_ns / 1e9);
+    }
+    wp_metric_put(out, "wakepath_collector_sessions_renewed_total", WP_COUNTER,
+        "Sessions that went on in another one, because what they had named had grown to --session-limit or an aggregator took no more.",
+        (double)counts->renewals);
+    wp_metric_put(out, "wakepath_collector_refused_events_total", WP_COUNTER,
+        "Events of sessions that no aggregator takes: lost, and told as dropped.", (double)counts->refused_events);
+    if (!counts->has_spool)
+        return;
+    wp_metric_put(out, "wakepath_collector_spool_bytes", WP_GAUGE, "The spool.", (double)counts->spool_bytes);
+    wp_metric_put(
+        out, "wakepath_collector_spool_limit_bytes", WP_GAUGE, "What it may hold.", (double)counts->spool_limit);
+    wp_metric_put(out, "wakepath_collector_spool_lost_batches_total", WP_COUNTER,
+        "Batches of this session whose events left the spool before an aggregator had them.",
+        (double)counts->spool_lost);
+}
+
+static void put_identity(struct wp_buffer *out, const struct wp_collector_view *view)
+{
+    static const char name[] = "wakepath_collector_info";
+    const struct wp_hello *hello = view->hello;
+    wp_metric_begin(out, name, WP_GAUGE, "What this is; always 1.");
+    wp_metric_line(out, name,
+        (struct wp_metric_label[]){{"version", wp_version()}, {"host", hello->hostname}, {"kernel", hello->kernel},
+            {"source", view->source->ops->name}},
+        4, 1);
+}
+
+/* Next to what it is: without samples all time is accounted for, and what ran in it is not known. */
+static void put_samples(struct wp_buffer *out, const struct wp_collector_view *view)
+{
+    if (view->hello->samples != WP_SAMPLES_TAKEN && view->hello->samples != WP_SAMPLES_IMPOSSIBLE)
+        return;
+    wp_metric_put(out, "wakepath_collector_sampling", WP_GAUGE,
+        "1: CPU samples are taken; 0: asked for and not to be had: functions that run are unknown (docs/kernels.md).",
+        view->hello->samples == WP_SAMPLES_TAKEN);
+    if (view->source->ops->unsampled_cpus && view->hello->samples == WP_SAMPLES_TAKEN)
+        wp_metric_put(out, "wakepath_collector_unsampled_cpus", WP_GAUGE,
+            "CPUs that came online after the collector began: it takes no samples there until it is started anew.",
+            view->source->ops->unsampled_cpus(view->source));
+}
+
+/* "" when all is well. */
+static void judge(const struct wp_outlet_counts *counts, uint64_t lag_ns, char *text, size_t room)
+{
+    *text = 0;
+    if (counts->has_aggregator && !counts->is_welcome && counts->absent_ms > ABSENT_MS)
+        snprintf(text, room, "no aggregator answers since %llu s%s%s", (unsigned long long)counts->absent_ms / 1000,
+            *counts->trouble ? ": " : "", counts->trouble);
+    else if (counts->has_spool && lag_ns > LATE_NS && counts->spool_bytes > counts->spool_limit / 100 * FULL_PERCENT)
+        snprintf(text, room, "the spool is nearly full: %llu of %llu bytes", (unsigned long long)counts->spool_bytes,
+            (unsigned long long)counts->spool_limit);
+}
+
+void wp_collector_vitals_tick(struct wp_collector_vitals *v, const struct wp_collector_view *view, uint64_t now_ns)
+{
+    struct wp_outlet_counts counts;
+    char trouble[512];
+    if (!v || now_ns - v->looked_ns < LOOK_NS)
+        return;
+    v->looked_ns = now_ns;
+    wp_outlet_count(view->outlet, &counts);
+    uint64_t lag_ns =
+        wp_lag_look(&v->lag, counts.last_seq, counts.has_aggregator ? counts.acked_seq : counts.last_seq, now_ns);
+    wp_buffer_clear(&v->text);
+    put_identity(&v->text, view);
+    put_samples(&v->text, view);
+    put_events(&v->text, view);
+    put_stacks(&v->text, wp_batcher_stacks(view->batcher));
+    put_names(&v->text, view->fleet);
+    put_source(&v->text, view->source);
+    put_choices(&v->text, view->source);
+    put_thinning(&v->text, view->source, view->thinning);
+    put_delivery(&v->text, &counts, lag_ns);
+    wp_metric_process(&v->text);
+    judge(&counts, lag_ns, trouble, sizeof(trouble));
+    wp_health_publish(v->health, &v->text, *trouble ? trouble : NULL);
+}

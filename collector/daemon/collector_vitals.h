@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_DAEMON_COLLECTOR_VITALS_H
+#define WP_COLLECTOR_DAEMON_COLLECTOR_VITALS_H
+/* What a collector tells of itself (docs/monitoring.md lists it): looked at once a second in its loop, told by
+ * common/health.h. */
+#include "collector/batch/batcher.h"
+#include "collector/batch/thinning.h"
+#include "collector/send/outlet.h"
+
+struct wp_collector_vitals;
+
+int wp_collector_vitals_open(struct wp_collector_vitals **vitals, const char *listen, const struct wp_logger *logger,
+    struct wp_error *err);
+/* NULL-safe, as the next one. */
+void wp_collector_vitals_close(struct wp_collector_vitals *vitals);
+
+/* All borrowed for the call. */
+struct wp_collector_view {
+    const struct wp_hello *hello;
+    struct wp_source *source;
+    const struct wp_batcher *batcher;
+    const struct wp_outlet *outlet;
+    const struct wp_fleet_names *fleet; /* NULL: none */
+    const struct wp_thinning *thinning;
+};
+/* From the loop, as often as it likes. */
+void wp_collector_vitals_tick(
+    struct wp_collector_vitals *vitals, const struct wp_collector_view *view, uint64_t now_ns);
+
+#endif

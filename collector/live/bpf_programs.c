@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/live/bpf_programs.h"
+
+#include "collector/host/sample_event.h"
+#include "collector/live/probe.h"
+#include "collector/live/records.h"
+#include "collector/unwind/unwinder.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#include "wakepath.skel.h"
+#include "wakepath_bare.skel.h"
+#include "wakepath_plain.skel.h"
+#include "wakepath_uncounted.skel.h"
+#pragma GCC diagnostic pop
+
+#define KERNEL_LOG (UINT32_MAX >> 8) /* the most that old kernels allow; one that does not suffice is an error to them */
+#define KERNEL_LOG_END 1500u
+#define LINKS 64u
+#define BUFFER_SLOTS_LEAST 512u
+#define BUFFER_SLOTS_MOST 65536u /* 4 MiB a CPU */
+
+struct wp_programs {
+    struct wakepath_bpf *object;
+    const struct wp_logger *logger;
+    struct bpf_link *links[LINKS];
+    unsigned link_count;
+    struct bpf_link **sample_links; /* one a CPU */
+    bool *are_sampled;              /* by CPU, as of the last look */
+    struct bpf_link *tasks;         /* of the snapshot: kept, for once capabilities are gone it could not be made */
+    unsigned cpus;                  /* possible ones */
+    char *kernel_log;
+    struct wp_probe *probe;         /* what was chosen */
+};
+
+/* The tracepoint or function that a program is attached to; NULL for those that are not attached so. */
+static const char *hook_of(const struct bpf_program *program)
+{
+    static const char *const kinds[] = {"tp_btf/", "raw_tp/", "fentry/", "fexit/"};
+    const char *section = bpf_program__section_name(program);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (!strncmp(section, kinds[i], strlen(kinds[i])))
+            return section + strlen(kinds[i]);
+    return NULL;
+}
+
+static void tell(const struct wp_programs *p, const struct wp_probe_fact *fact)
+{
+    const struct wp_probe_choice *used = wp_probe_used(fact), *best = &fact->choices[0];
+    if (!used)
+        wp_log(p->logger, WP_LOG_WARN, "this kernel cannot tell of %s reason=\"%s\" instead=\"%s\"", fact->name, best->why, fact->without);
+    else if (used != best)
+        wp_log(p->logger, WP_LOG_INFO, "second choice for %s reason=\"%s\" programs=\"%s\"", fact->name, best->why, used->programs);
+}
+
+/* All objects have the same maps, programs and variables. */
+static int open_object(struct wp_programs *p, struct wp_error *err)
+{
+    static const void *(*const elves[2][2])(size_t *) = {
+        {wakepath_bare_bpf__elf_bytes, wakepath_plain_bpf__elf_bytes}, {wakepath_uncounted_bpf__elf_bytes, wakepath_bpf__elf_bytes}};
+    bool casts = wp_probe_wants(p->probe, "kfunc/bpf_rdonly_cast"), counts = wp_probe_has_count(p->probe);
+    LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = p->kernel_log, .kernel_log_size = p->kernel_log ? KERNEL_LOG : 0);
+    p->object = calloc(1, sizeof(*p->object));
+    int rc = p->object ? wakepath_bpf__create_skeleton(p->object) : -ENOMEM;
+    if (!rc) {
+        p->object->skeleton->data = (void *)(uintptr_t)elves[casts][counts](&p->object->skeleton->data_sz);
+        rc = bpf_object__open_skeleton(p->object->skeleton, &opts);
+    }
+    return rc ? wp_error_errno(err, rc, "cannot open the BPF programs") : 0;
+}
+
+/* Only what this kernel can have, and of that the best, is loaded. */
+static int choose(struct wp_programs *p, const char *left_out, struct wp_error *err)
+{
+    struct bpf_program *program;
+    int rc = wp_probe_create(&p->probe, left_out, err);
+    if (!rc)
+        rc = open_object(p, err);
+    if (rc)
+        return rc;
+    const struct wp_probe *probe = p->probe;
+    rc = wp_probe_suffices(probe, err);
+    bpf_object__for_each_program(program, p->object->obj)
+        bpf_program__set_autoload(program, wp_probe_wants(probe, bpf_program__section_name(program)));
+    for (unsigned i = 0; !rc && i < wp_probe_count(probe); i++)
+        tell(p, wp_probe_fact(probe, i));
+    p->object->rodata->wp_unwinds = wp_probe_wants(probe, "unwind/maple_tree");
+    p->object->rodata->wp_counts_contexts = wp_probe_wants(probe, "variable/__preempt_count");
+    p->object->rodata->wp_casts = wp_probe_wants(probe, "kfunc/bpf_rdonly_cast");
+    return rc;
+}
+
+static int explain_load(struct wp_programs *p, int rc, struct wp_error *err)
+{
+    size_t said = p->kernel_log ? strlen(p->kernel_log) : 0; /* what it stumbled over is at the end */
+    if (said)
+        wp_log(p->logger, WP_LOG_DEBUG, "the kernel said: %s", p->kernel_log + (said > KERNEL_LOG_END ? said - KERNEL_LOG_END : 0));
+    if (rc == -EPERM || rc == -EACCES)
+        return wp_error_set(err, rc, "not allowed to load BPF programs: run as root, or with CAP_BPF and CAP_PERFMON "
+            "(and kernel.perf_event_paranoid, lockdown permitting)");
+    return wp_error_errno(err, rc, "the kernel refused the BPF programs");
+}
+
+/* Together as large as the ring, but for machines with very many processors: a processor that has no buffer uses the ring. */
+static void size_buffers(struct wp_programs *p)
+{
+    long present = sysconf(_SC_NPROCESSORS_CONF);
+    uint32_t all = bpf_map__max_entries(p->object->maps.ring) / (uint32_t)sizeof(struct wp_cpu_slot), slots = BUFFER_SLOTS_LEAST;
+    uint32_t cpus = present > 0 && (unsigned long)present < p->cpus ? (uint32_t)present : p->cpus;
+    while (slots < BUFFER_SLOTS_MOST && 2 * slots * cpus <= all)
+        slots *= 2;
+    p->object->rodata->wp_buffer_cpus = cpus;
+    p->object->rodata->wp_buffer_slots = slots;
+    bpf_map__set_max_entries(p->object->maps.cpu_cursors, cpus);
+    bpf_map__set_max_entries(p->object->maps.cpu_slots, cpus * slots);
+}
+
+static void set_options(struct wp_programs *p, const struct wp_source_bpf_options *options)
+{
+    p->object->rodata->wp_netns_inum = options->netns_inum;
+    p->object->rodata->wp_self_pid = (uint32_t)getpid();
+    p->object->rodata->wp_is_chosen_only = options->filter_pid != 0;
+    p->object->data->wp_wants_cmdline = options->wants_cmdline;
+    if (options->ring_bytes) {
+        bpf_map__set_max_entries(p->object->maps.ring, options->ring_bytes);
+        p->object->rodata->wp_wake_bytes = options->ring_bytes / 16;
+    }
+    size_buffers(p);
+}
+
+int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_options *options,
+    const struct wp_logger *logger, struct wp_error *err)
+{
+    struct wp_programs *p = calloc(1, sizeof(*p));
+    if (!p)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    p->logger = logger;
+    p->kernel_log = calloc(1, KERNEL_LOG);
+    p->cpus = (unsigned)libbpf_num_possible_cpus();
+    libbpf_set_print(NULL); /* it would write to stderr */
+    libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+    int rc = choose(p, options->left_out, err);
+    if (!rc) {
+        set_options(p, options);
+        rc = wakepath_bpf__load(p->object);
+        if (rc)
+            rc = explain_load(p, rc, err);
+    }
+    if (!rc && options->filter_pid) {
+        uint8_t one = 1;
+        rc = bpf_map__update_elem(p->object->maps.chosen, &options->filter_pid, sizeof(options->filter_pid), &one, 1, BPF_ANY);
+        if (rc)
+            wp_error_errno(err, rc, "cannot set the process to follow");
+    }
+    if (rc) {
+        wp_programs_destroy(p);
+        return rc;
+    }
+    *programs = p;
+    return 0;
+}
+
+static int attach_samples(struct wp_programs *p, uint32_t frequency_hz, struct wp_error *err)
+{
+    p->sample_links = calloc(p->cpus, sizeof(struct bpf_link *));
+    p->are_sampled = calloc(p->cpus, sizeof(*p->are_sampled));
+    if (!p->sample_links || !p->are_sampled)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    for (unsigned cpu = 0; cpu < p->cpus; cpu++) {
+        int fd = wp_sample_event_open((int)cpu, frequency_hz);
+        if (fd == -ENODEV || fd == -ENXIO) /* offline */
+            continue;
+        if (fd < 0)
+            return wp_error_errno(err, fd, "cannot sample CPU %u at %u Hz (kernel.perf_event_max_sample_rate is the most)",
+                cpu, frequency_hz);
+        p->sample_links[cpu] = bpf_program__attach_perf_event(p->object->progs.wp_sample, fd);
+        if (!p->sample_links[cpu]) {
+            int rc = -errno;
+            close(fd);
+            return wp_error_errno(err, rc, "cannot attach the sampler to CPU %u", cpu);
+        }
+        p->are_sampled[cpu] = true;
+    }
+    return 0;
+}
+
+static int attach_one(struct wp_programs *p, struct bpf_program *program, struct wp_error *err)
+{
+    if (p->link_count == LINKS)
+        return wp_error_set(err, -E2BIG, "too many programs");
+    struct bpf_link *link = bpf_program__attach(program);
+    if (link) {
+        p->links[p->link_count++] = link;
+    } else if (bpf_program__type(program) == BPF_PROG_TYPE_TRACING && bpf_program__expected_attach_type(program) != BPF_TRACE_RAW_TP) { /* what it would tell has a substitute */
+        wp_log(p->logger, WP_LOG_WARN, "cannot attach to the function, what it would tell is missing function=%s reason=\"%s\"",
+            hook_of(program), strerror(errno));
+    } else {
+        return wp_error_errno(err, -errno, "cannot attach to the tracepoint %s", hook_of(program));
+    }
+    return 0;
+}
+
+/* Ends of contexts are attached before their beginnings, switches last: nothing is left open that began unseen. */
+static int phase_of(const char *hook)
+{
+    size_t size = strlen(hook);
+    if (size > 5 && !strcmp(hook + size - 5, "_exit") && strcmp(hook, "sched_process_exit"))
+        return 0;
+    return strcmp(hook, "sched_switch") ? 1 : 2;
+}
+
+int wp_programs_attach(struct wp_programs *p, uint32_t frequency_hz, struct wp_error *err)
+{
+    struct bpf_program *program;
+    for (int phase = 0; phase < 3; phase++)
+        bpf_object__for_each_program(program, p->object->obj) {
+            const char *hook = hook_of(program);
+            if (!hook || !bpf_program__autoload(program) || phase_of(hook) != phase)
+                continue;
+            int rc = attach_one(p, program, err);
+            if (rc)
+                return rc;
+        }
+    return frequency_hz && bpf_program__autoload(p->object->progs.wp_sample) ? attach_samples(p, frequency_hz, err) : 0;
+}
+
+int wp_programs_snapshot(struct wp_programs *p, struct wp_error *err)
+{
+    if (!p->tasks && !(p->tasks = bpf_program__attach_iter(p->object->progs.wp_tasks, NULL)))
+        return wp_error_errno(err, -errno, "cannot list the threads that exist");
+    int rc = 0, fd = bpf_iter_create(bpf_link__fd(p->tasks));
+    if (fd < 0) {
+        rc = wp_error_errno(err, fd, "cannot list the threads that exist");
+    } else {
+        char none[64];
+        ssize_t got;
+        while ((got = read(fd, none, sizeof(none))) > 0 || (got < 0 && errno == EAGAIN))
+            continue;
+        if (got < 0)
+            rc = wp_error_errno(err, -errno, "cannot list the threads that exist");
+        close(fd);
+    }
+    return rc;
+}
+
+void wp_programs_pause(struct wp_programs *p, bool is_paused)
+{
+    uint32_t number = p->object->data->wp_window_number;
+    if ((number & 1) != is_paused)
+        __atomic_store_n(&p->object->data->wp_window_number, number + 1, __ATOMIC_SEQ_CST);
+}
+
+void wp_programs_want_cmdlines(struct wp_programs *p, bool is_wanted)
+{
+    __atomic_store_n(&p->object->data->wp_wants_cmdline, is_wanted, __ATOMIC_SEQ_CST);
+}
+
+void wp_programs_detach(struct wp_programs *p)
+{
+    for (unsigned i = p->link_count; i; i--)
+        bpf_link__destroy(p->links[i - 1]);
+    p->link_count = 0;
+    for (unsigned cpu = 0; p->sample_links && cpu < p->cpus; cpu++)
+        bpf_link__destroy(p->sample_links[cpu]);
+    free(p->sample_links);
+    free(p->are_sampled);
+    p->sample_links = NULL;
+    p->are_sampled = NULL;
+}
+
+void wp_programs_destroy(struct wp_programs *p)
+{
+    if (!p)
+        return;
+    wp_programs_detach(p);
+    bpf_link__destroy(p->tasks);
+    wakepath_bpf__destroy(p->object);
+    wp_probe_destroy(p->probe);
+    free(p->kernel_log);
+    free(p);
+}
+
+const struct wp_probe *wp_programs_probe(const struct wp_programs *p)
+{
+    return p->probe;
+}
+
+void wp_programs_records(const struct wp_programs *p, struct wp_records_options *options)
+{
+    *options = (struct wp_records_options){.ring_fd = bpf_map__fd(p->object->maps.ring),
+        .ring_bytes = bpf_map__max_entries(p->object->maps.ring),
+        .buffers = {.cursors_fd = bpf_map__fd(p->object->maps.cpu_cursors), .slots_fd = bpf_map__fd(p->object->maps.cpu_slots),
+            .cpus = p->object->rodata->wp_buffer_cpus, .slots = p->object->rodata->wp_buffer_slots}};
+}
+
+unsigned wp_programs_cpus(const struct wp_programs *p)
+{
+    return p->cpus;
+}
+
+int wp_programs_drops(const struct wp_programs *p, struct wp_record_drops *drops)
+{
+    uint32_t zero = 0;
+    return bpf_map__lookup_elem(p->object->maps.drops, &zero, sizeof(zero), drops, p->cpus * sizeof(*drops), 0);
+}
+
+bool wp_programs_unwinding(const struct wp_programs *p, struct wp_unwinder_options *options)
+{
+    if (!p->object->rodata->wp_unwinds)
+        return false;
+    *options = (struct wp_unwinder_options){.files_fd = bpf_map__fd(p->object->maps.unwind_files),
+        .pages_fd = bpf_map__fd(p->object->maps.unwind_pages), .generation = &p->object->data->wp_unwind_generation,
+        .logger = p->logger};
+    return true;
+}
+
+void wp_programs_unwind_counts(const struct wp_programs *p, struct wp_unwind_counts *counts)
+{
+    uint32_t zero = 0;
+    struct wp_unwind_counts *all = calloc(p->cpus, sizeof(*all));
+    *counts = (struct wp_unwind_counts){0};
+    if (all && !bpf_map__lookup_elem(p->object->maps.unwind_counts, &zero, sizeof(zero), all, p->cpus * sizeof(*all), 0))
+        for (unsigned cpu = 0; cpu < p->cpus; cpu++)
+            for (unsigned i = 0; i < WP_UNWIND_ENDS; i++)
+                counts->ends[i] += all[cpu].ends[i];
+    free(all);
+}
+
+void wp_programs_run_time(const struct wp_programs *p, uint64_t *runs, uint64_t *ns)
+{
+    *runs = *ns = 0;
+    for (unsigned cpu = 0; cpu < WP_WORK_CPUS && cpu < p->cpus; cpu++) {
+        *runs += p->object->bss->wp_work[cpu].runs;
+        *ns += p->object->bss->wp_work[cpu].taken_ns * WP_WORK_ONE_IN;
+    }
+}
+
+uint64_t wp_programs_unwalked(const struct wp_programs *p)
+{
+    uint64_t count = 0;
+    for (unsigned cpu = 0; cpu < WP_WORK_CPUS && cpu < p->cpus; cpu++)
+        count += p->object->bss->wp_work[cpu].unwalked;
+    return count;
+}
+
+unsigned wp_programs_unsampled(struct wp_programs *p)
+{
+    return p->are_sampled ? wp_sample_event_without(p->are_sampled, p->cpus) : 0;
+}
+
+void wp_programs_thin(struct wp_programs *p, uint32_t walk_one_in)
+{
+    p->object->data->wp_walk_one_in = walk_one_in;
+}
+
+void wp_programs_forget_stacks(struct wp_programs *p)
+{
+    p->object->data->wp_stack_epoch++;
+}

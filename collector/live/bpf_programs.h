@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_LIVE_BPF_PROGRAMS_H
+#define WP_COLLECTOR_LIVE_BPF_PROGRAMS_H
+/* The BPF object: which programs this kernel can have, loading, attaching, the snapshot of tasks, drops. */
+#include "collector/bpf/ring_record.h"
+#include "collector/bpf/unwind_row.h"
+#include "collector/live/source_bpf_options.h"
+#include "common/error.h"
+#include "common/log.h"
+
+#include <bpf/libbpf.h>
+
+struct wp_programs;
+
+int wp_programs_load(struct wp_programs **programs, const struct wp_source_bpf_options *options,
+    const struct wp_logger *logger, struct wp_error *err);
+int wp_programs_attach(struct wp_programs *programs, uint32_t frequency_hz, struct wp_error *err);
+/* Makes every existing thread a record. */
+int wp_programs_snapshot(struct wp_programs *programs, struct wp_error *err);
+/* While paused the programs tell of births, programs, names and deaths of threads alone. */
+void wp_programs_pause(struct wp_programs *programs, bool is_paused);
+/* Command lines of what is executed from now on are told, or are not. */
+void wp_programs_want_cmdlines(struct wp_programs *programs, bool is_wanted);
+void wp_programs_detach(struct wp_programs *programs);
+void wp_programs_destroy(struct wp_programs *programs);
+/* What the kernel offered and what was chosen of it. */
+struct wp_probe;
+const struct wp_probe *wp_programs_probe(const struct wp_programs *programs);
+/* Where they write. */
+struct wp_records_options;
+void wp_programs_records(const struct wp_programs *programs, struct wp_records_options *options);
+unsigned wp_programs_cpus(const struct wp_programs *programs);
+/* Fills drops[cpu] for wp_programs_cpus(); -errno. */
+int wp_programs_drops(const struct wp_programs *programs, struct wp_record_drops *drops);
+/* What the unwinder works on; false when this kernel cannot unwind. */
+struct wp_unwinder_options;
+bool wp_programs_unwinding(const struct wp_programs *programs, struct wp_unwinder_options *options);
+/* How walks of user stacks ended so far, of all CPUs. */
+void wp_programs_unwind_counts(const struct wp_programs *programs, struct wp_unwind_counts *counts);
+/* How often all programs ran and, by those runs whose time was taken, how long. */
+void wp_programs_run_time(const struct wp_programs *programs, uint64_t *runs, uint64_t *ns);
+/* CPUs that came online after wp_programs_attach: there are no samples of them. To be looked at now and then (sample_event.h). */
+unsigned wp_programs_unsampled(struct wp_programs *programs);
+/* Stacks that were not walked because of wp_programs_thin. */
+uint64_t wp_programs_unwalked(const struct wp_programs *programs);
+/* As thin of struct wp_source_ops. */
+void wp_programs_thin(struct wp_programs *programs, uint32_t walk_one_in);
+/* From now on stacks are sent whole again. */
+void wp_programs_forget_stacks(struct wp_programs *programs);
+
+#endif

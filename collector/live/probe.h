@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_LIVE_PROBE_H
+#define WP_COLLECTOR_LIVE_PROBE_H
+/*
+ * What the running kernel offers: for every fact that the collector tells of, the BPF programs that can tell it, best first,
+ * whether this kernel can have them, and why not. docs/kernels.md has the table and what was seen on which kernel.
+ */
+#include "common/buffer.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+
+#define WP_PROBE_CHOICES 4u
+
+enum wp_probe_state {
+    WP_PROBE_USED,
+    WP_PROBE_SPARE,  /* could be used, a better one is */
+    WP_PROBE_LACKING /* see `why` */
+};
+
+struct wp_probe_choice {
+    const char *programs;      /* their sections, one blank between: all of them or none. Borrowed from the program */
+    enum wp_probe_state state;
+    char why[96];
+};
+
+struct wp_probe_fact {
+    const char *name;
+    const char *without;       /* what stands in when no choice is left; NULL: the collector cannot start */
+    unsigned count;
+    struct wp_probe_choice choices[WP_PROBE_CHOICES];
+};
+
+struct wp_probe;
+
+/*
+ * Looks at the kernel, with the capabilities that are in effect. Loads nothing but, where a program at a function's start or end may come to be needed, one that does
+ * nothing. left_out: sections, one blank between, that are not to be used, or NULL. -ENOENT when the kernel describes itself
+ * nowhere (BTF): nothing can be loaded then.
+ */
+int wp_probe_create(struct wp_probe **probe, const char *left_out, struct wp_error *err);
+/* Whether there can be CPU samples, as "perf_event" of wp_probe_wants; *why: why not. Needs no BTF. */
+bool wp_probe_samples(const char *left_out, char *why, size_t room);
+void wp_probe_destroy(struct wp_probe *probe);
+unsigned wp_probe_count(const struct wp_probe *probe);
+const struct wp_probe_fact *wp_probe_fact(const struct wp_probe *probe, unsigned index);
+/* The choice in use, NULL when none is left. */
+const struct wp_probe_choice *wp_probe_used(const struct wp_probe_fact *fact);
+/* Is the program of this section (or the feature of this name) one to be used? */
+bool wp_probe_wants(const struct wp_probe *probe, const char *section);
+/* Does the kernel know a variable __preempt_count, whether it is to be used or not? */
+bool wp_probe_has_count(const struct wp_probe *probe);
+/* 0, or -EOPNOTSUPP with what is missing that nothing stands in for. */
+int wp_probe_suffices(const struct wp_probe *probe, struct wp_error *err);
+
+#endif

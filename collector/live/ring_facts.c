@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/live/ring_facts.h"
+
+#include "collector/live/file_paths.h"
+#include "collector/live/wait_names.h"
+
+#include <string.h>
+
+static void fill_task(struct wp_fact *fact, const struct wp_record_task *task)
+{
+    fact->start_ns = task->start_ns;
+    fact->cgroup_id = task->cgroup_id;
+    fact->thread_flags = task->is_kernel ? WP_THREAD_KERNEL : 0;
+}
+
+static void fill_socket(struct wp_socket_entry *entry, const struct wp_record_socket *socket)
+{
+    *entry = (struct wp_socket_entry){.family = socket->family, .protocol = socket->protocol,
+        .local_port = socket->local_port, .remote_port = socket->remote_port, .netns = socket->netns};
+    memcpy(entry->local, socket->local, sizeof(entry->local));
+    memcpy(entry->remote, socket->remote, sizeof(entry->remote));
+}
+
+static int deliver_exec(const struct wp_record *r, const uint8_t *tail, struct wp_fact *fact, const struct wp_sink *sink,
+    struct wp_error *err)
+{
+    const struct wp_record_exec *exec = (const void *)tail;
+    char cmdline[WP_RECORD_CMDLINE + 1];
+    uint32_t size = exec->cmdline_size < WP_RECORD_CMDLINE ? exec->cmdline_size : WP_RECORD_CMDLINE;
+    for (uint32_t i = 0; i < size; i++)
+        cmdline[i] = exec->cmdline[i] ? exec->cmdline[i] : ' ';
+    while (size && cmdline[size - 1] == ' ')
+        size--;
+    cmdline[size] = 0;
+    fill_task(fact, &exec->task);
+    fact->comm = exec->task.comm;
+    fact->exe = exec->path;
+    fact->cmdline = cmdline;
+    fact->other_pid = r->pid;
+    return sink->fact(sink->context, fact, err);
+}
+
+static int tell_path(struct wp_file_paths *paths, const struct wp_record *r, const struct wp_record_path *path,
+    const struct wp_sink *sink, struct wp_error *err)
+{
+    char name[WP_RECORD_NAMES * WP_RECORD_NAME + 1100];
+    struct wp_fact fact = {.wait = {.key = r->a, .name = name}};
+    wp_file_paths_add(paths, r->a, (uint32_t)r->d, path);
+    const char *known = wp_file_paths_get(paths, r->a);
+    wp_wait_name_file(path, r->c, r->b, known ? known : "", name, sizeof(name));
+    return sink->fact(sink->context, &fact, err);
+}
+
+static int tell_wait(const struct wp_record *r, const struct wp_record_wait *wait, const struct wp_sink *sink, struct wp_error *err)
+{
+    char name[256];
+    struct wp_fact fact = {.wait = {.key = r->a, .name = wait->socket.family ? name : NULL, .lock = {.pid = r->pid,
+        .address = wait->address, .start = wait->start, .end = wait->end, .file_offset = wait->offset, .inode = wait->inode}}};
+    if (wait->socket.family)
+        wp_wait_name_socket(wait, name, sizeof(name));
+    return sink->fact(sink->context, &fact, err);
+}
+
+static size_t tail_wanted(unsigned kind)
+{
+    switch (kind) {
+    case WP_EVENT_FORK:
+    case WP_EVENT_RENAME:
+    case WP_EVENT_STATE:
+        return sizeof(struct wp_record_task);
+    case WP_EVENT_EXEC:
+        return sizeof(struct wp_record_exec);
+    case WP_RECORD_SOCKET:
+        return sizeof(struct wp_record_socket);
+    case WP_RECORD_PATH:
+        return sizeof(struct wp_record_path);
+    case WP_RECORD_WAIT:
+        return sizeof(struct wp_record_wait);
+    default:
+        return 0;
+    }
+}
+
+/* Whether the tail is as long as the kind says: both sides share ring_record.h, so it always is. */
+static bool is_whole(const struct wp_record *r, size_t tail_size)
+{
+    return tail_size >= tail_wanted(r->kind) && ((size_t)r->kernel_ips + r->user_ips) * 8 <= tail_size;
+}
+
+static void fill(struct wp_fact *fact, const struct wp_record *r, const uint8_t *tail)
+{
+    fact->event = (struct wp_event){.time_ns = r->time_ns, .kind = r->kind, .flags = r->flags, .cpu = r->cpu, .a = r->a,
+        .b = r->b, .c = r->c, .d = (uint32_t)r->d};
+    fact->tid = r->tid;
+    fact->pid = r->pid;
+    fact->other_tid = r->other_tid;
+    fact->other_pid = r->other_pid;
+    fact->stack_key = r->stack_key;
+    fact->kernel_ip_count = r->kernel_ips;
+    fact->user_ip_count = r->user_ips;
+    fact->kernel_ips = (const uint64_t *)(const void *)tail;
+    fact->user_ips = fact->kernel_ips + r->kernel_ips;
+}
+
+static int tell_switch(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
+{
+    struct wp_fact *fact = &f->usual;
+    fill(fact, r, tail);
+    fact->wait.key = r->d >> 16;
+    fact->event.d = r->d & 0xffff;
+    fact->socket.key = 0;
+    return f->sink.fact(f->sink.context, fact, err);
+}
+
+static int tell_waking(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
+{
+    struct wp_fact *fact = &f->usual;
+    fill(fact, r, tail);
+    fact->socket.key = r->c == WP_CAUSE_MESSAGE ? r->d : 0;
+    fact->wait.key = r->stack_key;
+    fact->stack_key = 0;
+    return f->sink.fact(f->sink.context, fact, err);
+}
+
+static int tell_other(struct wp_ring_facts *f, const struct wp_record *r, const uint8_t *tail, struct wp_error *err)
+{
+    const struct wp_record_task *task = (const void *)tail;
+    const struct wp_sink *sink = &f->sink;
+    struct wp_fact fact = {0};
+    fill(&fact, r, tail);
+    switch (r->kind) {
+    case WP_EVENT_EXEC:
+        return deliver_exec(r, tail, &fact, sink, err);
+    case WP_EVENT_FORK:
+        fill_task(&fact, task);
+        fact.other_comm = task->comm;
+        break;
+    case WP_EVENT_RENAME:
+    case WP_EVENT_STATE:
+        fill_task(&fact, task);
+        fact.comm = task->comm;
+        break;
+    case WP_RECORD_SOCKET:
+        fact.event.kind = 0;
+        fill_socket(&fact.socket.entry, (const void *)tail);
+        fact.socket.key = r->d;
+        break;
+    case WP_RECORD_PATH:
+        return tell_path(f->paths, r, (const void *)tail, sink, err);
+    case WP_RECORD_WAIT:
+        return tell_wait(r, (const void *)tail, sink, err);
+    case WP_EVENT_BLOCK_INSERT:
+    case WP_EVENT_BLOCK_ISSUE:
+        fact.file = r->stack_key ? wp_file_paths_get(f->paths, r->stack_key) : NULL;
+        fact.stack_key = 0;
+        break;
+    case WP_EVENT_SOCK_SEND:
+    case WP_EVENT_SOCK_ARRIVE:
+    case WP_EVENT_SOCK_RECV:
+    case WP_EVENT_SOCK_STATE:
+    case WP_EVENT_SOCK_RETRANSMIT:
+    case WP_EVENT_SOCK_LEAVE:
+        fact.socket.key = r->d;
+        break;
+    default:
+        break;
+    }
+    return sink->fact(sink->context, &fact, err);
+}
+
+void wp_ring_facts_init(struct wp_ring_facts *f, struct wp_file_paths *paths, const struct wp_sink *sink)
+{
+    *f = (struct wp_ring_facts){.paths = paths, .sink = *sink};
+}
+
+int wp_ring_fact(struct wp_ring_facts *f, const void *bytes, size_t size, struct wp_error *err)
+{
+    const struct wp_record *r = bytes;
+    struct wp_record whole = {0};
+    if (size == WP_RECORD_QUICK || size == WP_RECORD_SHORT) { /* most are */
+        memcpy(&whole, bytes, WP_RECORD_SHORT);
+        whole.a = size == WP_RECORD_QUICK ? r->a : 0;
+        r = &whole;
+    } else if (size < sizeof(*r) || !is_whole(r, size - sizeof(*r))) {
+        return 0;
+    }
+    const uint8_t *tail = (const uint8_t *)bytes + sizeof(*r);
+    switch (r->kind) {
+    case WP_EVENT_SWITCH:
+        return tell_switch(f, r, tail, err);
+    case WP_EVENT_WAKING:
+        return tell_waking(f, r, tail, err);
+    default:
+        return size < sizeof(*r) && tail_wanted(r->kind) ? 0 : tell_other(f, r, tail, err);
+    }
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_LIVE_SIDEBAND_H
+#define WP_COLLECTOR_LIVE_SIDEBAND_H
+/*
+ * What is mapped where, from the kernel's own record of it: PERF_RECORD_MMAP2 and the exec form of PERF_RECORD_COMM of a
+ * dummy software event on every CPU (perf_event_open(2)). It sees the mappings of processes that are gone before anybody
+ * could read their /proc/PID/maps. Times are CLOCK_MONOTONIC nanoseconds.
+ */
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wp_sideband;
+
+struct wp_sideband_record {
+    uint64_t time_ns;
+    uint32_t pid;
+    bool is_exec;               /* everything that was mapped before is gone; the rest is 0 */
+    uint64_t start, size, file_offset;
+    const char *path;           /* "//anon", "[vdso]" ...; valid until the next read */
+    uint8_t build_id[20];
+    uint8_t build_id_size;      /* 0: the kernel could not tell */
+};
+
+/* -errno when the kernel refuses; the collector then goes without. */
+int wp_sideband_open(struct wp_sideband **sideband, struct wp_error *err);
+void wp_sideband_close(struct wp_sideband *sideband);
+/* Takes in what there is, sorted by time, behind what was not taken yet. -ENOMEM. */
+int wp_sideband_read(struct wp_sideband *sideband);
+/* The time of the record that is next; UINT64_MAX: there is none. */
+uint64_t wp_sideband_next_ns(const struct wp_sideband *sideband);
+/* The next record if it is not after `until_ns`, else NULL. */
+const struct wp_sideband_record *wp_sideband_next(struct wp_sideband *sideband, uint64_t until_ns);
+/* Records that the kernel could not keep. */
+uint64_t wp_sideband_lost(const struct wp_sideband *sideband);
+
+#endif

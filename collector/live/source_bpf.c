@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/live/source_bpf.h"
+
+#include "collector/live/bpf_programs.h"
+#include "collector/live/file_paths.h"
+#include "collector/live/records.h"
+#include "collector/live/ring_facts.h"
+#include "collector/live/sideband.h"
+#include "collector/unwind/unwinder.h"
+#include "common/clock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUND_BYTES ((size_t)8 << 20)  /* that are worked on before something else is looked at */
+#define LOOK_MS 40                     /* the ring is looked at so often when nothing wakes the reader */
+/* A record is stamped before its place in the ring is taken; an interrupt, or a hypervisor, may stand between. */
+#define MARGIN_NS 50000000u
+#define SETTLE_MS 2000u /* for the C library to be known to the unwinder */
+#define LEARN_MS 10000u /* for programs that it was told of */
+
+struct source_bpf {
+    struct wp_source base;
+    struct wp_programs *programs;
+    struct wp_records *records;
+    struct wp_unwinder *unwinder;      /* NULL when this kernel cannot */
+    struct wp_file_paths *paths;
+    struct wp_sideband *sideband;      /* NULL when the kernel refuses it */
+    struct wp_record_drops *drops, *drops_before;
+    uint64_t drops_read_ns, newest_ns, sideband_lost;
+    uint64_t list_ns;                  /* of the last list of all threads */
+    const struct wp_logger *logger;
+    bool is_stopping, is_full;
+};
+
+static int deliver_mappings(struct source_bpf *s, uint64_t until_ns, const struct wp_sink *sink, struct wp_error *err)
+{
+    const struct wp_sideband_record *r;
+    while (s->sideband && (r = wp_sideband_next(s->sideband, until_ns))) {
+        int rc = sink->mapped(sink->context, r->time_ns, r->pid, r->is_exec, r->start, r->size, r->file_offset, r->path,
+            r->build_id, r->build_id_size, err);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+/* All of the round. Mappings that are told of before a record are there: they were read after the round began. */
+static int deliver_all(struct source_bpf *s, const struct wp_sink *sink, struct wp_error *err)
+{
+    struct wp_ring_facts facts;
+    uint64_t mapping_ns = s->sideband ? wp_sideband_next_ns(s->sideband) : UINT64_MAX;
+    size_t size;
+    wp_ring_facts_init(&facts, s->paths, sink);
+    for (const struct wp_record *r; (r = wp_records_next(s->records, &size));) {
+        int rc = 0;
+        if (r->kind == WP_RECORD_FILE) {
+            if (s->unwinder && size >= sizeof(*r))
+                wp_unwinder_ask(s->unwinder, r->a, (uint32_t)r->d, r->pid, r->b);
+            continue;
+        }
+        if (r->time_ns >= mapping_ns) {
+            rc = deliver_mappings(s, r->time_ns, sink, err);
+            mapping_ns = wp_sideband_next_ns(s->sideband);
+        }
+        if (!rc)
+            rc = wp_ring_fact(&facts, r, size, err);
+        if (rc)
+            return rc;
+        if (r->time_ns > s->newest_ns)
+            s->newest_ns = r->time_ns;
+    }
+    return 0;
+}
+
+/* Tells what the ring had no room for since the last look. */
+static int deliver_drops(struct source_bpf *s, const struct wp_sink *sink, struct wp_error *err)
+{
+    uint64_t now = wp_clock_ns();
+    int rc = wp_programs_drops(s->programs, s->drops);
+    if (rc)
+        return wp_error_errno(err, rc, "cannot read what was dropped");
+    for (unsigned cpu = 0; cpu < wp_programs_cpus(s->programs); cpu++)
+        for (unsigned kind = 0; kind < WP_RECORD_KINDS; kind++) {
+            uint64_t count = s->drops[cpu].count[kind] - s->drops_before[cpu].count[kind];
+            if (!count)
+                continue;
+            uint64_t last = s->drops[cpu].last_ns[kind];
+            struct wp_drop drop = {.kind = kind < WP_EVENT_KINDS ? kind : 0, .cpu = cpu, .count = count,
+                .from_ns = s->drops_read_ns < last ? s->drops_read_ns : last, .to_ns = last};
+            rc = sink->drops(sink->context, &drop, err);
+            if (rc)
+                return rc;
+        }
+    struct wp_record_drops *read = s->drops;
+    s->drops = s->drops_before;
+    s->drops_before = read;
+    s->drops_read_ns = now;
+    return 0;
+}
+
+static int poll_source(struct wp_source *source, int timeout_ms, const struct wp_sink *sink, struct wp_error *err)
+{
+    struct source_bpf *s = (struct source_bpf *)source;
+    if (!s->is_stopping && !s->is_full)
+        wp_records_wait(s->records, timeout_ms < LOOK_MS ? timeout_ms : LOOK_MS);
+    bool is_stopping = s->is_stopping;
+    uint64_t before = wp_clock_ns();
+    wp_records_begin(s->records, ROUND_BYTES);
+    int rc = s->sideband ? wp_sideband_read(s->sideband) : 0;
+    if (rc)
+        return wp_error_errno(err, rc, "cannot read the mappings");
+    rc = deliver_all(s, sink, err);
+    s->is_full = wp_records_end(s->records);
+    if (!rc)
+        rc = deliver_mappings(s, s->is_full ? s->newest_ns : before, sink, err);
+    if (!rc)
+        rc = deliver_drops(s, sink, err);
+    uint64_t certain = s->is_full ? s->newest_ns : before;
+    if (!rc)
+        rc = sink->watermark(sink->context, certain > MARGIN_NS ? certain - MARGIN_NS : 0, err);
+    if (s->sideband && wp_sideband_lost(s->sideband) != s->sideband_lost) {
+        s->sideband_lost = wp_sideband_lost(s->sideband);
+        wp_log(s->logger, WP_LOG_WARN, "mappings were lost, some functions will have no names lost=%llu",
+            (unsigned long long)s->sideband_lost);
+    }
+    if (rc)
+        return rc;
+    return is_stopping && !s->is_full ? 0 : 1;
+}
+
+static void stop_source(struct wp_source *source)
+{
+    struct source_bpf *s = (struct source_bpf *)source;
+    wp_programs_detach(s->programs);
+    s->is_stopping = true;
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* Taking the records of the list costs about what making them does. */
+static int list_threads(struct source_bpf *s, struct wp_error *err)
+{
+    uint64_t before = cpu_ns();
+    int rc = wp_programs_snapshot(s->programs, err);
+    s->list_ns = 2 * (cpu_ns() - before);
+    return rc;
+}
+
+/* The mark of a beginning is older than all that the programs tell from then on, that of an end newer than all before. */
+static int pause_source(struct wp_source *source, bool is_paused, const struct wp_sink *sink, struct wp_error *err)
+{
+    struct source_bpf *s = (struct source_bpf *)source;
+    struct wp_fact fact = {.event = {.kind = WP_EVENT_WINDOW, .c = !is_paused}};
+    if (is_paused)
+        wp_programs_pause(s->programs, true);
+    fact.event.time_ns = wp_clock_ns();
+    if (!is_paused)
+        wp_programs_pause(s->programs, false);
+    int rc = sink->fact(sink->context, &fact, err);
+    return rc || is_paused ? rc : list_threads(s, err);
+}
+
+static void say_unwound(const struct source_bpf *s)
+{
+    struct wp_unwind_counts counts;
+    if (!s->unwinder)
+        return;
+    wp_programs_unwind_counts(s->programs, &counts);
+    wp_log(s->logger, WP_LOG_DEBUG, "user stacks complete=%llu not_yet=%llu no_rows=%llu not_code=%llu unreadable=%llu too_deep=%llu",
+        (unsigned long long)counts.ends[WP_UNWIND_COMPLETE], (unsigned long long)counts.ends[WP_UNWIND_NOT_YET],
+        (unsigned long long)counts.ends[WP_UNWIND_NO_ROWS],
+        (unsigned long long)counts.ends[WP_UNWIND_NOT_CODE], (unsigned long long)counts.ends[WP_UNWIND_UNREADABLE],
+        (unsigned long long)counts.ends[WP_UNWIND_TOO_DEEP]);
+}
+
+static void destroy_source(struct wp_source *source)
+{
+    struct source_bpf *s = (struct source_bpf *)source;
+    if (!s)
+        return;
+    say_unwound(s);
+    wp_unwinder_destroy(s->unwinder); /* it works on the programs' maps */
+    wp_records_destroy(s->records);
+    wp_file_paths_destroy(s->paths);
+    wp_programs_destroy(s->programs);
+    wp_sideband_close(s->sideband);
+    free(s->drops);
+    free(s->drops_before);
+    free(s);
+}
+
+static void count(const struct wp_source *source, struct wp_source_counts *counts)
+{
+    const struct source_bpf *s = (const struct source_bpf *)source;
+    struct wp_unwind_counts unwound = {0};
+    if (s->unwinder)
+        wp_programs_unwind_counts(s->programs, &unwound);
+    *counts = (struct wp_source_counts){.walks_complete = unwound.ends[WP_UNWIND_COMPLETE], .walks_not_yet = unwound.ends[WP_UNWIND_NOT_YET],
+        .walks_no_rows = unwound.ends[WP_UNWIND_NO_ROWS], .walks_not_code = unwound.ends[WP_UNWIND_NOT_CODE],
+        .walks_unreadable = unwound.ends[WP_UNWIND_UNREADABLE], .walks_too_deep = unwound.ends[WP_UNWIND_TOO_DEEP],
+        .lost_mappings = s->sideband_lost};
+    wp_programs_run_time(s->programs, &counts->program_runs, &counts->program_ns);
+    counts->unwalked = wp_programs_unwalked(s->programs);
+    counts->list_ns = s->list_ns;
+    counts->reading_ns = s->unwinder ? wp_unwinder_cpu_ns(s->unwinder) : 0;
+}
+
+static void thin(struct wp_source *source, uint32_t stack_one_in)
+{
+    wp_programs_thin(((struct source_bpf *)source)->programs, stack_one_in);
+}
+
+static const struct wp_probe *probe(const struct wp_source *source)
+{
+    return wp_programs_probe(((const struct source_bpf *)source)->programs);
+}
+
+static unsigned unsampled_cpus(struct wp_source *source)
+{
+    return wp_programs_unsampled(((struct source_bpf *)source)->programs);
+}
+
+static void watch(struct wp_source *source, int fd)
+{
+    wp_records_watch(((struct source_bpf *)source)->records, fd);
+}
+
+static int retell(struct wp_source *source, bool threads, struct wp_error *err)
+{
+    struct source_bpf *s = (struct source_bpf *)source;
+    wp_programs_forget_stacks(s->programs);
+    return threads ? list_threads(s, err) : 0;
+}
+
+static const struct wp_source_ops ops = {"bpf", poll_source, stop_source, pause_source, destroy_source, count, thin, watch, retell, probe,
+    unsampled_cpus};
+
+static int start(struct source_bpf *s, const struct wp_source_bpf_options *options, struct wp_error *err)
+{
+    struct wp_error why = {0};
+    struct wp_unwinder_options unwinding;
+    int rc = wp_programs_load(&s->programs, options, s->logger, err);
+    if (rc)
+        return rc;
+    if (wp_programs_unwinding(s->programs, &unwinding)) {
+        unwinding.cache = options->unwind_cache;
+        s->unwinder = wp_unwinder_create(&unwinding);
+        for (unsigned i = 0; s->unwinder && i < options->learn_count; i++)
+            wp_unwinder_learn(s->unwinder, options->learn[i]);
+    }
+    if (wp_sideband_open(&s->sideband, &why))
+        wp_log(s->logger, WP_LOG_WARN, "functions of processes that live shortly will have no names reason=\"%s\"", why.text);
+    s->drops = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));
+    s->drops_before = calloc(wp_programs_cpus(s->programs), sizeof(*s->drops));
+    s->paths = wp_file_paths_create("/proc/self/mountinfo");
+    if (!s->drops || !s->drops_before || !s->paths)
+        return wp_error_set(err, -ENOMEM, "out of memory for the ring of events");
+    struct wp_records_options records;
+    wp_programs_records(s->programs, &records);
+    rc = wp_records_create(&s->records, &records);
+    if (rc)
+        return wp_error_errno(err, rc, "cannot map the buffers of events");
+    s->drops_read_ns = wp_clock_ns();
+    if (s->unwinder)
+        wp_unwinder_settle(s->unwinder, options->learn_count ? LEARN_MS : SETTLE_MS);
+    rc = wp_programs_attach(s->programs, options->frequency_hz, err);
+    return rc ? rc : list_threads(s, err);
+}
+
+void wp_source_bpf_want_cmdlines(struct wp_source *source, bool is_wanted)
+{
+    wp_programs_want_cmdlines(((struct source_bpf *)source)->programs, is_wanted);
+}
+
+/*
+ * The kernel stamps events by its own monotonic clock (bpf_ktime_get_ns). In a time namespace (time_namespaces(7), Linux 5.6) ours is
+ * another one: all that happened would be filed so much earlier or later, without a sign of it.
+ */
+static int refuse_time_namespace(struct wp_error *err)
+{
+    FILE *file = fopen("/proc/self/timens_offsets", "re");
+    long long seconds = 0, ns = 0;
+    if (!file)
+        return 0; /* a kernel without them */
+    int found = fscanf(file, "monotonic %lld %lld", &seconds, &ns);
+    fclose(file);
+    if (found < 2 || (!seconds && !ns))
+        return 0;
+    return wp_error_set(err, -EINVAL, "this is a time namespace whose monotonic clock is %lld s from the kernel's, which stamps events: times "
+        "would be wrong by that; start the collector outside of it (nsenter -T -t 1)", seconds);
+}
+
+int wp_source_bpf_create(struct wp_source **source, const struct wp_source_bpf_options *options,
+    const struct wp_logger *logger, struct wp_error *err)
+{
+    int rc = refuse_time_namespace(err);
+    if (rc)
+        return rc;
+    struct source_bpf *s = calloc(1, sizeof(*s));
+    if (!s)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    s->base.ops = &ops;
+    s->logger = logger;
+    rc = start(s, options, err);
+    if (rc) {
+        destroy_source(&s->base);
+        return rc;
+    }
+    *source = &s->base;
+    return 0;
+}

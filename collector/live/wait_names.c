@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/live/wait_names.h"
+
+#include "collector/bpf/ring_record.h"
+#include "collector/live/file_paths.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <linux/magic.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#define PIPE_MAGIC 0x50495045u   /* PIPEFS_MAGIC, PID_FS_MAGIC of include/uapi/linux/magic.h, which older headers do not have */
+#define PIDFD_MAGIC 0x50494446u
+
+/* Documentation/admin-guide/devices.txt of Linux: consoles, serial lines, both ends of pseudo terminals. */
+static int is_terminal(uint32_t device)
+{
+    unsigned major = device >> 20;
+    return major == 4 || major == 5 || (major >= 128 && major <= 143) || major == 2 || major == 3 || major == 229;
+}
+
+/* "[eventfd]", "inotify": as the kernel calls it. */
+static void kind_name(const struct wp_record_path *record, char *name, size_t room)
+{
+    const char *kind = record->count ? record->names[0] : "";
+    size_t size = strnlen(kind, WP_RECORD_NAME - 1);
+    if (size > 2 && *kind == '[' && kind[size - 1] == ']') {
+        kind++;
+        size -= 2;
+    }
+    snprintf(name, room, "%.*s", (int)size, size ? kind : "anonymous");
+}
+
+void wp_wait_name_file(const struct wp_record_path *record, uint32_t mode, uint64_t magic, const char *path, char *name, size_t room)
+{
+    if (magic == PIPE_MAGIC)
+        snprintf(name, room, "pipe");
+    else if (magic == PIDFD_MAGIC)
+        snprintf(name, room, "pidfd");
+    else if (magic == ANON_INODE_FS_MAGIC)
+        kind_name(record, name, room);
+    else if (S_ISFIFO(mode))
+        snprintf(name, room, "pipe %s", path);
+    else if (S_ISCHR(mode) && is_terminal(record->special))
+        snprintf(name, room, "tty");
+    else
+        snprintf(name, room, "%s", path);
+}
+
+static void inet_name(const struct wp_record_wait *r, char *name, size_t room)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    const struct wp_record_socket *s = &r->socket;
+    char text[INET6_ADDRSTRLEN] = "?", other[16];
+    snprintf(other, sizeof(other), "ip%u", s->protocol);
+    const char *protocol = s->protocol == IPPROTO_UDP ? "udp" : s->protocol == IPPROTO_TCP ? "tcp" :
+        s->protocol == IPPROTO_ICMP || s->protocol == IPPROTO_ICMPV6 ? "icmp" : s->protocol == IPPROTO_SCTP ? "sctp" : other;
+    if (!s->remote_port) {
+        snprintf(name, room, s->local_port ? "%s :%u" : "%s", protocol, s->local_port);
+        return;
+    }
+    if (s->family == AF_INET || !memcmp(s->remote, mapped, sizeof(mapped)))
+        inet_ntop(AF_INET, s->family == AF_INET ? s->remote : s->remote + 12, text, sizeof(text));
+    else
+        inet_ntop(AF_INET6, s->remote, text, sizeof(text));
+    snprintf(name, room, strchr(text, ':') ? "%s [%s]:%u" : "%s %s:%u", protocol, text, s->remote_port);
+}
+
+/* Abstract names begin with a NUL and are written with an "@", as in /proc/net/unix. Those that the kernel made up are numbers. */
+static void unix_name(const struct wp_record_wait *r, char *name, size_t room)
+{
+    char path[sizeof(r->path) + 1];
+    memcpy(path, r->path, sizeof(r->path));
+    path[sizeof(r->path)] = 0;
+    if (!path[0] && path[1] && strspn(path + 1, "0123456789abcdef") != strlen(path + 1))
+        path[0] = '@';
+    for (char *at = path; *at; at++)
+        if (iscntrl((unsigned char)*at))
+            *at = '?';
+    wp_file_path_generalize(path);
+    snprintf(name, room, *path ? "unix %s" : "unix", path);
+}
+
+void wp_wait_name_socket(const struct wp_record_wait *r, char *name, size_t room)
+{
+    switch (r->socket.family) {
+    case AF_INET:
+    case AF_INET6:
+        inet_name(r, name, room);
+        break;
+    case AF_UNIX:
+        unix_name(r, name, room);
+        break;
+    case AF_NETLINK:
+        snprintf(name, room, "netlink");
+        break;
+    case AF_PACKET:
+        snprintf(name, room, "packet socket");
+        break;
+    case AF_VSOCK:
+        snprintf(name, room, "vsock");
+        break;
+    default:
+        snprintf(name, room, "socket of family %u", r->socket.family);
+    }
+}

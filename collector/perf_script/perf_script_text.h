@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_PERF_SCRIPT_PERF_SCRIPT_TEXT_H
+#define WP_COLLECTOR_PERF_SCRIPT_PERF_SCRIPT_TEXT_H
+/*
+ * A piece of a line: any bytes, not terminated, borrowed. The "take" functions eat from the front and leave the piece as
+ * it was when what they look for is not there.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wp_text {
+    const char *at;
+    size_t size;
+};
+
+#define WP_TEXT_NONE SIZE_MAX
+
+struct wp_text wp_text_of(const char *text);
+/* The first `size` bytes (or all), and what stands behind them. */
+struct wp_text wp_text_head(struct wp_text text, size_t size);
+struct wp_text wp_text_tail(struct wp_text text, size_t from);
+/* Without spaces and tabs at both ends. */
+struct wp_text wp_text_trim(struct wp_text text);
+bool wp_text_is(struct wp_text text, const char *word);
+bool wp_text_starts(struct wp_text text, const char *word);
+bool wp_text_ends(struct wp_text text, const char *word);
+/* Where the first or the last `word` starts, or WP_TEXT_NONE. */
+size_t wp_text_find(struct wp_text text, const char *word);
+size_t wp_text_rfind(struct wp_text text, const char *word);
+
+bool wp_text_take(struct wp_text *text, const char *word);
+/* Decimal or hexadecimal digits; false when there are none or the value is past 64 bits. */
+bool wp_text_take_number(struct wp_text *text, uint64_t *value);
+bool wp_text_take_hex(struct wp_text *text, uint64_t *value);
+/* A decimal of at most `limit`. */
+bool wp_text_take_u32(struct wp_text *text, uint32_t limit, uint32_t *value);
+/* Up to the next space (or the end), and the spaces behind it; may be empty. */
+struct wp_text wp_text_take_word(struct wp_text *text);
+
+/* Copies, terminated, cut to `room`; control bytes (NUL among them) become '?'. */
+void wp_text_copy(struct wp_text text, char *out, size_t room);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/send/leftovers.h"
+
+#include "collector/send/losses.h"
+#include "collector/send/retelling.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uuid/uuid.h>
+
+#define REFUSALS 3u /* of a session, each by another start of a collector */
+
+struct wp_leftovers {
+    struct wp_leftovers_options options;
+    struct wp_spool_session *session; /* the spool's; NULL: none is being delivered */
+    struct wp_outbox *outbox;
+    struct wp_sender *sender;
+    struct wp_retelling *retelling;   /* it was too large: what it has still to say goes as another one */
+    struct wp_bye bye;
+    char name[37];
+};
+
+int wp_leftovers_create(struct wp_leftovers **leftovers, const struct wp_leftovers_options *options, struct wp_error *err)
+{
+    struct wp_leftovers *l = calloc(1, sizeof(*l));
+    if (!l)
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    l->options = *options;
+    *leftovers = l;
+    return 0;
+}
+
+static void close_session(struct wp_leftovers *l)
+{
+    wp_retelling_destroy(l->retelling);
+    wp_sender_close(l->sender);
+    wp_outbox_destroy(l->outbox);
+    l->retelling = NULL;
+    l->sender = NULL;
+    l->outbox = NULL;
+    l->session = NULL;
+}
+
+void wp_leftovers_destroy(struct wp_leftovers *l)
+{
+    if (!l)
+        return;
+    close_session(l);
+    free(l);
+}
+
+static int open_session(struct wp_leftovers *l, struct wp_error *err)
+{
+    const struct wp_hello *hello = wp_spool_session_hello(l->session);
+    uuid_unparse_lower(hello->session, l->name);
+    wp_spool_session_bye(l->session, &l->bye);
+    wp_log(l->options.logger, WP_LOG_INFO, "delivering what was left in the spool session=%s batches=%llu acknowledged=%llu", l->name,
+        (unsigned long long)l->bye.last_seq, (unsigned long long)wp_spool_session_acked(l->session));
+    int rc = wp_outbox_create(&l->outbox, l->options.spool, l->session, l->options.logger, err);
+    return rc ? rc : wp_sender_open(&l->sender, l->options.endpoints, hello, l->outbox, l->options.logger, err);
+}
+
+/* A session that was refused takes what it was given: the Welcome before said how far that is. */
+static int begin_retelling(struct wp_leftovers *l, const struct wp_error *why, struct wp_error *err)
+{
+    if (wp_sender_wanted(l->sender))
+        wp_outbox_acknowledge(l->outbox, wp_sender_wanted(l->sender) - 1, "");
+    wp_log(l->options.logger, WP_LOG_INFO, "the rest of a session in the spool goes on in another one: %s session=%s batches=%llu", why->text,
+        l->name, (unsigned long long)wp_outbox_waiting(l->outbox));
+    wp_sender_close(l->sender);
+    l->sender = NULL;
+    return wp_retelling_create(&l->retelling, &(struct wp_retelling_options){l->session, l->outbox, l->options.endpoints, l->options.logger,
+        l->bye.successor}, err);
+}
+
+/* Whoever set an aggregator wrong may have set it right by the next start; after some of them it is lost, and said so. */
+static void take_refusal(struct wp_leftovers *l, struct wp_spool_session *session, const struct wp_error *why)
+{
+    unsigned starts = wp_spool_session_refused(session);
+    if (strstr(why->text, WP_REFUSED_TOO_LARGE) == NULL && starts < REFUSALS) {
+        wp_log(l->options.logger, WP_LOG_ERROR, "a session stays in the spool, for the %s start: %s session=%s", starts == 1 ? "next" : "last",
+            why->text, l->name);
+        close_session(l);
+        wp_spool_set_aside(l->options.spool, session);
+        return;
+    }
+    uint64_t before = l->options.losses->events;
+    wp_losses_outbox(l->options.losses, l->outbox);
+    wp_log(l->options.logger, WP_LOG_ERROR, "a session in the spool is taken by nobody, it is counted as lost: %s session=%s events=%llu",
+        why->text, l->name, (unsigned long long)(l->options.losses->events - before));
+    close_session(l);
+    wp_spool_remove(l->options.spool, session);
+}
+
+void wp_leftovers_pump(struct wp_leftovers *l)
+{
+    struct wp_error err = {0};
+    int rc = 0;
+    if (!l->session) {
+        l->session = wp_spool_leftover(l->options.spool);
+        rc = l->session ? open_session(l, &err) : 0;
+    }
+    if (!rc && l->retelling)
+        rc = wp_retelling_pump(l->retelling, &err);
+    if (!rc && l->sender)
+        rc = wp_sender_pump(l->sender, 0, &err);
+    if (!rc && l->sender)
+        rc = wp_sender_end(l->sender, &l->bye, &err);
+    if (rc == -ECONNREFUSED && l->sender && strstr(err.text, WP_REFUSED_TOO_LARGE)) {
+        struct wp_error why = err;
+        rc = begin_retelling(l, &why, &err);
+    }
+    if (!rc)
+        return;
+    struct wp_spool_session *session = l->session;
+    if (rc == -ECONNREFUSED && l->outbox) {
+        take_refusal(l, session, &err);
+        return;
+    }
+    close_session(l);
+    if (rc > 0) {
+        wp_log(l->options.logger, WP_LOG_INFO, "delivered what was left in the spool session=%s", l->name);
+        wp_spool_remove(l->options.spool, session);
+    } else {
+        wp_log(l->options.logger, WP_LOG_ERROR, "a session stays in the spool: %s session=%s", err.text, l->name);
+        wp_spool_set_aside(l->options.spool, session);
+    }
+}
+
+bool wp_leftovers_are_done(const struct wp_leftovers *l)
+{
+    return !l->session && !wp_spool_leftover(l->options.spool);
+}
+
+bool wp_leftovers_are_moving(const struct wp_leftovers *l)
+{
+    return l->retelling ? wp_retelling_is_moving(l->retelling) : l->sender && wp_sender_is_welcome(l->sender);
+}

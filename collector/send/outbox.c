@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/send/outbox.h"
+
+#include "common/clock.h"
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LIMIT_BYTES ((size_t)256 << 20)
+#define LIMIT_FRAMES 65536u
+#define MEMORY_FIRST ((size_t)32 << 20) /* on a full disk, before unacknowledged batches in the spool go */
+#define UNSYNCED_BYTES ((size_t)8 << 20) /* in the spool and in memory, before the spool is synced for it */
+#define TEND_NS 1000000000u
+#define SAY_NS 60000000000u
+
+struct frame {
+    uint8_t *bytes; /* owned */
+    size_t size;
+    uint64_t seq;
+};
+
+/*
+ * In memory: what is behind the spool's last batch, or without a spool what is not acknowledged. A ring. Before it stands what the spool has
+ * been given since it was synced: a file system that fails throws such pages away (ext4 once its journal is aborted, Linux 6.18), and
+ * then reads zeros there.
+ */
+struct wp_outbox {
+    struct wp_spool *spool;
+    struct wp_spool_session *session;
+    const struct wp_logger *logger;
+    struct frame *frames;
+    uint32_t first, count;
+    uint32_t unsynced;          /* of `count`, the first ones: in the spool as well */
+    size_t bytes, unsynced_bytes;
+    uint64_t last_seq, acked, tended_ns;
+    bool is_broken;             /* batches are missing behind the spool's last one: it takes no more */
+    bool owes_bye;              /* the session is over and the spool does not say so yet */
+    struct wp_bye bye;
+    struct wp_log_limit trouble, damage;
+    struct wp_frame_reader *reader;
+    struct wp_batch batch;
+};
+
+static struct frame *frame_at(const struct wp_outbox *o, uint32_t index)
+{
+    return &o->frames[(o->first + index) % LIMIT_FRAMES];
+}
+
+int wp_outbox_create(struct wp_outbox **outbox, struct wp_spool *spool, struct wp_spool_session *session,
+    const struct wp_logger *logger, struct wp_error *err)
+{
+    struct wp_outbox *o = calloc(1, sizeof(*o));
+    if (o) {
+        o->spool = spool;
+        o->session = session;
+        o->logger = logger;
+        o->last_seq = session ? wp_spool_session_last(session) : 0;
+        o->acked = session ? wp_spool_session_acked(session) : 0;
+        o->frames = calloc(LIMIT_FRAMES, sizeof(*o->frames));
+        o->reader = wp_frame_reader_create();
+    }
+    if (!o || !o->frames || !o->reader) {
+        wp_outbox_destroy(o);
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    }
+    *outbox = o;
+    return 0;
+}
+
+static void forget_first(struct wp_outbox *o)
+{
+    struct frame *frame = frame_at(o, 0);
+    o->bytes -= frame->size;
+    if (o->unsynced) {
+        o->unsynced--;
+        o->unsynced_bytes -= frame->size;
+    }
+    free(frame->bytes);
+    frame->bytes = NULL;
+    o->first = (o->first + 1) % LIMIT_FRAMES;
+    o->count--;
+}
+
+void wp_outbox_destroy(struct wp_outbox *o)
+{
+    if (!o)
+        return;
+    while (o->frames && o->count)
+        forget_first(o);
+    free(o->frames);
+    wp_frame_reader_destroy(o->reader);
+    wp_batch_fini(&o->batch);
+    free(o);
+}
+
+static bool takes_spool(const struct wp_outbox *o)
+{
+    return o->session && !o->is_broken;
+}
+
+/* What is in memory alone. */
+static uint32_t waiting(const struct wp_outbox *o)
+{
+    return o->count - o->unsynced;
+}
+
+/* What could not be synced may be gone: then it is the memory that has it. Nor is a later sync to be believed, which no longer knows of it. */
+static void sync_spool(struct wp_outbox *o)
+{
+    struct wp_error why = {0};
+    if (!wp_spool_session_sync(o->session, &why)) {
+        while (o->unsynced)
+            forget_first(o);
+    } else if (takes_spool(o)) {
+        wp_log(o->logger, WP_LOG_ERROR, "the spool is not safe any more, this session goes on in memory: %s", why.text);
+        o->is_broken = true;
+        o->unsynced = 0;
+        o->unsynced_bytes = 0;
+        while (o->count && frame_at(o, 0)->seq <= o->acked)
+            forget_first(o);
+    }
+}
+
+static void say_trouble(struct wp_outbox *o, const struct wp_error *why)
+{
+    if (wp_log_allowed(&o->trouble, wp_clock_ns(), SAY_NS))
+        wp_log(o->logger, WP_LOG_WARN, "the spool cannot be written, batches wait in memory: %s waiting_batches=%u", why->text, waiting(o) + 1);
+}
+
+/* The oldest in memory is acknowledged and nobody has room for it: what comes behind it cannot go to the spool any more. */
+static void give_spool_up(struct wp_outbox *o)
+{
+    wp_log(o->logger, WP_LOG_ERROR, "the spool cannot be written for too long: this session goes on in memory alone");
+    o->is_broken = true;
+    while (o->count && frame_at(o, 0)->seq <= o->acked)
+        forget_first(o);
+}
+
+static bool is_full(const struct wp_outbox *o, size_t more)
+{
+    return o->count == LIMIT_FRAMES || (o->count && o->bytes + more > LIMIT_BYTES);
+}
+
+/* Not before the spool holds all of it: what Bye promises and the spool does not have would count as lost there. */
+static int put_bye(struct wp_outbox *o, struct wp_error *err)
+{
+    if (!o->owes_bye || !takes_spool(o) || waiting(o))
+        return 0;
+    int rc = wp_spool_session_set_bye(o->session, &o->bye, err);
+    o->owes_bye = rc != 0;
+    return rc;
+}
+
+int wp_outbox_end(struct wp_outbox *o, const struct wp_bye *bye, struct wp_error *err)
+{
+    o->bye = *bye;
+    o->owes_bye = o->session;
+    return put_bye(o, err);
+}
+
+static void was_spooled(struct wp_outbox *o, const struct frame *frame)
+{
+    o->unsynced++;
+    o->unsynced_bytes += frame->size;
+    if (o->unsynced_bytes > UNSYNCED_BYTES)
+        sync_spool(o);
+}
+
+/* From memory to where it belongs, as far as it can be written. */
+static void spool_again(struct wp_outbox *o, bool may_go)
+{
+    struct wp_frame frame;
+    struct wp_error why = {0};
+    uint32_t before = waiting(o);
+    int rc = 0;
+    while (!rc && takes_spool(o) && waiting(o)) {
+        const struct frame *oldest = frame_at(o, o->unsynced);
+        rc = wp_frame_read(o->reader, oldest->bytes, oldest->size, &frame, &why);
+        if (!rc)
+            rc = wp_batch_decode(&o->batch, frame.payload, frame.size, &why);
+        if (!rc)
+            rc = wp_spool_append(o->spool, o->session, &o->batch, oldest->bytes, oldest->size, may_go, &why);
+        if (!rc)
+            was_spooled(o, oldest);
+    }
+    if (rc)
+        say_trouble(o, &why);
+    else if (before && takes_spool(o))
+        wp_log(o->logger, WP_LOG_INFO, "the spool can be written again batches=%u", before);
+}
+
+/* A copy, in memory. */
+static int keep(struct wp_outbox *o, uint64_t seq, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    uint8_t *copy = malloc(size);
+    if (!copy)
+        return wp_error_set(err, -ENOMEM, "out of memory for a batch");
+    memcpy(copy, bytes, size);
+    *frame_at(o, o->count++) = (struct frame){copy, size, seq};
+    o->bytes += size;
+    o->last_seq = seq;
+    return 0;
+}
+
+int wp_outbox_push(struct wp_outbox *o, const struct wp_batch *batch, const uint8_t *bytes, size_t size, struct wp_error *err)
+{
+    struct wp_error why = {0};
+    bool is_spooled = false;
+    if (batch->seq <= o->last_seq)
+        return 0; /* a recording that is sent again: the spool has it */
+    if (o->unsynced && is_full(o, size))
+        sync_spool(o);
+    if (takes_spool(o) && !waiting(o)) {
+        is_spooled = !wp_spool_append(o->spool, o->session, batch, bytes, size, false, &why);
+        if (!is_spooled)
+            say_trouble(o, &why);
+    }
+    if (!is_spooled && o->bytes - o->unsynced_bytes > MEMORY_FIRST && takes_spool(o))
+        spool_again(o, true);
+    if (is_full(o, size) && takes_spool(o) && !is_spooled && frame_at(o, 0)->seq <= o->acked)
+        give_spool_up(o);
+    if (is_full(o, size))
+        return -EAGAIN;
+    int rc = keep(o, batch->seq, bytes, size, err);
+    if (!rc && is_spooled)
+        was_spooled(o, frame_at(o, o->count - 1));
+    return rc;
+}
+
+static int read_spool(struct wp_outbox *o, uint64_t seq, const char *endpoint, const uint8_t **frame, size_t *size, struct wp_error *err)
+{
+    uint64_t before = wp_spool_session_damaged(o->session);
+    int rc = wp_spool_session_read(o->session, seq, endpoint, frame, size, err);
+    if (wp_spool_session_damaged(o->session) > before && wp_log_allowed(&o->damage, wp_clock_ns(), SAY_NS))
+        wp_log(o->logger, WP_LOG_ERROR, "a batch in the spool is damaged or gone: its events are counted as lost batch=%llu", (unsigned long long)seq);
+    return rc;
+}
+
+int wp_outbox_read(struct wp_outbox *o, uint64_t *seq, const char *endpoint, const uint8_t **frame, size_t *size,
+    struct wp_error *err)
+{
+    bool is_spooled = o->session && *seq <= wp_spool_session_last(o->session);
+    if (is_spooled && (!o->count || *seq < frame_at(o, 0)->seq || wp_spool_session_is_past(o->session, *seq, endpoint)))
+        return read_spool(o, *seq, endpoint, frame, size, err);
+    uint32_t low = 0, high = o->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (frame_at(o, middle)->seq < *seq)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == o->count)
+        return wp_error_set(err, -ENOENT, "batch %llu is not there", (unsigned long long)*seq);
+    *seq = frame_at(o, low)->seq;
+    *frame = frame_at(o, low)->bytes;
+    *size = frame_at(o, low)->size;
+    return 0;
+}
+
+void wp_outbox_acknowledge(struct wp_outbox *o, uint64_t seq, const char *endpoint)
+{
+    struct wp_error why = {0};
+    if (seq <= o->acked)
+        return;
+    o->acked = seq;
+    if (o->session && wp_spool_session_acknowledge(o->session, seq, endpoint, &why) && wp_log_allowed(&o->trouble, wp_clock_ns(), SAY_NS))
+        wp_log(o->logger, WP_LOG_WARN, "what was acknowledged stays in the spool: %s", why.text);
+    while (!takes_spool(o) && o->count && frame_at(o, 0)->seq <= seq)
+        forget_first(o);
+}
+
+void wp_outbox_tend(struct wp_outbox *o)
+{
+    uint64_t now = wp_clock_ns();
+    if (!o->session || now - o->tended_ns < TEND_NS)
+        return;
+    o->tended_ns = now;
+    if (takes_spool(o) && waiting(o))
+        spool_again(o, false);
+    sync_spool(o);
+    put_bye(o, NULL);
+}
+
+void wp_outbox_settle(struct wp_outbox *o)
+{
+    if (takes_spool(o) && waiting(o))
+        spool_again(o, true);
+    if (o->session)
+        sync_spool(o);
+    put_bye(o, NULL);
+}
+
+uint64_t wp_outbox_last(const struct wp_outbox *o)
+{
+    return o->last_seq;
+}
+
+uint64_t wp_outbox_acked(const struct wp_outbox *o)
+{
+    return o->acked;
+}
+
+uint64_t wp_outbox_waiting(const struct wp_outbox *o)
+{
+    return o->last_seq > o->acked ? o->last_seq - o->acked : 0;
+}
+
+bool wp_outbox_is_safe(const struct wp_outbox *o)
+{
+    return o->session && (!waiting(o) || frame_at(o, o->count - 1)->seq <= o->acked);
+}

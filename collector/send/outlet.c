@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/send/outlet.h"
+
+#include "collector/send/capture_writer.h"
+#include "collector/send/leftovers.h"
+#include "collector/send/losses.h"
+#include "collector/symbols/fleet_names.h"
+#include "common/clock.h"
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ZSTD_LEVEL 1
+#define ACK_MS 60000u
+#define LEFT_MS 10000u     /* at the end, for what others left: the next collector can do it as well */
+
+/* A session on its way. */
+struct lane {
+    struct wp_hello *hello;             /* a copy; owned */
+    struct wp_spool_session *session;   /* the spool's; NULL: none */
+    struct wp_outbox *outbox;
+    struct wp_sender *sender;           /* NULL: none, or it was refused */
+    struct wp_bye bye;                  /* of one that goes on in another one */
+    uint64_t last_seq;
+};
+
+struct wp_outlet {
+    const struct wp_outlet_options *options; /* borrowed */
+    const struct wp_logger *logger;
+    struct wp_spool *spool;             /* NULL: none */
+    struct wp_leftovers *leftovers;
+    struct lane now, before;            /* before: the session that goes on in `now`, until it has arrived */
+    bool keeps_leftovers;               /* until the end */
+    bool has_before, is_refused;        /* is_refused: `now` is too large for the aggregator */
+    struct wp_fleet_names *names;       /* borrowed; NULL: nobody asks */
+    uint64_t (*clock_ns)(const void *context); /* of time probes, NULL: none */
+    const void *clock_context;
+    struct wp_capture_writer *capture;
+    struct wp_frame_writer *frames;
+    struct wp_buffer raw, frame;
+    uint64_t bytes, renewals;
+    struct wp_losses losses;
+};
+
+static int open_spool(struct wp_outlet *o, struct wp_error *err)
+{
+    const struct wp_outlet_options *options = o->options;
+    struct wp_error why = {0};
+    int rc = wp_spool_open(&o->spool, options->spool, options->spool_limit, o->logger, &why);
+    if (!rc)
+        rc = wp_spool_begin(o->spool, o->now.hello, &o->now.session, &why);
+    if (!rc)
+        rc = wp_leftovers_create(&o->leftovers, &(struct wp_leftovers_options){o->spool, &options->endpoints, o->logger,
+            options->session_bytes, &o->losses}, &why);
+    o->keeps_leftovers = !rc && options->is_replay && wp_spool_has_successors(o->spool);
+    if (!rc)
+        return 0;
+    wp_spool_close(o->spool);
+    o->spool = NULL;
+    o->now.session = NULL;
+    if (options->needs_spool)
+        return wp_error_set(err, rc, "%s", why.text);
+    wp_log(o->logger, WP_LOG_WARN, "there is no spool, what an aggregator does not have waits in memory: %s", why.text);
+    return 0;
+}
+
+static int take_hello(struct lane *lane, const struct wp_hello *hello)
+{
+    lane->hello = calloc(1, sizeof(*lane->hello));
+    return !lane->hello || wp_hello_copy(lane->hello, hello) ? -ENOMEM : 0;
+}
+
+/* Of `now`, whose Hello and session are there. */
+static int open_lane(struct wp_outlet *o, struct wp_error *err)
+{
+    struct lane *lane = &o->now;
+    int rc = wp_outbox_create(&lane->outbox, o->spool, lane->session, o->logger, err);
+    if (!rc)
+        rc = wp_sender_open(&lane->sender, &o->options->endpoints, lane->hello, lane->outbox, o->logger, err);
+    if (!rc && o->clock_ns)
+        wp_sender_answer_probes(lane->sender, o->clock_ns, o->clock_context);
+    if (!rc && o->names)
+        wp_sender_take_names(lane->sender, wp_fleet_names_take, o->names);
+    return rc;
+}
+
+static int open_sender(struct wp_outlet *o, struct wp_error *err)
+{
+    int rc = o->options->spool ? open_spool(o, err) : 0;
+    return rc ? rc : open_lane(o, err);
+}
+
+/* What is in the spool stays there. */
+static void close_lane(struct lane *lane)
+{
+    wp_sender_close(lane->sender);
+    wp_outbox_destroy(lane->outbox);
+    if (lane->hello)
+        wp_hello_fini(lane->hello);
+    free(lane->hello);
+    *lane = (struct lane){0};
+}
+
+int wp_outlet_open(struct wp_outlet **outlet, const struct wp_outlet_options *options, const struct wp_hello *hello,
+    const struct wp_logger *logger, struct wp_error *err)
+{
+    struct wp_outlet *o = calloc(1, sizeof(*o));
+    if (!o || !(o->frames = wp_frame_writer_create(ZSTD_LEVEL)) || take_hello(&o->now, hello)) {
+        wp_outlet_close(o);
+        return wp_error_set(err, -ENOMEM, "out of memory");
+    }
+    o->options = options;
+    o->logger = logger;
+    int rc = options->endpoints.count ? open_sender(o, err) : 0;
+    if (!rc && options->output)
+        rc = wp_capture_writer_open(&o->capture, options->output, o->now.hello, err);
+    if (rc) {
+        wp_outlet_close(o);
+        return rc;
+    }
+    *outlet = o;
+    return 0;
+}
+
+void wp_outlet_close(struct wp_outlet *o)
+{
+    if (!o)
+        return;
+    struct wp_spool_session *session = o->now.session;
+    close_lane(&o->now);
+    close_lane(&o->before);
+    wp_leftovers_destroy(o->leftovers);
+    if (session && !wp_spool_session_last(session))
+        wp_spool_remove(o->spool, session);
+    wp_spool_close(o->spool);
+    if (o->capture)
+        wp_capture_writer_abort(o->capture);
+    wp_frame_writer_destroy(o->frames);
+    wp_buffer_fini(&o->raw);
+    wp_buffer_fini(&o->frame);
+    free(o);
+}
+
+void wp_outlet_answer_probes(struct wp_outlet *o, uint64_t (*clock_ns)(const void *context), const void *context)
+{
+    o->clock_ns = clock_ns;
+    o->clock_context = context;
+    if (o->now.sender)
+        wp_sender_answer_probes(o->now.sender, clock_ns, context);
+}
+
+bool wp_outlet_is_ready(const struct wp_outlet *o)
+{
+    return !o->options->endpoints.count || (o->now.sender && wp_sender_is_welcome(o->now.sender));
+}
+
+int wp_outlet_fd(const struct wp_outlet *o)
+{
+    return o->now.sender ? wp_sender_fd(o->now.sender) : -1;
+}
+
+struct wp_window wp_outlet_window(const struct wp_outlet *o)
+{
+    return o->now.sender ? wp_sender_window(o->now.sender) : (struct wp_window){0};
+}
+
+void wp_outlet_ask_names(struct wp_outlet *o, struct wp_fleet_names *names)
+{
+    o->names = names;
+    if (o->now.sender)
+        wp_sender_take_names(o->now.sender, names ? wp_fleet_names_take : NULL, names);
+}
+
+static int send_names(void *context, enum wp_frame_type type, const uint8_t *raw, size_t size)
+{
+    struct wp_outlet *o = context;
+    return wp_sender_send_names(o->now.sender, type, raw, size);
+}
+
+static void pump_names(struct wp_outlet *o)
+{
+    bool is_on = wp_sender_knows_names(o->now.sender);
+    if (is_on != wp_fleet_names_are_on(o->names))
+        wp_fleet_names_turn(o->names, is_on);
+    wp_fleet_names_pump(o->names, wp_clock_ms(), send_names, o);
+}
+
+static bool is_too_large(const struct wp_error *why)
+{
+    return strstr(why->text, WP_REFUSED_TOO_LARGE) != NULL;
+}
+
+/* Its batches stay in the outbox, and others come until it goes on in another session. */
+static int take_refusal(struct wp_outlet *o, int rc, const struct wp_error *why, struct wp_error *err)
+{
+    if (rc != -ECONNREFUSED || !is_too_large(why))
+        return wp_error_set(err, rc, "%s", why->text);
+    wp_log(o->logger, WP_LOG_WARN, "the session goes on in another one: %s", why->text);
+    wp_sender_close(o->now.sender);
+    o->now.sender = NULL;
+    o->is_refused = true;
+    return 0;
+}
+
+/* The session before has arrived, or cannot. */
+static void end_before(struct wp_outlet *o, bool has_arrived)
+{
+    struct wp_spool_session *session = o->before.session;
+    if (!has_arrived && !session)
+        wp_losses_outbox(&o->losses, o->before.outbox);
+    close_lane(&o->before);
+    o->has_before = false;
+    if (o->spool)
+        wp_spool_hold(o->spool, NULL);
+    if (session && has_arrived)
+        wp_spool_remove(o->spool, session);
+}
+
+/* What is refused is a leftover, which knows what to do, or lost. */
+static void pump_before(struct wp_outlet *o)
+{
+    struct wp_error why = {0};
+    int rc = o->before.sender ? wp_sender_pump(o->before.sender, 0, &why) : -ECONNREFUSED;
+    if (!rc)
+        rc = wp_sender_end(o->before.sender, &o->before.bye, &why);
+    if (!rc)
+        return;
+    if (rc < 0 && *why.text)
+        wp_log(o->logger, WP_LOG_WARN, "the session before this one is refused: %s", why.text);
+    end_before(o, rc > 0);
+}
+
+int wp_outlet_pump(struct wp_outlet *o, int timeout_ms, struct wp_error *err)
+{
+    struct wp_error why = {0};
+    if (o->names && o->now.sender)
+        pump_names(o);
+    if (o->has_before)
+        pump_before(o);
+    if (o->leftovers && !o->keeps_leftovers)
+        wp_leftovers_pump(o->leftovers);
+    int rc = o->now.sender ? wp_sender_pump(o->now.sender, timeout_ms, &why) : 0;
+    return rc ? take_refusal(o, rc, &why, err) : 0;
+}
+
+/* --- another session --- */
+
+bool wp_outlet_wants_renewal(const struct wp_outlet *o)
+{
+    return o->is_refused;
+}
+
+/* One that waits safely in the spool can be delivered with what others left. */
+bool wp_outlet_may_renew(const struct wp_outlet *o)
+{
+    return !o->has_before || (o->before.session && wp_outbox_is_safe(o->before.outbox));
+}
+
+static void put_before(struct wp_outlet *o, const struct wp_bye *bye)
+{
+    struct wp_error why = {0};
+    if (o->has_before)
+        end_before(o, false);
+    if (wp_outbox_end(o->now.outbox, bye, &why))
+        wp_log(o->logger, WP_LOG_WARN, "the end of the session cannot be spooled: %s", why.text);
+    o->before = o->now;
+    o->before.bye = *bye;
+    o->has_before = true;
+    o->now = (struct lane){0};
+    if (o->spool)
+        wp_spool_hold(o->spool, o->before.session);
+}
+
+int wp_outlet_renew(struct wp_outlet *o, const struct wp_hello *hello, uint64_t events, uint64_t dropped, struct wp_error *err)
+{
+    struct wp_bye bye = {.last_seq = o->now.last_seq, .events = events, .dropped = dropped};
+    memcpy(bye.successor, hello->session, sizeof(bye.successor));
+    int rc = o->capture ? wp_capture_writer_next(o->capture, &bye, hello, err) : 0;
+    if (rc)
+        return rc;
+    o->renewals++;
+    o->keeps_leftovers = o->options->is_replay;
+    o->is_refused = false;
+    wp_log(o->logger, WP_LOG_INFO, "the session goes on in another one, its dictionary has grown large batches=%llu",
+        (unsigned long long)o->now.last_seq);
+    if (o->options->endpoints.count)
+        put_before(o, &bye);
+    else
+        close_lane(&o->now);
+    if (take_hello(&o->now, hello))
+        return wp_error_set(err, -ENOMEM, "out of memory for another session");
+    if (!o->options->endpoints.count)
+        return 0;
+    if (o->spool && wp_spool_begin(o->spool, hello, &o->now.session, err)) {
+        wp_log(o->logger, WP_LOG_ERROR, "the new session has no spool, what an aggregator does not have waits in memory: %s", err->text);
+        o->now.session = NULL;
+    }
+    return open_lane(o, err);
+}
+
+bool wp_outlet_next_drop(struct wp_outlet *o, struct wp_drop *drop)
+{
+    return wp_losses_next(&o->losses, drop);
+}
+
+/* --- batches --- */
+
+int wp_outlet_frame(struct wp_outlet *o, const struct wp_batch *batch, const uint8_t *frame, size_t size, struct wp_error *err)
+{
+    struct wp_error why = {0};
+    o->bytes += size;
+    o->now.last_seq = batch->seq;
+    int rc = o->capture ? wp_capture_writer_batch(o->capture, frame, size, err) : 0;
+    if (rc || !o->now.outbox)
+        return rc;
+    rc = o->now.sender ? wp_sender_push(o->now.sender, batch, frame, size, &why) : wp_outbox_push(o->now.outbox, batch, frame, size, &why);
+    if (rc != -ECONNREFUSED)
+        return rc == -EAGAIN ? wp_losses_batch(&o->losses, batch) : rc ? wp_error_set(err, rc, "%s", why.text) : 0;
+    rc = take_refusal(o, rc, &why, err); /* it was met before the batch was put */
+    return rc ? rc : wp_outbox_push(o->now.outbox, batch, frame, size, err) ? wp_losses_batch(&o->losses, batch) : 0;
+}
+
+int wp_outlet_batch(struct wp_outlet *o, const struct wp_batch *batch, struct wp_error *err)
+{
+    wp_buffer_clear(&o->raw);
+    wp_buffer_clear(&o->frame);
+    int rc = wp_batch_encode(batch, &o->raw, err);
+    if (!rc)
+        rc = wp_frame_write(o->frames, WP_FRAME_BATCH, o->raw.data, o->raw.size, &o->frame, err);
+    return rc ? rc : wp_outlet_frame(o, batch, o->frame.data, o->frame.size, err);
+}
+
+/* What others left is taken along while somebody takes it. */
+static void finish_leftovers(struct wp_outlet *o)
+{
+    for (uint64_t end = wp_clock_ms() + LEFT_MS; !wp_leftovers_are_done(o->leftovers) && wp_clock_ms() < end;) {
+        wp_leftovers_pump(o->leftovers);
+        usleep(1000);
+    }
+    if (!wp_leftovers_are_done(o->leftovers))
+        wp_log(o->logger, WP_LOG_WARN, "batches that others left stay in the spool, the next collector there delivers them");
+}
+
+/* The session before is given as long as the last one. */
+static int finish_before(struct wp_outlet *o, struct wp_error *err)
+{
+    struct wp_error why = {0};
+    int rc = o->before.sender ? wp_sender_finish(o->before.sender, &o->before.bye, ACK_MS, &why) : -ECONNREFUSED;
+    bool stays = rc && o->before.session;
+    if (rc == -ETIMEDOUT && stays && wp_outbox_is_safe(o->before.outbox))
+        wp_log(o->logger, WP_LOG_WARN, "%s, the next collector there delivers them", why.text);
+    end_before(o, !rc);
+    return !rc || stays ? 0 : wp_error_set(err, rc, "%s", why.text);
+}
+
+/* Of the last session. One that is too large is told anew by leftovers. */
+static int finish_now(struct wp_outlet *o, const struct wp_bye *bye, struct wp_error *err)
+{
+    struct lane *lane = &o->now;
+    struct wp_error why = {0};
+    if (wp_outbox_end(lane->outbox, bye, &why))
+        wp_log(o->logger, WP_LOG_WARN, "the end of the session cannot be spooled: %s", why.text);
+    int rc = lane->sender ? wp_sender_finish(lane->sender, bye, ACK_MS, &why) : -ECONNREFUSED;
+    if (rc == -ETIMEDOUT && lane->session && wp_outbox_is_safe(lane->outbox)) {
+        wp_log(o->logger, WP_LOG_WARN, "%s, the next collector there delivers them", why.text);
+        return 1;
+    }
+    bool is_told_anew = rc == -ECONNREFUSED && lane->session && (o->is_refused || is_too_large(&why));
+    if (rc && !is_told_anew)
+        return wp_error_set(err, rc, "%s", *why.text ? why.text : "the session is too large for the aggregator");
+    struct wp_spool_session *session = lane->session;
+    close_lane(lane);
+    if (session && is_told_anew)
+        wp_spool_let_go(o->spool, session);
+    else if (session)
+        wp_spool_remove(o->spool, session);
+    return 0;
+}
+
+int wp_outlet_finish(struct wp_outlet *o, uint64_t events, uint64_t dropped, struct wp_error *err)
+{
+    struct wp_bye bye = {.last_seq = o->now.last_seq, .events = events, .dropped = dropped};
+    int rc = 0;
+    if (o->capture) {
+        rc = wp_capture_writer_finish(o->capture, &bye, err);
+        o->capture = NULL;
+    }
+    if (rc || !o->now.outbox)
+        return rc;
+    rc = o->has_before ? finish_before(o, err) : 0;
+    if (!rc && o->renewals && o->leftovers) /* earlier parts of the recording, before the one whose end is the end of all */
+        finish_leftovers(o);
+    if (!rc)
+        rc = finish_now(o, &bye, err);
+    if (!rc && o->spool)
+        finish_leftovers(o);
+    return rc > 0 ? 0 : rc;
+}
+
+uint64_t wp_outlet_bytes(const struct wp_outlet *o)
+{
+    return o->bytes;
+}
+
+void wp_outlet_count(const struct wp_outlet *o, struct wp_outlet_counts *counts)
+{
+    *counts = (struct wp_outlet_counts){.last_seq = o->now.last_seq, .trouble = "", .renewals = o->renewals,
+        .refused_sessions = o->losses.sessions, .refused_events = o->losses.events};
+    if (o->spool) {
+        counts->has_spool = true;
+        counts->spool_bytes = wp_spool_bytes(o->spool);
+        counts->spool_limit = o->options->spool_limit;
+        counts->spool_lost = o->now.session ? wp_spool_session_lost(o->now.session) : 0;
+    }
+    if (!o->now.sender)
+        return;
+    counts->has_aggregator = true;
+    counts->is_welcome = wp_sender_is_welcome(o->now.sender);
+    counts->acked_seq = wp_outbox_acked(o->now.outbox);
+    counts->waiting = wp_outbox_waiting(o->now.outbox) + (o->has_before ? wp_outbox_waiting(o->before.outbox) : 0);
+    counts->absent_ms = wp_sender_absent_ms(o->now.sender);
+    counts->trouble = wp_sender_trouble(o->now.sender);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_SPOOL_SPOOL_ACKS_H
+#define WP_COLLECTOR_SPOOL_SPOOL_ACKS_H
+/*
+ * Which aggregator has acknowledged which batches of a session: what is durable at one must not be counted by another.
+ * Kept in the file `acked`, a line a stretch: its last batch, a space, the endpoint.
+ */
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct wp_spool_ack {
+    uint64_t last_seq;          /* of a stretch that begins behind the one before */
+    char *endpoint;             /* owned */
+};
+
+struct wp_spool_acks {
+    char *path;
+    struct wp_spool_ack *stretches; /* owned, by number */
+    uint32_t count;
+    bool is_dirty;
+};
+
+/* A file that is damaged counts as none: what is sent again is known by its number where it was. */
+int wp_spool_acks_open(struct wp_spool_acks *acks, const char *folder, struct wp_error *err);
+void wp_spool_acks_fini(struct wp_spool_acks *acks);
+uint64_t wp_spool_acks_last(const struct wp_spool_acks *acks);
+int wp_spool_acks_add(struct wp_spool_acks *acks, uint64_t seq, const char *endpoint, struct wp_error *err);
+/* Another aggregator than `endpoint` has it. */
+bool wp_spool_acks_is_foreign(const struct wp_spool_acks *acks, uint64_t seq, const char *endpoint);
+/* Writes the file when there is news. */
+int wp_spool_acks_save(struct wp_spool_acks *acks, struct wp_error *err);
+
+#endif

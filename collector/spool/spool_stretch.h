@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_SPOOL_SPOOL_STRETCH_H
+#define WP_COLLECTOR_SPOOL_SPOOL_STRETCH_H
+/*
+ * Batches without events, many in one frame of the spool: each as it will be sent, those that carry nothing as a range.
+ * It takes what their dictionary entries take and nearly nothing besides, however long a session lasts.
+ */
+#include "proto/batch.h"
+
+struct wp_spool_stretch;        /* being made, and the one that was read last */
+
+struct wp_spool_stretch *wp_spool_stretch_create(void);
+void wp_spool_stretch_destroy(struct wp_spool_stretch *stretch);
+
+/* Begins an empty one. */
+void wp_spool_stretch_begin(struct wp_spool_stretch *stretch);
+/* Numbers follow each other. -ENOMEM, -EINVAL. */
+int wp_spool_stretch_add(struct wp_spool_stretch *stretch, const struct wp_batch *batch, struct wp_error *err);
+/* True when it should be finished before more is added. */
+bool wp_spool_stretch_is_full(const struct wp_spool_stretch *stretch);
+/* Appends its frame to `out`. */
+int wp_spool_stretch_finish(struct wp_spool_stretch *stretch, struct wp_buffer *out, struct wp_error *err);
+
+/* Takes a frame in, for the calls below. -EBADMSG. */
+int wp_spool_stretch_load(struct wp_spool_stretch *stretch, const uint8_t *frame, size_t size, struct wp_error *err);
+/* Raw bytes of a batch, valid until the next load; *size 0: it carries nothing. -ENOENT: not in it. */
+int wp_spool_stretch_find(struct wp_spool_stretch *stretch, uint64_t seq, const uint8_t **raw, size_t *size);
+
+#endif

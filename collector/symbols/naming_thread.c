@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/symbols/naming_thread.h"
+
+#include "collector/host/sandbox.h"
+#include "common/buffer.h"
+#include "common/clock.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define JOBS (1u << 20)                        /* that may wait */
+#define DEBUG_BYTES ((uint64_t)512 << 20)      /* of debug info in one object */
+#define HAND_OVER 64u                          /* answers, so that the caller gets the first before the last is there */
+#define KEPT_JOBS 16384u                       /* room that stays behind a burst ... */
+#define KEPT_BYTES ((size_t)1 << 20)           /* ... of answers too */
+#define NICENESS 10                              /* what is recorded goes first, and what is walked by (unwinder) */
+
+enum job_kind { JOB_OBJECT, JOB_PLACE, JOB_JIT, JOB_DATA, JOB_DUMP, JOB_DROP, JOB_CLOSE };
+
+struct known {
+    struct wp_object_names *names; /* NULL: it could not be read */
+    char base[64];                 /* of its path */
+};
+
+struct opening {
+    struct wp_elf_file file;
+    int root_fd;
+    char path[256];
+};
+
+struct job {
+    uint8_t kind;
+    uint32_t ticket, object;
+    uint64_t offset;
+    union {
+        struct opening *opening; /* owned */
+        struct wp_jit_map *map;  /* owned by DROP, else borrowed */
+    };
+};
+
+struct jobs {
+    struct job *items; /* owned */
+    uint32_t count, room;
+};
+
+struct wp_naming_thread {
+    const struct wp_logger *logger;
+    struct wp_debug_fetch *fetch; /* of the thread alone */
+    pthread_t thread;
+    pthread_mutex_t lock;       /* of what follows, down to the blank line */
+    pthread_cond_t more, idle;
+    struct jobs waiting;
+    struct wp_buffer answers;   /* each: ticket, levels, then line, function and file of each level */
+    struct wp_naming_counts counts;
+    bool is_over, is_busy;
+    uint64_t *sizes;            /* owned; by object, of those that are not closed */
+    uint32_t size_room;
+
+    struct wp_buffer taken;     /* of the caller alone: answers being given out */
+    size_t taken_at;
+    uint32_t next_object;
+    uint32_t *closed, closed_count, closed_room; /* owned; numbers to give again */
+
+    struct known *objects;      /* of the thread alone, as what follows; by number */
+    uint32_t object_count;
+    struct wp_buffer made;
+    uint64_t made_count, unnamed_count, debug_bytes, read_count;
+};
+
+static void log_object(const struct wp_naming_thread *t, const struct opening *o, const struct wp_object_names *names, uint64_t ns)
+{
+    if (names && t->logger)
+        wp_log(t->logger, WP_LOG_DEBUG, "functions are known file=%s functions=%u debug_bytes=%llu ms=%llu", o->path,
+            wp_object_names_functions(names), (unsigned long long)wp_object_names_debug_bytes(names),
+            (unsigned long long)(ns / 1000000));
+}
+
+static struct known *place_of(struct wp_naming_thread *t, uint32_t object)
+{
+    if (object >= t->object_count) {
+        uint32_t count = object + 64;
+        struct known *objects = realloc(t->objects, count * sizeof(*objects));
+        if (!objects)
+            return NULL;
+        memset(objects + t->object_count, 0, (count - t->object_count) * sizeof(*objects));
+        t->objects = objects;
+        t->object_count = count;
+    }
+    return &t->objects[object];
+}
+
+/* For who decides what is held. */
+static void tell_size(struct wp_naming_thread *t, uint32_t object, uint64_t bytes)
+{
+    pthread_mutex_lock(&t->lock);
+    if (object < t->size_room)
+        t->sizes[object] = bytes;
+    t->counts.held_bytes += bytes;
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void read_object(struct wp_naming_thread *t, struct opening *o, uint32_t object)
+{
+    struct known *known = place_of(t, object);
+    if (known) {
+        uint64_t start = wp_clock_ns();
+        const char *slash = strrchr(o->path, '/');
+        *known = (struct known){.names = NULL};
+        snprintf(known->base, sizeof(known->base), "%.63s", slash ? slash + 1 : o->path);
+        wp_object_names_create(&known->names, &o->file, o->root_fd, t->fetch, DEBUG_BYTES, NULL);
+        if (known->names) {
+            t->debug_bytes += wp_object_names_debug_bytes(known->names);
+            tell_size(t, object, wp_object_names_bytes(known->names));
+        }
+        log_object(t, o, known->names, wp_clock_ns() - start);
+        t->read_count++;
+    }
+    wp_elf_file_close(&o->file);
+    if (o->root_fd >= 0)
+        close(o->root_fd);
+    free(o);
+}
+
+static void forget_size(struct wp_naming_thread *t, uint32_t object)
+{
+    pthread_mutex_lock(&t->lock);
+    if (object < t->size_room) {
+        t->counts.held_bytes -= t->sizes[object];
+        t->sizes[object] = 0;
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void close_object(struct wp_naming_thread *t, uint32_t object)
+{
+    struct known *known = object < t->object_count ? &t->objects[object] : NULL;
+    if (!known || !known->names)
+        return;
+    t->debug_bytes -= wp_object_names_debug_bytes(known->names);
+    wp_object_names_destroy(known->names);
+    known->names = NULL;
+    forget_size(t, object); /* it may have been closed before it was read */
+}
+
+static void answer(struct wp_naming_thread *t, uint32_t ticket, const struct wp_place_name *place)
+{
+    uint32_t head[2] = {ticket, place->count};
+    wp_buffer_append(&t->made, head, sizeof(head));
+    for (unsigned i = 0; i < place->count; i++) {
+        const struct wp_debug_level *level = &place->levels[i];
+        wp_buffer_append(&t->made, &level->line, sizeof(level->line));
+        wp_buffer_append(&t->made, level->function, strlen(level->function) + 1);
+        wp_buffer_append(&t->made, level->file, strlen(level->file) + 1);
+    }
+    t->made_count++;
+    t->unnamed_count += !place->count;
+}
+
+static void do_job(struct wp_naming_thread *t, struct job *job)
+{
+    struct wp_place_name place = {.count = 0};
+    switch ((enum job_kind)job->kind) {
+    case JOB_OBJECT:
+        read_object(t, job->opening, job->object);
+        return;
+    case JOB_CLOSE:
+        close_object(t, job->object);
+        return;
+    case JOB_DROP:
+        wp_jit_map_destroy(job->map);
+        return;
+    case JOB_DUMP:
+        wp_jit_map_dump(job->map, (int)job->offset);
+        return;
+    case JOB_PLACE:
+        if (job->object < t->object_count && t->objects[job->object].names)
+            wp_object_names_find(t->objects[job->object].names, job->offset, &place);
+        break;
+    case JOB_DATA:
+        if (job->object < t->object_count && t->objects[job->object].names)
+            wp_object_names_data(t->objects[job->object].names, job->offset, t->objects[job->object].base, &place);
+        break;
+    case JOB_JIT:
+        place.levels[0] = (struct wp_debug_level){.function = wp_jit_map_find(job->map, job->offset, wp_clock_ns()), .file = ""};
+        place.count = place.levels[0].function != NULL;
+        break;
+    }
+    answer(t, job->ticket, &place);
+}
+
+/* Under the lock. Answers that there was no memory for are lost, and counted as given. */
+static void hand_over(struct wp_naming_thread *t)
+{
+    if (!t->made.failed)
+        wp_buffer_append(&t->answers, t->made.data, t->made.size);
+    t->made.failed = false;
+    wp_buffer_clear(&t->made);
+    t->counts.answered += t->made_count;
+    t->counts.unnamed += t->unnamed_count;
+    t->counts.objects = t->read_count;
+    t->counts.debug_bytes = t->debug_bytes;
+    t->made_count = t->unnamed_count = 0;
+}
+
+static void do_jobs(struct wp_naming_thread *t, const struct jobs *jobs)
+{
+    bool has_closed = false;
+    for (uint32_t i = 0; i < jobs->count; i++) {
+        do_job(t, &jobs->items[i]);
+        if (has_closed && jobs->items[i].kind != JOB_CLOSE)
+            malloc_trim(0); /* an object's debug info is many small pieces, between which others live */
+        has_closed = jobs->items[i].kind == JOB_CLOSE;
+        if (t->made_count < HAND_OVER)
+            continue;
+        pthread_mutex_lock(&t->lock);
+        hand_over(t);
+        pthread_mutex_unlock(&t->lock);
+    }
+    if (has_closed)
+        malloc_trim(0);
+}
+
+static void *run(void *context)
+{
+    struct wp_naming_thread *t = context;
+    struct jobs jobs = {0};
+    wp_sandbox_thread();
+    setpriority(PRIO_PROCESS, 0, NICENESS); /* on Linux: of this thread */
+    pthread_mutex_lock(&t->lock);
+    while (!t->is_over) {
+        if (!t->waiting.count) {
+            t->is_busy = false;
+            pthread_cond_broadcast(&t->idle);
+            pthread_cond_wait(&t->more, &t->lock);
+            continue;
+        }
+        struct jobs taken = t->waiting;
+        t->waiting = jobs;
+        t->waiting.count = 0;
+        jobs = taken;
+        pthread_mutex_unlock(&t->lock);
+        do_jobs(t, &jobs);
+        if (jobs.room > KEPT_JOBS) {
+            free(jobs.items);
+            jobs = (struct jobs){0};
+        }
+        pthread_mutex_lock(&t->lock);
+        hand_over(t);
+    }
+    t->is_busy = false;
+    pthread_mutex_unlock(&t->lock);
+    free(jobs.items);
+    return NULL;
+}
+
+static bool add_job(struct wp_naming_thread *t, const struct job *job)
+{
+    pthread_mutex_lock(&t->lock);
+    struct jobs *w = &t->waiting;
+    bool has_room = w->count < w->room;
+    if (!has_room && (w->count < JOBS || job->kind == JOB_DROP || job->kind == JOB_CLOSE)) {
+        uint32_t room = w->room ? w->room * 2 : 256;
+        struct job *items = realloc(w->items, room * sizeof(*items));
+        if (items) {
+            w->items = items;
+            w->room = room;
+            has_room = true;
+        }
+    }
+    if (has_room) {
+        w->items[w->count++] = *job;
+        t->counts.asked += job->kind == JOB_PLACE || job->kind == JOB_JIT || job->kind == JOB_DATA;
+        if (!t->is_busy)
+            pthread_cond_signal(&t->more);
+        t->is_busy = true;
+    }
+    pthread_mutex_unlock(&t->lock);
+    return has_room;
+}
+
+/* Room for the number's size, and for the number once it is closed. */
+static bool make_place(struct wp_naming_thread *t, uint32_t object)
+{
+    bool has_room = object < t->closed_room;
+    if (has_room)
+        return true;
+    uint32_t room = object + 64, *closed = realloc(t->closed, room * sizeof(*closed));
+    if (!closed)
+        return false;
+    t->closed = closed;
+    t->closed_room = room;
+    pthread_mutex_lock(&t->lock);
+    uint64_t *sizes = realloc(t->sizes, room * sizeof(*sizes));
+    for (uint32_t i = t->size_room; sizes && i < room; i++)
+        sizes[i] = 0;
+    if (sizes) {
+        t->sizes = sizes;
+        t->size_room = room;
+    }
+    pthread_mutex_unlock(&t->lock);
+    return sizes;
+}
+
+uint32_t wp_naming_thread_object(struct wp_naming_thread *t, struct wp_elf_file *file, int root_fd, const char *path)
+{
+    uint32_t object = t->closed_count ? t->closed[t->closed_count - 1] : t->next_object;
+    struct opening *o = make_place(t, object) ? malloc(sizeof(*o)) : NULL;
+    if (o) {
+        *o = (struct opening){.file = *file, .root_fd = root_fd};
+        strncpy(o->path, path, sizeof(o->path) - 1);
+        if (add_job(t, &(struct job){.kind = JOB_OBJECT, .opening = o, .object = object})) {
+            *file = (struct wp_elf_file){.fd = -1};
+            if (t->closed_count)
+                t->closed_count--;
+            else
+                t->next_object++;
+            return object;
+        }
+        free(o);
+    }
+    wp_elf_file_close(file);
+    if (root_fd >= 0)
+        close(root_fd);
+    return UINT32_MAX;
+}
+
+void wp_naming_thread_close(struct wp_naming_thread *t, uint32_t object)
+{
+    if (object >= t->next_object || !add_job(t, &(struct job){.kind = JOB_CLOSE, .object = object}))
+        return; /* without memory for it the object stays */
+    t->closed[t->closed_count++] = object;
+    forget_size(t, object);
+}
+
+uint64_t wp_naming_thread_bytes(struct wp_naming_thread *t, uint32_t object)
+{
+    pthread_mutex_lock(&t->lock);
+    uint64_t bytes = object < t->size_room ? t->sizes[object] : 0;
+    pthread_mutex_unlock(&t->lock);
+    return bytes;
+}
+
+bool wp_naming_thread_place(struct wp_naming_thread *t, uint32_t object, uint64_t offset, uint32_t ticket)
+{
+    return add_job(t, &(struct job){.kind = JOB_PLACE, .object = object, .offset = offset, .ticket = ticket});
+}
+
+bool wp_naming_thread_data(struct wp_naming_thread *t, uint32_t object, uint64_t offset, uint32_t ticket)
+{
+    return add_job(t, &(struct job){.kind = JOB_DATA, .object = object, .offset = offset, .ticket = ticket});
+}
+
+bool wp_naming_thread_jit(struct wp_naming_thread *t, struct wp_jit_map *map, uint64_t address, uint32_t ticket)
+{
+    return add_job(t, &(struct job){.kind = JOB_JIT, .map = map, .offset = address, .ticket = ticket});
+}
+
+void wp_naming_thread_dump(struct wp_naming_thread *t, struct wp_jit_map *map, int fd)
+{
+    if (!add_job(t, &(struct job){.kind = JOB_DUMP, .map = map, .offset = (uint64_t)fd}))
+        close(fd);
+}
+
+void wp_naming_thread_drop(struct wp_naming_thread *t, struct wp_jit_map *map)
+{
+    add_job(t, &(struct job){.kind = JOB_DROP, .map = map}); /* without memory for it the map is lost, but never used */
+}
+
+bool wp_naming_thread_next(struct wp_naming_thread *t, uint32_t *ticket, struct wp_place_name *place)
+{
+    if (t->taken_at == t->taken.size) {
+        t->taken_at = 0;
+        if (t->taken.capacity > KEPT_BYTES)
+            wp_buffer_fini(&t->taken);
+        wp_buffer_clear(&t->taken);
+        pthread_mutex_lock(&t->lock);
+        struct wp_buffer swap = t->taken;
+        t->taken = t->answers;
+        t->answers = swap;
+        pthread_mutex_unlock(&t->lock);
+        if (!t->taken.size)
+            return false;
+    }
+    const uint8_t *at = t->taken.data + t->taken_at;
+    memcpy(ticket, at, sizeof(*ticket));
+    memcpy(&place->count, at + sizeof(*ticket), sizeof(place->count));
+    at += sizeof(*ticket) + sizeof(place->count);
+    for (unsigned i = 0; i < place->count; i++) {
+        struct wp_debug_level *level = &place->levels[i];
+        memcpy(&level->line, at, sizeof(level->line));
+        level->function = (const char *)at + sizeof(level->line);
+        level->file = level->function + strlen(level->function) + 1;
+        at = (const uint8_t *)level->file + strlen(level->file) + 1;
+    }
+    t->taken_at = (size_t)(at - t->taken.data);
+    return true;
+}
+
+bool wp_naming_thread_settle(struct wp_naming_thread *t, unsigned timeout_ms)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+    end.tv_sec += timeout_ms / 1000 + end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&t->lock);
+    while (t->is_busy && !pthread_cond_timedwait(&t->idle, &t->lock, &end))
+        continue;
+    bool is_idle = !t->is_busy;
+    pthread_mutex_unlock(&t->lock);
+    return is_idle;
+}
+
+struct wp_naming_counts wp_naming_thread_counts(struct wp_naming_thread *t)
+{
+    pthread_mutex_lock(&t->lock);
+    struct wp_naming_counts counts = t->counts;
+    pthread_mutex_unlock(&t->lock);
+    return counts;
+}
+
+static void release(struct wp_naming_thread *t)
+{
+    for (uint32_t i = 0; i < t->waiting.count; i++) {
+        struct job *job = &t->waiting.items[i];
+        if (job->kind == JOB_DUMP) {
+            close((int)job->offset);
+        } else if (job->kind == JOB_DROP) {
+            wp_jit_map_destroy(job->map);
+        } else if (job->kind == JOB_OBJECT) {
+            wp_elf_file_close(&job->opening->file);
+            if (job->opening->root_fd >= 0)
+                close(job->opening->root_fd);
+            free(job->opening);
+        }
+    }
+    for (uint32_t i = 0; i < t->object_count; i++)
+        wp_object_names_destroy(t->objects[i].names);
+    free(t->objects);
+    free(t->sizes);
+    free(t->closed);
+    free(t->waiting.items);
+    wp_buffer_fini(&t->answers);
+    wp_buffer_fini(&t->taken);
+    wp_buffer_fini(&t->made);
+    pthread_cond_destroy(&t->more);
+    pthread_cond_destroy(&t->idle);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+struct wp_naming_thread *wp_naming_thread_create(struct wp_debug_fetch *fetch, const struct wp_logger *logger)
+{
+    struct wp_naming_thread *t = calloc(1, sizeof(*t));
+    pthread_condattr_t clock;
+    sigset_t all, before;
+    if (!t)
+        return NULL;
+    t->fetch = fetch;
+    t->logger = logger;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->more, NULL);
+    pthread_cond_init(&t->idle, &clock);
+    pthread_condattr_destroy(&clock);
+    sigfillset(&all); /* signals are the main thread's */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&t->thread, NULL, run, t);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc) {
+        release(t);
+        return NULL;
+    }
+    return t;
+}
+
+void wp_naming_thread_destroy(struct wp_naming_thread *t)
+{
+    if (!t)
+        return;
+    pthread_mutex_lock(&t->lock);
+    t->is_over = true;
+    pthread_cond_signal(&t->more);
+    pthread_mutex_unlock(&t->lock);
+    pthread_join(t->thread, NULL);
+    release(t);
+}
+
+uint64_t wp_naming_thread_cpu_ns(const struct wp_naming_thread *t)
+{
+    struct timespec ts;
+    clockid_t clock;
+    if (pthread_getcpuclockid(t->thread, &clock) || clock_gettime(clock, &ts))
+        return 0;
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}

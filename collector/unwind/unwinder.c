@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/unwind/unwinder.h"
+
+#include "collector/host/sandbox.h"
+#include "collector/unwind/linked_files.h"
+#include "collector/unwind/unwind_cache.h"
+#include "collector/unwind/unwind_objects.h"
+#include "collector/unwind/unwind_reader.h"
+#include "common/buffer.h"
+#include "common/clock.h"
+#include "common/intmap.h"
+#include "common/path.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#define QUEUE 4096u
+#define FILES 16384u /* as many as the kernel side has room for */
+#define WORKERS 3u
+#define SMALL ((uint64_t)2 << 20) /* bytes of a file */
+#define MAPS_BYTES ((size_t)16 << 20)
+#define KEPT_BYTES ((uint64_t)32 << 20) /* of rows that are taken from the cache at the start: about half of the kernel's pages */
+#define ROOM_PAUSE_S 60u
+#define UNFIT_PAUSE_NS ((uint64_t)60 * 1000000000)
+#define VDSO_BYTES ((size_t)8 << 10)
+
+struct job {
+    struct wp_unwind_file file;
+    int fd;
+    uint64_t size;
+    bool is_kept;   /* taken from the cache, before anybody was met in it */
+    bool is_met;    /* somebody's stack ends in it: it goes first */
+    char path[256]; /* for the log */
+};
+
+struct worker {
+    struct wp_unwinder *unwinder;
+    pthread_t thread;
+    bool is_for_small, is_started;
+};
+
+struct wp_unwinder {
+    struct wp_unwinder_options options;
+    struct wp_unwind_cache cache;
+    struct wp_unwind_objects *objects; /* owned */
+    struct worker workers[WORKERS];
+    pthread_mutex_t lock;          /* of what follows, down to the blank line */
+    pthread_cond_t more, idle;
+    struct job queue[QUEUE];       /* in no order */
+    uint32_t count, busy;          /* jobs that wait; workers that work */
+    struct wp_intmap asked;        /* (inode, device) -> 1 */
+    uint64_t unfit, unfit_told_ns; /* objects whose rows did not all fit since that was last told of, and when it was; 0: never */
+    bool is_over;
+};
+
+struct sink {
+    struct wp_unwinder *unwinder;
+    uint32_t object;
+};
+
+static bool is_asked(struct wp_unwinder *u, uint64_t inode, uint32_t device, bool is_met)
+{
+    uint32_t one;
+    pthread_mutex_lock(&u->lock);
+    bool is = wp_intmap_get(&u->asked, (struct wp_intkey){inode, device}, &one);
+    for (uint32_t i = 0; is && is_met && i < u->count; i++)
+        if (u->queue[i].file.inode == inode && u->queue[i].file.device == device)
+            u->queue[i].is_met = true;
+    pthread_mutex_unlock(&u->lock);
+    return is;
+}
+
+static void forget(void *context, const struct wp_unwind_file *file)
+{
+    struct wp_unwinder *u = context;
+    pthread_mutex_lock(&u->lock);
+    wp_intmap_remove(&u->asked, (struct wp_intkey){file->inode, file->device});
+    pthread_mutex_unlock(&u->lock);
+}
+
+static int put_page(void *context, uint32_t number, const struct wp_unwind_page *page)
+{
+    const struct sink *sink = context;
+    struct wp_unwind_place place = {sink->object, number};
+    return bpf_map_update_elem(sink->unwinder->options.pages_fd, &place, page, BPF_ANY);
+}
+
+/* A host that compiles meets one such object after the other. `path` NULL: at the end. */
+static void tell_unfit(struct wp_unwinder *u, const char *path)
+{
+    uint64_t now_ns = wp_clock_ns();
+    pthread_mutex_lock(&u->lock);
+    u->unfit += path != NULL;
+    uint64_t count = !path || !u->unfit_told_ns || now_ns - u->unfit_told_ns >= UNFIT_PAUSE_NS ? u->unfit : 0;
+    if (count) {
+        u->unfit = 0;
+        u->unfit_told_ns = now_ns;
+    }
+    pthread_mutex_unlock(&u->lock);
+    if (count)
+        wp_log(u->options.logger, WP_LOG_WARN, "unwind rows do not all fit, some stacks end early objects=%llu last=%s",
+            (unsigned long long)count, path ? path : "-");
+}
+
+/* The number of pages that were put. */
+static uint32_t tell(struct wp_unwinder *u, const struct wp_unwind_rows *rows, const char *path, uint32_t object, const char *from)
+{
+    struct sink sink = {u, object};
+    struct wp_unwind_stats stats;
+    uint64_t start = wp_clock_ns();
+    int rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats);
+    if (rc == -E2BIG) {
+        if (wp_unwind_objects_make_room(u->objects))
+            wp_log(u->options.logger, WP_LOG_INFO, "unwind rows of what came first were given up for others file=%s", path);
+        rc = wp_unwind_rows_pages(rows, put_page, &sink, &stats); /* the other worker may just have made room */
+    }
+    if (rc)
+        tell_unfit(u, path);
+    wp_log(u->options.logger, WP_LOG_DEBUG,
+        "unwind rows %s file=%s from=%s rows=%llu pages=%llu crowded=%llu odd=%llu us=%llu", rc ? "do not all fit" : "are known", path, from,
+        (unsigned long long)stats.rows, (unsigned long long)stats.pages, (unsigned long long)stats.crowded_pages,
+        (unsigned long long)stats.odd_rules, (unsigned long long)((wp_clock_ns() - start) / 1000));
+    return (uint32_t)stats.pages;
+}
+
+/* 0: without rows, by frame pointer. What is kept on disk for the next time is written when the kernel has it. */
+static uint32_t read_object(struct wp_unwinder *u, struct job *job, const struct wp_unwind_id *id)
+{
+    struct wp_unwind_rows *rows = NULL;
+    struct wp_error err = {0};
+    uint32_t number = 0;
+    bool is_cached;
+    uint64_t start = wp_clock_ns();
+    if (wp_unwind_cache_rows(&u->cache, job->fd, job->is_kept ? NULL : &job->file, &rows, &is_cached, &err)) {
+        wp_log(u->options.logger, WP_LOG_DEBUG, "no unwind rows file=%s reason=\"%s\"", job->path, err.text);
+    } else {
+        wp_log(u->options.logger, WP_LOG_DEBUG, "unwind rows are read file=%s us=%llu", job->path,
+            (unsigned long long)((wp_clock_ns() - start) / 1000));
+        number = wp_unwind_objects_number(u->objects);
+        uint32_t pages = tell(u, rows, job->path, number, is_cached ? "cache" : "file");
+        if (id)
+            wp_unwind_objects_add(u->objects, *id, number, pages);
+    }
+    wp_unwind_objects_file(u->objects, &job->file, number);
+    if (rows && !is_cached && !job->is_kept)
+        wp_unwind_cache_keep(&u->cache, job->fd, &job->file, rows);
+    wp_unwind_rows_destroy(rows);
+    return number;
+}
+
+static void do_job(struct wp_unwinder *u, struct job *job)
+{
+    struct wp_unwind_id id;
+    uint32_t number;
+    bool has_id = wp_unwind_cache_id(job->fd, &id);
+    if (!has_id || !wp_unwind_objects_find(u->objects, id, &number)) {
+        read_object(u, job, has_id ? &id : NULL);
+        return;
+    }
+    wp_log(u->options.logger, WP_LOG_DEBUG, "unwind rows are known under another name file=%s", job->path);
+    wp_unwind_objects_file(u->objects, &job->file, number);
+}
+
+static void tell_vdso(struct wp_unwinder *u)
+{
+    struct wp_unwind_rows *rows;
+    unsigned long vdso = getauxval(AT_SYSINFO_EHDR);
+    if (!vdso || wp_unwind_rows_parse(&rows, (const void *)vdso, VDSO_BYTES, NULL))
+        return;
+    tell(u, rows, "[vdso]", WP_UNWIND_VDSO, "memory");
+    wp_unwind_rows_destroy(rows);
+}
+
+static bool is_before(const struct job *a, const struct job *b)
+{
+    return a->is_met != b->is_met ? a->is_met : a->size < b->size;
+}
+
+/* Takes the smallest job that this worker does, of files that somebody was met in if there are any. Locked. */
+static bool next_job(const struct worker *w, struct job *job)
+{
+    struct wp_unwinder *u = w->unwinder;
+    uint32_t best = UINT32_MAX;
+    for (uint32_t i = 0; i < u->count; i++)
+        if ((!w->is_for_small || u->queue[i].size <= SMALL) && (best == UINT32_MAX || is_before(&u->queue[i], &u->queue[best])))
+            best = i;
+    if (best == UINT32_MAX)
+        return false;
+    *job = u->queue[best];
+    u->queue[best] = u->queue[--u->count];
+    return true;
+}
+
+static void *run(void *context)
+{
+    struct worker *w = context;
+    struct wp_unwinder *u = w->unwinder;
+    struct job job;
+    wp_sandbox_thread();
+    if (w == &u->workers[0])
+        tell_vdso(u);
+    pthread_mutex_lock(&u->lock);
+    u->busy--;
+    while (!u->is_over) {
+        if (!next_job(w, &job)) {
+            if (!u->count && !u->busy)
+                pthread_cond_broadcast(&u->idle);
+            pthread_cond_wait(&u->more, &u->lock);
+            continue;
+        }
+        u->busy++;
+        pthread_mutex_unlock(&u->lock);
+        do_job(u, &job);
+        close(job.fd);
+        pthread_mutex_lock(&u->lock);
+        u->busy--;
+    }
+    pthread_mutex_unlock(&u->lock);
+    return NULL;
+}
+
+/* Is the file that is open the one that the kernel met? A stacked file system may show another device. */
+static bool is_file(int fd, uint64_t inode, uint32_t device)
+{
+    struct stat status;
+    if (fstat(fd, &status) || !S_ISREG(status.st_mode) || status.st_ino != inode)
+        return false;
+    return major(status.st_dev) == device >> 20 || minor(status.st_dev) == (device & 0xfffff) || !major(status.st_dev);
+}
+
+/* The path of the mapping that begins at `address`, from /proc/PID/maps. */
+static bool find_path(uint32_t pid, uint64_t address, char *path, size_t room)
+{
+    struct wp_buffer text = {0};
+    char name[64], *rest = NULL;
+    bool found = false;
+    snprintf(name, sizeof(name), "/proc/%u/maps", pid);
+    if (wp_file_read(name, MAPS_BYTES, &text, NULL) || wp_buffer_append(&text, "", 1)) {
+        wp_buffer_fini(&text);
+        return false;
+    }
+    for (char *line = strtok_r((char *)text.data, "\n", &rest); line && !found; line = strtok_r(NULL, "\n", &rest)) {
+        char *slash = strchr(line, '/');
+        if (strtoull(line, NULL, 16) != address || !slash)
+            continue;
+        snprintf(path, room, "%s", slash);
+        found = true;
+    }
+    wp_buffer_fini(&text);
+    return found;
+}
+
+static int open_file(uint64_t inode, uint32_t device, uint32_t pid, uint64_t address, char *path, size_t room)
+{
+    char inside[4400];
+    if (!address) {
+        snprintf(path, room, "/proc/%u/exe", pid);
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+        if (fd < 0 || is_file(fd, inode, device))
+            return fd;
+        close(fd);
+        return -1;
+    }
+    if (!find_path(pid, address, path, room))
+        return -1; /* it is gone already: another process will run the same file */
+    snprintf(inside, sizeof(inside), "/proc/%u/root%s", pid, path);
+    int fd = open(inside, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && !is_file(fd, inode, device)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Takes the descriptor over. */
+static void add_job(struct wp_unwinder *u, uint64_t inode, uint32_t device, int fd, const char *path, struct job like)
+{
+    struct wp_intkey key = {inode, device};
+    struct stat status = {0};
+    fstat(fd, &status);
+    pthread_mutex_lock(&u->lock);
+    bool has_room = u->count < QUEUE;
+    if (has_room) {
+        struct job *job = &u->queue[u->count++];
+        *job = like;
+        job->file = (struct wp_unwind_file){.inode = inode, .device = device};
+        job->fd = fd;
+        job->size = (uint64_t)status.st_size;
+        snprintf(job->path, sizeof(job->path), "%.255s", path);
+        pthread_cond_broadcast(&u->more);
+        if (u->asked.count >= 4 * FILES) /* those that the kernel knows are not asked for */
+            wp_intmap_clear(&u->asked);
+        wp_intmap_put(&u->asked, key, 1);
+    }
+    pthread_mutex_unlock(&u->lock);
+    if (!has_room)
+        close(fd);
+}
+
+void wp_unwinder_ask(struct wp_unwinder *u, uint64_t inode, uint32_t device, uint32_t pid, uint64_t address)
+{
+    char path[4096];
+    if (is_asked(u, inode, device, true))
+        return;
+    int fd = open_file(inode, device, pid, address, path, sizeof(path));
+    if (fd >= 0)
+        add_job(u, inode, device, fd, path, (struct job){.is_met = true});
+}
+
+static void learn_file(void *context, const char *path)
+{
+    struct wp_unwinder *u = context;
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &status)) {
+        if (fd >= 0)
+            close(fd);
+        return;
+    }
+    uint32_t device = (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev));
+    if (is_asked(u, status.st_ino, device, false))
+        close(fd);
+    else
+        add_job(u, status.st_ino, device, fd, path, (struct job){0});
+}
+
+void wp_unwinder_learn(struct wp_unwinder *u, const char *program)
+{
+    wp_linked_files(program, learn_file, u);
+}
+
+static bool is_everywhere(const char *path)
+{
+    static const char *const names[] = {"libc.", "libc-", "ld-", "libm.", "libpthread", "libgcc_s.", "libstdc++."};
+    const char *name = strrchr(path, '/') + 1;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!strncmp(name, names[i], strlen(names[i])))
+            return true;
+    return false;
+}
+
+/* Libraries that this program runs on itself and nearly every other one too. */
+static void add_own_files(struct wp_unwinder *u)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[4200], perms[8];
+    while (maps && fgets(line, sizeof(line), maps)) {
+        struct stat status;
+        const char *path = strchr(line, '/');
+        line[strcspn(line, "\n")] = 0;
+        if (!path || !is_everywhere(path) || sscanf(line, "%*s %7s", perms) != 1 || !strchr(perms, 'x'))
+            continue;
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd >= 0 && !fstat(fd, &status))
+            add_job(u, status.st_ino, (uint32_t)(major(status.st_dev) << 20 | minor(status.st_dev)), fd, path, (struct job){0});
+        else if (fd >= 0)
+            close(fd);
+    }
+    if (maps)
+        fclose(maps);
+}
+
+/* What was met lately will be met again: its rows are there when a process of it runs for a moment only. */
+static void add_kept(void *context, const struct wp_unwind_file *file, int fd, const char *path)
+{
+    struct wp_unwinder *u = context;
+    if (is_asked(u, file->inode, file->device, false))
+        close(fd); /* one of our own */
+    else
+        add_job(u, file->inode, file->device, fd, path, (struct job){.is_kept = true});
+}
+
+static void release(struct wp_unwinder *u)
+{
+    for (uint32_t i = 0; i < u->count; i++)
+        close(u->queue[i].fd);
+    pthread_cond_destroy(&u->more);
+    pthread_cond_destroy(&u->idle);
+    pthread_mutex_destroy(&u->lock);
+    wp_intmap_fini(&u->asked);
+    wp_unwind_objects_destroy(u->objects);
+    free(u);
+}
+
+struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options)
+{
+    struct wp_unwinder *u = calloc(1, sizeof(*u));
+    if (!u)
+        return NULL;
+    u->options = *options;
+    pthread_mutex_init(&u->lock, NULL);
+    pthread_cond_init(&u->more, NULL);
+    pthread_cond_init(&u->idle, NULL);
+    u->cache.folder = options->cache;
+    u->objects = wp_unwind_objects_create(&(struct wp_unwind_objects_options){.files_fd = options->files_fd, .pages_fd = options->pages_fd,
+        .generation = options->generation, .forgotten = forget, .context = u, .most = FILES, .pause_s = ROOM_PAUSE_S});
+    if (!u->objects) {
+        release(u);
+        return NULL;
+    }
+    u->busy = WORKERS; /* until they have begun */
+    add_own_files(u);
+    wp_unwind_cache_each(&u->cache, KEPT_BYTES, add_kept, u);
+    for (unsigned i = 0; i < WORKERS; i++) {
+        u->workers[i] = (struct worker){.unwinder = u, .is_for_small = i + 1 == WORKERS};
+        u->workers[i].is_started = !pthread_create(&u->workers[i].thread, NULL, run, &u->workers[i]);
+        if (!u->workers[i].is_started) {
+            wp_unwinder_destroy(u);
+            return NULL;
+        }
+    }
+    return u;
+}
+
+void wp_unwinder_settle(struct wp_unwinder *u, unsigned timeout_ms)
+{
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+    end.tv_sec += timeout_ms / 1000 + end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&u->lock);
+    while ((u->count || u->busy) && !pthread_cond_timedwait(&u->idle, &u->lock, &end))
+        continue;
+    pthread_mutex_unlock(&u->lock);
+}
+
+void wp_unwinder_destroy(struct wp_unwinder *u)
+{
+    if (!u)
+        return;
+    pthread_mutex_lock(&u->lock);
+    u->is_over = true;
+    pthread_cond_broadcast(&u->more);
+    pthread_mutex_unlock(&u->lock);
+    for (unsigned i = 0; i < WORKERS; i++)
+        if (u->workers[i].is_started)
+            pthread_join(u->workers[i].thread, NULL);
+    tell_unfit(u, NULL);
+    release(u);
+}
+
+uint64_t wp_unwinder_cpu_ns(const struct wp_unwinder *u)
+{
+    uint64_t ns = 0;
+    for (unsigned i = 0; i < WORKERS; i++) {
+        struct timespec ts;
+        clockid_t clock;
+        if (!pthread_getcpuclockid(u->workers[i].thread, &clock) && !clock_gettime(clock, &ts))
+            ns += (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+    }
+    return ns;
+}

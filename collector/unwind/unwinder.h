@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WP_COLLECTOR_UNWIND_UNWINDER_H
+#define WP_COLLECTOR_UNWIND_UNWINDER_H
+/*
+ * Gives the kernel side the rows of the files whose code it met. Files are read by threads of its own, so that events
+ * do not wait; each is read once, first those that somebody was met in, of them small ones first: a thread of three reads no others, so that none
+ * waits for a compiler.
+ */
+#include "common/log.h"
+
+#include <stdint.h>
+
+struct wp_unwinder;
+
+struct wp_unwinder_options {
+    int files_fd, pages_fd;          /* the maps unwind_files and unwind_pages */
+    uint32_t *generation;            /* of the kernel side, raised when a file has become known */
+    const char *cache;               /* folder of rows by build id; NULL: none is kept. Borrowed */
+    const struct wp_logger *logger;
+};
+
+/* NULL when there is no memory or no thread. */
+struct wp_unwinder *wp_unwinder_create(const struct wp_unwinder_options *options);
+/* Waits for the file that is being read. */
+void wp_unwinder_destroy(struct wp_unwinder *unwinder);
+/* Reads a program and the libraries that it is linked with, which nobody has met yet. */
+void wp_unwinder_learn(struct wp_unwinder *unwinder, const char *program);
+/* Waits until the files that were asked for are known, at most so long. */
+void wp_unwinder_settle(struct wp_unwinder *unwinder, unsigned timeout_ms);
+/* CPU time of its threads so far. */
+uint64_t wp_unwinder_cpu_ns(const struct wp_unwinder *unwinder);
+/* Code of an unknown file was met in process pid, mapped at `address` (0: it is its program). */
+void wp_unwinder_ask(struct wp_unwinder *unwinder, uint64_t inode, uint32_t device, uint32_t pid, uint64_t address);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Windows that are too long to be kept whole: the longest of their rows are. And hosts that have reports of their own. */
+#include "aggregator/account/chosen.h"
+
+#include "aggregator/account/largest.h"
+#include "aggregator/commit/host_parts.h"
+#include "aggregator/session/host_session.h"
+#include "storage/report/trace_decode.h"
+#include "tests/aggregator/made_trace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+/* cmocka wants the headers above */
+#include <cmocka.h>
+
+#define MS 1000000u
+#define US 1000u
+#define START (1000 * (uint64_t)MS)
+#define LONG_MS 100u           /* what the worker does first */
+#define MANY 6000u             /* and then so often: a sleep and a run */
+#define FEW 50u
+#define RUN_US 130u            /* too long to be joined with the sleeps about it */
+#define SLEEP_US 20u
+#define ALL_NS(turns) ((uint64_t)MS * LONG_MS + (turns) * (uint64_t)(RUN_US + SLEEP_US) * US)
+
+struct recording {
+    struct wp_event *events;
+    uint32_t count;
+    uint64_t now_ns;
+};
+
+static void put(struct recording *recording, struct wp_event event)
+{
+    event.time_ns = recording->now_ns;
+    recording->events[recording->count++] = event;
+}
+
+/* The base waits for a worker, which runs for long, and then sleeps and runs by turns before it wakes the base. */
+static void make(struct recording *r, unsigned turns)
+{
+    *r = (struct recording){.events = calloc(3 * turns + 16, sizeof(*r->events)), .now_ns = START};
+    put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .other = 1});
+    r->now_ns += MS;
+    put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 1, .other = 2});
+    put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .thread = 1, .c = WP_STATE_INTERRUPTIBLE});
+    r->now_ns += LONG_MS * (uint64_t)MS;
+    for (unsigned i = 0; i < turns; i++) {
+        put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 1, .thread = 2, .c = WP_STATE_INTERRUPTIBLE});
+        r->now_ns += SLEEP_US * US;
+        put(r, (struct wp_event){.kind = WP_EVENT_WAKING, .cpu = 1, .other = 2, .c = WP_CAUSE_TIMER});
+        put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 1, .other = 2});
+        r->now_ns += RUN_US * US;
+    }
+    put(r, (struct wp_event){.kind = WP_EVENT_WAKING, .cpu = 1, .thread = 2, .other = 1, .c = WP_CAUSE_TASK});
+    put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .other = 1});
+    r->now_ns += MS;
+    put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 0, .thread = 1, .c = WP_STATE_DEAD});
+    put(r, (struct wp_event){.kind = WP_EVENT_SWITCH, .cpu = 1, .thread = 2, .c = WP_STATE_DEAD});
+}
+
+/* The trace of the longest wait, which takes so long. */
+static struct wp_trace *longest_wait(const struct recording *recording, uint64_t length_ns)
+{
+    struct wp_aggregate_rule rule = {.name = "a"};
+    struct wp_host_session_options options = {.rules = &rule, .rule_count = 1, .epoch_ns = 1000000000,
+        .lateness_ns = 1000000000, .history_ns = 10000000000, .timebox_s = 3600};
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h"};
+    struct wp_bytes names[] = {{"base", 4}, {"worker", 6}};
+    struct wp_thread_entry threads[] = {{.tid = 1, .pid = 1, .comm = 1, .flags = WP_THREAD_COMMAND}, {.tid = 2, .pid = 2, .comm = 2}};
+    struct wp_batch batch = {.seq = 1, .first_string = 1, .strings = names, .string_count = 2, .first_thread = 1,
+        .first_socket = 1, .first_object = 1, .first_frame = 1, .first_stack = 1, .threads = threads, .thread_count = 2,
+        .events = recording->events, .event_count = recording->count, .watermark_ns = recording->now_ns};
+    struct wp_host_session *session;
+    struct wp_trace *trace = NULL;
+    assert_int_equal(wp_selector_parse(&rule.selector, "command", NULL), 0);
+    assert_int_equal(wp_host_session_create(&session, &hello, "v1", &options, NULL, NULL), 0);
+    assert_int_equal(wp_host_session_take(session, &batch, NULL), 0);
+    wp_host_session_close(session);
+    const struct wp_chosen *chosen = &session->aggregates[0]->chosen;
+    assert_int_equal(chosen->box_count, 1);
+    const struct wp_exemplar_window *window = &chosen->boxes[0].set.rows[0];
+    assert_int_equal(window->length_ns, length_ns);
+    assert_true(window->trace.size <= WP_EXEMPLARS_BYTES);
+    assert_int_equal(wp_trace_decode(&trace, window->trace.data, window->trace.size, NULL), 0);
+    wp_host_session_destroy(session);
+    wp_selector_fini(&rule.selector);
+    return trace;
+}
+
+static void the_longest_rows_are_kept(void **state)
+{
+    (void)state;
+    struct recording recording;
+    uint64_t longest_piece = 0, longest_run = 0, shortest_piece = UINT64_MAX, kept_ns = 0;
+    make(&recording, MANY);
+    struct wp_trace *trace = longest_wait(&recording, ALL_NS(MANY));
+    for (uint32_t i = 0; i < trace->piece_count; i++) {
+        uint64_t ns = trace->pieces[i].length_ns;
+        longest_piece = ns > longest_piece ? ns : longest_piece;
+        shortest_piece = ns < shortest_piece ? ns : shortest_piece;
+        kept_ns += ns;
+    }
+    for (uint32_t i = 0; i < trace->run_count; i++)
+        longest_run = trace->runs[i].length_ns > longest_run ? trace->runs[i].length_ns : longest_run;
+    assert_int_equal(longest_piece, LONG_MS * (uint64_t)MS); /* at the beginning, where rows used to be lost */
+    assert_int_equal(longest_run, LONG_MS * (uint64_t)MS);
+    assert_int_equal(shortest_piece, RUN_US * US); /* no sleep is there for which a run is not */
+    assert_int_equal(kept_ns, LONG_MS * (uint64_t)MS + (trace->piece_count - 1) * (uint64_t)RUN_US * US);
+    assert_true(trace->piece_count <= 2000 && trace->run_count <= 2000 && trace->sleep_count <= 2000);
+    assert_true(trace->piece_count >= 100);
+    assert_true(trace->omitted >= 2 * MANY - trace->piece_count);
+    for (uint32_t i = 0; i < trace->link_count; i++)
+        assert_true(trace->links[i].to_ns <= trace->length_ns);
+    wp_trace_destroy(trace);
+    free(recording.events);
+}
+
+static void what_fits_is_kept_whole(void **state)
+{
+    (void)state;
+    struct recording recording;
+    uint64_t sum = 0;
+    make(&recording, FEW);
+    struct wp_trace *trace = longest_wait(&recording, ALL_NS(FEW));
+    for (uint32_t i = 0; i < trace->piece_count; i++)
+        sum += trace->pieces[i].length_ns;
+    assert_int_equal(trace->omitted, 0);
+    assert_int_equal(sum, trace->length_ns);
+    wp_trace_destroy(trace);
+    free(recording.events);
+}
+
+/* Against sorting, with many of one length. */
+static void largest_are_the_longest(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1, random = 1; seed <= 300; seed++) {
+        uint64_t lengths[200], sum = 0;
+        uint32_t count = (uint32_t)(made_random(&random) % 200), limit = (uint32_t)(made_random(&random) % 220), kept = 0;
+        struct wp_largest largest = {0};
+        for (uint32_t i = 0; i < count; i++)
+            wp_largest_add(&largest, lengths[i] = made_random(&random) % 20);
+        for (int again = 0; again < 2; again++) {
+            kept = 0;
+            sum = 0;
+            wp_largest_choose(&largest, limit);
+            for (uint32_t i = 0; i < count; i++)
+                if (wp_largest_has(&largest, lengths[i])) {
+                    kept++;
+                    sum += lengths[i];
+                }
+        }
+        assert_int_equal(kept, count < limit ? count : limit);
+        for (uint32_t i = 0; i < count; i++) /* the sum of the longest: each length as often as it is there */
+            for (uint32_t j = i + 1; j < count; j++)
+                if (lengths[j] > lengths[i]) {
+                    uint64_t longer = lengths[j];
+                    lengths[j] = lengths[i];
+                    lengths[i] = longer;
+                }
+        for (uint32_t i = 0; i < kept; i++)
+            sum -= lengths[i];
+        assert_int_equal(sum, 0);
+        wp_largest_fini(&largest);
+    }
+}
+
+static void so_many_hosts_have_their_own(void **state)
+{
+    (void)state;
+    struct wp_host_parts none = {0}, two = {.limit = 2};
+    assert_false(wp_host_parts_has(NULL, "a"));
+    assert_false(wp_host_parts_has(&none, "a"));
+    for (int again = 0; again < 2; again++) {
+        assert_true(wp_host_parts_has(&two, "a"));
+        assert_true(wp_host_parts_has(&two, "b"));
+        assert_false(wp_host_parts_has(&two, "c"));
+    }
+    wp_host_parts_fini(&two);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_longest_rows_are_kept), cmocka_unit_test(what_fits_is_kept_whole),
+        cmocka_unit_test(largest_are_the_longest), cmocka_unit_test(so_many_hosts_have_their_own)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

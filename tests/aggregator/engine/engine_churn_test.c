@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes that are born, take connections and end, again and again: what is held of a session follows those that live. An hour
+ * of 200 processes and 5,000 connections a second, with what is resident at each tenth: WP_BATCHES=14400 WP_LIFE_NS=5000000
+ * WP_CONNECTIONS=25.
+ */
+#include "aggregator/engine/engine.h"
+#include "aggregator/engine/held.h"
+#include "aggregator/net/connections.h"
+#include "aggregator/session/host_session_durable.h"
+#include "common/path.h"
+#include "proto/batch.h"
+
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+/* cmocka wants the headers above */
+#include <cmocka.h>
+
+#define EACH 50u              /* lives of a batch */
+#define LIFE_NS 1000000u
+#define CONNECTIONS 25u       /* of a life, at most */
+#define EVENTS 4u             /* of a life, and of each of its connections */
+#define TCP_ESTABLISHED 1
+#define TCP_CLOSE 7
+#define BATCHES 1000u         /* 50 s; what was sent is remembered for 12 s beyond the history */
+
+struct place {
+    struct wp_aggregate_rule rule;
+    struct wp_host_session_options options;
+    struct wp_host_session *session;
+    struct wp_engine *engine;    /* whose the session is; NULL: it is alone */
+    uint32_t lives, connections; /* so far; of a life */
+    uint64_t batches, life_ns;
+    struct wp_thread_entry threads[EACH + 1];
+    struct wp_socket_entry sockets[EACH * CONNECTIONS];
+    struct wp_event events[EACH * EVENTS * (1 + CONNECTIONS)];
+    uint32_t event_count;
+};
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void open_session(struct place *place)
+{
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .start_real_ns = 5000000000};
+    place->options = (struct wp_host_session_options){.rule_count = 1, .rules = &place->rule, .epoch_ns = 50000000,
+        .lateness_ns = 100000000, .history_ns = 500000000};
+    assert_int_equal(wp_selector_parse(&place->rule.selector, "comm=child", NULL), 0);
+    snprintf(place->rule.name, sizeof(place->rule.name), "main");
+    assert_int_equal(wp_host_session_create(&place->session, &hello, "v1", &place->options, NULL, NULL), 0);
+}
+
+static void put(struct place *place, struct wp_event event)
+{
+    place->events[place->event_count++] = event;
+}
+
+static void put_connection(struct place *place, uint32_t child, uint32_t socket, uint64_t at)
+{
+    put(place, (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .time_ns = at, .d = socket, .a = (uint64_t)socket << 32 | 7, .b = 3,
+        .c = TCP_ESTABLISHED});
+    put(place, (struct wp_event){.kind = WP_EVENT_SOCK_RECV, .time_ns = at + 1, .thread = child, .d = socket, .a = 100, .c = 100});
+    put(place, (struct wp_event){.kind = WP_EVENT_SOCK_SEND, .time_ns = at + 2, .thread = child, .d = socket, .a = 100, .c = 100});
+    put(place, (struct wp_event){.kind = WP_EVENT_SOCK_STATE, .time_ns = at + 3, .thread = child, .d = socket, .b = TCP_ESTABLISHED,
+        .c = TCP_CLOSE});
+}
+
+/* Thread 1 forks a child, which answers on connections of its own, wakes it, and ends. */
+static void put_life(struct place *place, uint32_t i, uint32_t first_thread, uint32_t first_socket)
+{
+    uint32_t child = first_thread + i, pid = 100 + place->lives % 4000000;
+    uint64_t at = 1000000000 + (uint64_t)place->lives * place->life_ns;
+    place->threads[i] = (struct wp_thread_entry){.tid = pid, .pid = pid, .comm = 1, .parent = 1, .start_ns = at};
+    put(place, (struct wp_event){.kind = WP_EVENT_FORK, .time_ns = at, .thread = 1, .other = child});
+    put(place, (struct wp_event){.kind = WP_EVENT_SWITCH, .time_ns = at + 1000, .thread = 1, .other = child, .c = WP_STATE_INTERRUPTIBLE});
+    for (uint32_t j = 0; j < place->connections; j++) {
+        uint32_t n = i * place->connections + j, socket = first_socket + n;
+        place->sockets[n] = (struct wp_socket_entry){.family = AF_INET, .protocol = IPPROTO_TCP, .local_port = 80,
+            .remote_port = (uint16_t)(1024 + socket % 60000), .remote = {10, (uint8_t)(socket / 15360000), (uint8_t)(socket / 60000), 1},
+            .netns = 1};
+        put_connection(place, child, socket, at + 2000 + j * 10000);
+    }
+    put(place, (struct wp_event){.kind = WP_EVENT_WAKING, .time_ns = at + 700000, .thread = child, .other = 1, .c = WP_CAUSE_TASK});
+    put(place, (struct wp_event){.kind = WP_EVENT_SWITCH, .time_ns = at + 800000, .thread = child, .other = 1, .c = WP_STATE_DEAD});
+    place->lives++;
+}
+
+static void send_batch(struct place *place, uint64_t seq)
+{
+    static const char text[] = "child";
+    struct wp_bytes string = {text, 5};
+    struct wp_error err = {0};
+    bool is_first = seq == 1;
+    uint32_t first_thread = 2 + place->lives, first_socket = 1 + place->lives * place->connections;
+    struct wp_batch b = {.session = {1}, .seq = seq, .first_string = is_first ? 1 : 2, .first_thread = first_thread, .first_socket = first_socket,
+        .first_object = 1, .first_frame = 1, .first_stack = 1, .threads = place->threads, .thread_count = EACH, .sockets = place->sockets,
+        .socket_count = EACH * place->connections, .events = place->events, .strings = &string, .string_count = is_first};
+    place->event_count = 0;
+    for (uint32_t i = 0; i < EACH; i++)
+        put_life(place, i, first_thread, first_socket);
+    b.event_count = place->event_count;
+    if (is_first) { /* and the parent before them */
+        memmove(place->threads + 1, place->threads, EACH * sizeof(*place->threads));
+        place->threads[0] = (struct wp_thread_entry){.tid = 1, .pid = 1};
+        b.first_thread = 1;
+        b.thread_count = EACH + 1;
+    }
+    struct wp_buffer bytes = {0};
+    if (place->engine ? wp_batch_encode(&b, &bytes, &err) || wp_engine_batch(place->engine, 1, bytes.data, bytes.size, &err)
+                      : wp_host_session_take(place->session, &b, &err))
+        fail_msg("%s", err.text);
+    wp_buffer_fini(&bytes);
+    place->session->genealogy_done = wp_dictionary_thread_count(place->session->dictionary); /* as after a commit */
+    wp_host_session_durable_seq(place->session);
+    for (uint32_t i = 0; seq % 100 == 0 && i < place->session->aggregate_count; i++)
+        wp_aggregate_next_delta(place->session->aggregates[i]);
+}
+
+static void tell(const struct place *place)
+{
+    unsigned long resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (file && fscanf(file, "%*u %lu", &resident) == 1)
+        print_message("%u processes, %u connections: %llu KiB held, %lu KiB resident\n", place->lives, place->lives * place->connections,
+            (unsigned long long)wp_held_by_session(place->session) / 1024, resident * 4);
+    if (file)
+        fclose(file);
+}
+
+static void what_is_held_follows_what_lives(void **state)
+{
+    (void)state;
+    struct place *place = calloc(1, sizeof(*place));
+    const struct wp_timeline *timeline;
+    uint64_t early = 0;
+    place->connections = (uint32_t)number("WP_CONNECTIONS", 1) % (CONNECTIONS + 1);
+    place->batches = number("WP_BATCHES", BATCHES);
+    place->life_ns = number("WP_LIFE_NS", LIFE_NS);
+    open_session(place);
+    timeline = &place->session->timeline;
+    for (uint64_t seq = 1; seq <= place->batches; seq++) {
+        send_batch(place, seq);
+        if (seq == place->batches / 2)
+            early = wp_held_by_session(place->session);
+        if (seq % (place->batches / 10) == 0)
+            tell(place);
+    }
+    uint64_t late = wp_held_by_session(place->session);
+    uint32_t living = 4000; /* of 4 s: history and lateness, and five times the history */
+    assert_int_equal(place->lives, place->batches * EACH);
+    assert_in_range(timeline->live_count, 1, living);
+    assert_in_range(timeline->process_of_pid.count, 1, living + 1);
+    assert_in_range(place->session->aggregates[0]->base_count, 1, living);
+    assert_null(wp_dictionary_thread(place->session->dictionary, 2));
+    assert_null(wp_dictionary_socket(place->session->dictionary, 1));
+    assert_non_null(wp_dictionary_thread(place->session->dictionary, 1));
+    assert_int_equal(timeline->counts.chain_breaks, 0);
+    if (late > early + early / 20)
+        fail_msg("%llu bytes after a half, %llu at the end", (unsigned long long)early, (unsigned long long)late);
+    wp_host_session_destroy(place->session);
+    wp_selector_fini(&place->rule.selector);
+    free(place);
+}
+
+static uint64_t begin_engine(struct place *place, const char *store, const char *resume)
+{
+    struct wp_engine_options options = WP_ENGINE_DEFAULTS;
+    struct wp_hello hello = {.hostname = (char *)(uintptr_t)"h", .session = {1}, .start_real_ns = 5000000000};
+    struct wp_welcome welcome;
+    struct wp_error err = {0};
+    options.store = store;
+    options.resume = resume;
+    options.session.rules = &place->rule;
+    options.session.rule_count = 1;
+    options.session.epoch_ns = 50000000;
+    options.session.lateness_ns = 100000000;
+    options.session.history_ns = 500000000;
+    options.session.checkpoint_ns = 1000000000;
+    if (wp_engine_create(&place->engine, &options, NULL, &err) || wp_engine_hello(place->engine, 1, &hello, &welcome, &err))
+        fail_msg("%s", err.text);
+    place->session = wp_engine_session(place->engine, 0);
+    return welcome.resume_seq;
+}
+
+/* What is forgotten is not in a checkpoint, and not there after a restart from it. */
+static void a_restart_brings_nobody_back(void **state)
+{
+    (void)state;
+    struct place *place = calloc(1, sizeof(*place));
+    char root[] = "/tmp/wp-churn-test-XXXXXX", store[64], resume[64];
+    assert_non_null(mkdtemp(root));
+    snprintf(store, sizeof(store), "%s/store", root);
+    snprintf(resume, sizeof(resume), "%s/resume", root);
+    assert_int_equal(wp_selector_parse(&place->rule.selector, "comm=child", NULL), 0);
+    snprintf(place->rule.name, sizeof(place->rule.name), "main");
+    place->connections = 1;
+    place->life_ns = LIFE_NS;
+    assert_int_equal(begin_engine(place, store, resume), 1);
+    for (uint64_t seq = 1; seq <= 600; seq++) {
+        send_batch(place, seq);
+        if (seq % 20 == 0)
+            assert_int_equal(wp_engine_commit(place->engine, seq, 100, true, NULL), 0);
+    }
+    wp_engine_destroy(place->engine);
+    assert_in_range(begin_engine(place, store, resume), 550, 600);
+    assert_in_range(place->session->timeline.live_count, 1, 4000);
+    assert_null(wp_dictionary_thread(place->session->dictionary, 2));
+    assert_null(wp_dictionary_socket(place->session->dictionary, 1));
+    assert_non_null(wp_dictionary_thread(place->session->dictionary, 1));
+    assert_non_null(wp_dictionary_socket(place->session->dictionary, 550 * EACH));
+    wp_engine_destroy(place->engine);
+    wp_selector_fini(&place->rule.selector);
+    assert_int_equal(wp_path_remove(root, NULL), 0);
+    free(place);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_held_follows_what_lives), cmocka_unit_test(a_restart_brings_nobody_back)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

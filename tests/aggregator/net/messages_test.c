@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages of sockets: found among many, across the wrap of sequence numbers, late; forgotten when the socket has closed. */
+#include "aggregator/net/message_datagrams.h"
+#include "aggregator/net/messages.h"
+#include "proto/batch.h"
+
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+/* cmocka wants the headers above */
+#include <cmocka.h>
+
+#define PAIRS 100u
+#define TCP_ESTABLISHED 1
+#define TCP_CLOSE 7
+#define TCP_FIN_WAIT1 4
+
+struct place {
+    struct wp_dictionary *dictionary;
+    struct wp_messages messages;
+};
+
+/* Socket 2n + 1 is the client's end of connection n, 2n + 2 the server's. */
+static int set_up(void **state)
+{
+    struct place *place = calloc(1, sizeof(*place));
+    struct wp_socket_entry entries[2 * PAIRS];
+    memset(entries, 0, sizeof(entries));
+    for (uint16_t i = 0; i < 2 * PAIRS; i++) {
+        struct wp_socket_entry *entry = &entries[i];
+        uint16_t client = (uint16_t)(40000 + i / 2);
+        *entry = (struct wp_socket_entry){.family = AF_INET, .protocol = IPPROTO_TCP, .local = {127, 0, 0, 1},
+            .remote = {127, 0, 0, 1}, .netns = 1};
+        entry->local_port = i % 2 ? 80 : client;
+        entry->remote_port = i % 2 ? client : 80;
+    }
+    place->dictionary = wp_dictionary_create();
+    struct wp_batch batch = {.seq = 1, .first_string = 1, .first_thread = 1, .first_socket = 1, .first_object = 1,
+        .first_frame = 1, .first_stack = 1, .sockets = entries, .socket_count = 2 * PAIRS};
+    struct wp_error err = {0};
+    if (wp_dictionary_apply(place->dictionary, &batch, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(wp_messages_init(&place->messages, place->dictionary), 0);
+    *state = place;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct place *place = *state;
+    wp_messages_fini(&place->messages);
+    wp_dictionary_destroy(place->dictionary);
+    free(place);
+    return 0;
+}
+
+static void happen(struct place *place, enum wp_event_kind kind, uint64_t time_ns, uint32_t socket, uint64_t end,
+    uint32_t bytes, uint32_t thread)
+{
+    struct wp_event event = {.kind = (uint8_t)kind, .time_ns = time_ns, .d = socket, .a = end, .c = bytes};
+    wp_messages_event(&place->messages, &event, thread);
+}
+
+static void close_at(struct place *place, uint64_t time_ns, uint32_t socket)
+{
+    struct wp_event event = {.kind = WP_EVENT_SOCK_STATE, .time_ns = time_ns, .d = socket, .b = TCP_ESTABLISHED, .c = TCP_CLOSE};
+    wp_messages_event(&place->messages, &event, 1);
+}
+
+/* 10 000 requests and answers, the sequence numbers wrapping at the 5 000th; each is asked for at the end. */
+static void each_of_many(void **state)
+{
+    struct place *place = *state;
+    struct wp_send send;
+    struct wp_receive read;
+    const uint32_t first = UINT32_MAX - 500000;
+    for (uint32_t i = 0; i < 10000; i++) {
+        uint64_t now = 1000000 + i * (uint64_t)1000;
+        uint32_t end = first + (i + 1) * 100;
+        happen(place, WP_EVENT_SOCK_RECV, now + 100, 2, end, 100, 2); /* it is read before the sender's call returns */
+        happen(place, WP_EVENT_SOCK_SEND, now + 200, 1, end, 100, 1);
+        happen(place, WP_EVENT_SOCK_SEND, now + 600, 2, end, 100, 2);
+        happen(place, WP_EVENT_SOCK_RECV, now + 700, 1, end, 100, 1);
+    }
+    for (uint32_t i = 0; i < 10000; i++) {
+        uint64_t now = 1000000 + i * (uint64_t)1000;
+        uint32_t end = first + (i + 1) * 100;
+        assert_int_equal(wp_messages_match(&place->messages, 1, end, now + 550, &send), WP_MATCH_FOUND);
+        assert_int_equal(send.time_ns, now + 600);
+        assert_int_equal(wp_messages_match(&place->messages, 1, end - 50, now + 550, &send), WP_MATCH_FOUND);
+        assert_int_equal(send.time_ns, now + 600);
+        struct wp_send request;
+        assert_true(wp_messages_request(&place->messages, 1, now + 300, &request, &read));
+        assert_int_equal(request.time_ns, now + 200);
+        assert_int_equal(read.time_ns, now + 100);
+    }
+    assert_int_equal(wp_messages_match(&place->messages, 1, first - 5000, 1000000, &send), WP_MATCH_NO_SEND);
+}
+
+/* What is older than the history is dropped when room is needed, so memory follows the rate and not the time. */
+static void memory_follows_the_rate(void **state)
+{
+    struct place *place = *state;
+    for (uint32_t i = 0; i < 100000; i++) /* 10 a second: 120 within the history */
+        happen(place, WP_EVENT_SOCK_SEND, 1 + i * (uint64_t)100000000, 1, i * (uint64_t)100, 100, 1);
+    assert_true(wp_messages_socket(&place->messages, 1)->send_ring.mask < 512);
+}
+
+static void a_reader_was_with_others(void **state)
+{
+    struct place *place = *state;
+    struct wp_send request;
+    struct wp_receive read;
+    happen(place, WP_EVENT_SOCK_SEND, 1000, 1, 100, 100, 1);
+    happen(place, WP_EVENT_SOCK_SEND, 5000, 4, 100, 100, 2);
+    happen(place, WP_EVENT_SOCK_RECV, 6000, 2, 50, 50, 2);
+    happen(place, WP_EVENT_SOCK_RECV, 6500, 2, 100, 50, 2);
+    assert_true(wp_messages_request(&place->messages, 1, 2000, &request, &read));
+    assert_int_equal(read.time_ns, 6500);
+    assert_int_equal(read.others_ns, 5000);
+}
+
+/* Nothing is held before the first datagram; then as much as came, up to the last 16,384; each keeps its number throughout. */
+static void datagrams_take_what_they_need(void **state)
+{
+    struct place *place = *state;
+    struct wp_messages *messages = &place->messages;
+    struct wp_send send;
+    assert_null(messages->datagram_ring);
+    assert_false(wp_messages_datagram_by(messages, 1, 1000000, &send));
+    for (uint32_t i = 1; i <= 40000; i++) {
+        struct wp_event event = {.kind = WP_EVENT_SOCK_SEND, .flags = WP_SOCK_DATAGRAM, .time_ns = i, .d = 1, .a = 1000 + i % 30000, .c = i};
+        wp_messages_event(messages, &event, 7);
+        if (i == 100)
+            assert_true(messages->datagram_room < 1000);
+        uint64_t number = wp_messages_datagram_number(messages, 1000 + i % 30000);
+        assert_int_equal(number, i);
+        for (uint32_t back = 0; back < 16384 && back < i; back += 1 + back * 3) {
+            assert_true(wp_messages_datagram(messages, i - back, &send));
+            assert_int_equal(send.bytes, i - back);
+        }
+        assert_false(i > 16384 && wp_messages_datagram(messages, i - 16384, &send));
+    }
+    assert_int_equal(messages->datagram_room, 16384);
+}
+
+static void closed_sockets_are_forgotten(void **state)
+{
+    struct place *place = *state;
+    struct wp_send send;
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        happen(place, WP_EVENT_SOCK_SEND, 1000 + i, 2 * i + 2, 100, 100, 2);
+        happen(place, WP_EVENT_SOCK_RECV, 1000 + i, 2 * i + 1, 100, 100, 1);
+    }
+    for (uint32_t i = 0; i < PAIRS - 1; i++) {
+        close_at(place, 2000 + i, 2 * i + 1);
+        close_at(place, 2000 + i, 2 * i + 2);
+    }
+    wp_messages_forget(&place->messages, 2050);
+    for (uint32_t i = 0; i < PAIRS; i++) {
+        bool is_kept = i >= 50;
+        assert_int_equal(!!wp_messages_socket(&place->messages, 2 * i + 2), is_kept);
+        assert_int_equal(!!wp_messages_socket(&place->messages, 2 * i + 1), is_kept);
+        assert_int_equal(!!wp_dictionary_socket(place->dictionary, 2 * i + 1), is_kept);
+        if (is_kept)
+            assert_int_equal(wp_messages_match(&place->messages, 2 * i + 1, 100, 1500, &send), WP_MATCH_FOUND);
+    }
+    wp_messages_forget(&place->messages, 1000000);
+    assert_null(wp_messages_socket(&place->messages, 2 * PAIRS - 2));
+    assert_non_null(wp_messages_socket(&place->messages, 2 * PAIRS)->sends);
+    assert_int_equal(place->messages.by_address.count, 4);
+    happen(place, WP_EVENT_SOCK_SEND, 2000000, 2, 200, 100, 2); /* of one that is gone: nothing comes of it */
+    assert_null(wp_messages_socket(&place->messages, 2));
+    close_at(place, 2000000, 2 * PAIRS);
+    close_at(place, 2000000, 2 * PAIRS - 1);
+    wp_messages_forget(&place->messages, 3000000);
+    assert_int_equal(place->messages.by_address.count, 0);
+    assert_int_equal(place->messages.ring_bytes, 0);
+    assert_int_equal(place->messages.table.kept_pages, 0);
+}
+
+/* One direction is shut, and the other goes on for long: what is remembered of it is forgotten again and again. */
+static void half_closed_sockets_stay(void **state)
+{
+    struct place *place = *state;
+    struct wp_event shut = {.kind = WP_EVENT_SOCK_STATE, .time_ns = 1000, .d = 1, .b = TCP_ESTABLISHED, .c = TCP_FIN_WAIT1};
+    wp_messages_event(&place->messages, &shut, 1);
+    for (uint32_t i = 1; i < 50; i++) {
+        happen(place, WP_EVENT_SOCK_RECV, 10000 * i, 1, 100 * i, 100, 1);
+        assert_non_null(wp_messages_socket(&place->messages, 1)->receives);
+        wp_messages_forget(&place->messages, 10000 * i + 5000);
+        assert_non_null(wp_messages_socket(&place->messages, 1));
+        assert_int_equal(place->messages.ring_bytes, 0);
+    }
+    close_at(place, 1000000, 1);
+    wp_messages_forget(&place->messages, 2000000);
+    assert_null(wp_messages_socket(&place->messages, 1));
+}
+
+/* Its close was lost: it is over when another one has its addresses. */
+static void an_address_used_again_ends_the_one_before(void **state)
+{
+    struct place *place = *state;
+    struct wp_socket_entry again = *wp_dictionary_socket(place->dictionary, 1);
+    struct wp_batch batch = {.seq = 2, .first_string = 1, .first_thread = 1, .first_socket = 2 * PAIRS + 1, .first_object = 1,
+        .first_frame = 1, .first_stack = 1, .sockets = &again, .socket_count = 1};
+    happen(place, WP_EVENT_SOCK_SEND, 1000, 1, 100, 100, 1);
+    assert_int_equal(wp_messages_peer(&place->messages, 2), 1);
+    assert_int_equal(wp_dictionary_apply(place->dictionary, &batch, NULL), 0);
+    happen(place, WP_EVENT_SOCK_SEND, 2000, 2 * PAIRS + 1, 100, 100, 1);
+    assert_non_null(wp_messages_socket(&place->messages, 1));
+    wp_messages_forget(&place->messages, 3000);
+    assert_null(wp_messages_socket(&place->messages, 1));
+    assert_int_equal(wp_messages_peer(&place->messages, 2), 2 * PAIRS + 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(each_of_many, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_follows_the_rate, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_reader_was_with_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(datagrams_take_what_they_need, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(closed_sockets_are_forgotten, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(half_closed_sockets_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(an_address_used_again_ends_the_one_before, set_up, tear_down)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

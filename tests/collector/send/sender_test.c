@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The end of a session that is in memory alone, with an aggregator that acknowledges nothing for long: one that takes batches in is waited for
+ * longer than one that does nothing. */
+#include "collector/send/outbox.h"
+#include "collector/send/sender.h"
+#include "common/clock.h"
+#include "made_batch.h"
+#include "proto/frame.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define BATCHES 200u
+#define STEP_MS 100u
+#define TIMEOUT_MS 8000u   /* much more than a step takes on a slow machine, and less than half of what all of them take */
+
+struct peer {
+    char endpoint[64];
+    struct wp_server *server;
+    pthread_t thread;
+    bool takes;            /* one batch after the other; and acknowledges in the end */
+    atomic_bool stop;
+    uint64_t taken;
+};
+
+/* Welcomes, and from then on does as it is meant to. */
+static void *serve(void *context)
+{
+    struct peer *p = context;
+    struct wp_server_message message;
+    uint32_t peer = 0;
+    uint64_t next_ms = 0;
+    bool is_known = false;
+    while (!p->stop) {
+        if (wp_server_poll(p->server, 20, &message, NULL) > 0 && message.kind == WP_SERVER_HELLO) {
+            peer = message.peer;
+            is_known = true;
+            wp_server_welcome(p->server, peer, &(struct wp_welcome){.wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .resume_seq = 1, .credit = 2 * BATCHES});
+        }
+        if (!p->takes || !is_known || wp_clock_ms() < next_ms)
+            continue;
+        next_ms = wp_clock_ms() + STEP_MS;
+        p->taken += p->taken < BATCHES;
+        wp_server_acknowledge(p->server, peer, p->taken == BATCHES ? BATCHES : 0, p->taken);
+    }
+    return NULL;
+}
+
+static void begin(struct peer *p)
+{
+    struct wp_error err = {0};
+    snprintf(p->endpoint, sizeof(p->endpoint), "ipc:///tmp/wp-sender-%d", (int)getpid());
+    unlink(p->endpoint + 6);
+    if (wp_server_open(&p->server, p->endpoint, &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(pthread_create(&p->thread, NULL, serve, p), 0);
+}
+
+static void end(struct peer *p)
+{
+    p->stop = true;
+    pthread_join(p->thread, NULL);
+    wp_server_close(p->server);
+    unlink(p->endpoint + 6);
+}
+
+static void push_all(struct wp_sender *sender, struct made *made)
+{
+    struct wp_frame_writer *writer = wp_frame_writer_create(1);
+    for (unsigned i = 0; i < BATCHES; i++) {
+        struct wp_buffer raw = {0}, frame = {0};
+        struct wp_error err = {0};
+        made_next(made, 5);
+        assert_int_equal(wp_batch_encode(&made->batch, &raw, NULL), 0);
+        assert_int_equal(wp_frame_write(writer, WP_FRAME_BATCH, raw.data, raw.size, &frame, NULL), 0);
+        if (wp_sender_push(sender, &made->batch, frame.data, frame.size, &err))
+            fail_msg("%s", err.text);
+        wp_buffer_fini(&raw);
+        wp_buffer_fini(&frame);
+    }
+    wp_frame_writer_destroy(writer);
+}
+
+/* What finishing says, and why. */
+static int finish_with(struct peer *p, uint64_t timeout_ms, uint64_t *took_ms, struct wp_error *err)
+{
+    struct made *made = malloc(sizeof(*made));
+    struct wp_outbox *outbox;
+    struct wp_sender *sender;
+    struct wp_endpoints endpoints = {.names = {p->endpoint}, .count = 1};
+    struct wp_hello hello = {.wire_major = WP_WIRE_MAJOR, .wire_minor = WP_WIRE_MINOR, .hostname = (char *)(uintptr_t)"h"};
+    made_begin(made, 9);
+    memcpy(hello.session, made->batch.session, 16);
+    assert_int_equal(wp_outbox_create(&outbox, NULL, NULL, NULL, err), 0);
+    assert_int_equal(wp_sender_open(&sender, &endpoints, &hello, outbox, NULL, err), 0);
+    push_all(sender, made);
+    while (!wp_sender_is_welcome(sender))
+        assert_int_equal(wp_sender_pump(sender, 20, err), 0);
+    uint64_t began_ms = wp_clock_ms();
+    int rc = wp_sender_finish(sender, &(struct wp_bye){.last_seq = BATCHES}, timeout_ms, err);
+    *took_ms = wp_clock_ms() - began_ms;
+    wp_sender_close(sender);
+    wp_outbox_destroy(outbox);
+    made_end(made);
+    free(made);
+    return rc;
+}
+
+static void one_that_takes_in_is_waited_for(void **state)
+{
+    struct peer p = {.takes = true};
+    struct wp_error err = {0};
+    uint64_t took_ms;
+    (void)state;
+    begin(&p);
+    int rc = finish_with(&p, TIMEOUT_MS, &took_ms, &err);
+    end(&p);
+    if (rc)
+        fail_msg("after %llu ms: %s", (unsigned long long)took_ms, err.text);
+    assert_int_equal(p.taken, BATCHES);
+    assert_true(took_ms > TIMEOUT_MS); /* nothing was acknowledged before */
+}
+
+static void one_that_does_nothing_is_not(void **state)
+{
+    struct peer p = {.takes = false};
+    struct wp_error err = {0};
+    uint64_t took_ms;
+    (void)state;
+    begin(&p);
+    assert_int_equal(finish_with(&p, 300, &took_ms, &err), -ETIMEDOUT);
+    end(&p);
+    assert_non_null(strstr(err.text, "are lost"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_that_takes_in_is_waited_for), cmocka_unit_test(one_that_does_nothing_is_not)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

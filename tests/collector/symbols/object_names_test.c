@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an object's files say is believed as far as it hurts nobody; that the names are right is names_test.py's. */
+#include "collector/symbols/object_names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+static uint8_t image[16 << 20], spoilt[16 << 20];
+static size_t image_size;
+
+static int read_image(void **state)
+{
+    (void)state;
+    int fd = open("/proc/self/exe", O_RDONLY);
+    ssize_t size = read(fd, image, sizeof(image));
+    close(fd);
+    image_size = size > 0 ? (size_t)size : 0;
+    return image_size < 1000 || image_size == sizeof(image);
+}
+
+/* As if it were a file of somebody's; 0 when it was read. */
+static int look(const uint8_t *bytes, size_t size, uint32_t *functions)
+{
+    struct wp_elf_file file;
+    struct wp_object_names *names;
+    struct wp_place_name place;
+    int fd = memfd_create("spoilt", MFD_CLOEXEC);
+    assert_true(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
+    int rc = wp_elf_file_open(&file, fd, NULL);
+    if (!rc)
+        rc = wp_object_names_create(&names, &file, -1, NULL, (uint64_t)64 << 20, NULL);
+    if (rc)
+        return rc;
+    *functions = wp_object_names_functions(names);
+    for (uint64_t offset = 0; offset < size; offset += 977) {
+        wp_object_names_find(names, offset, &place);
+        assert_in_range(place.count, 0, WP_INLINE_LEVELS);
+        for (unsigned i = 0; i < place.count; i++)
+            assert_true(strlen(place.levels[i].function) < 4096 && place.levels[i].file);
+    }
+    wp_object_names_destroy(names);
+    return 0;
+}
+
+static void whole(void **state)
+{
+    (void)state;
+    uint32_t functions = 0;
+    assert_int_equal(look(image, image_size, &functions), 0);
+    assert_true(functions > 20);
+}
+
+static void vdso(void **state)
+{
+    (void)state;
+    struct wp_elf_file file;
+    struct wp_object_names *names;
+    assert_int_equal(wp_elf_file_open_memory(&file, (const void *)getauxval(AT_SYSINFO_EHDR), 8192, NULL), 0);
+    assert_true(file.build_id_size > 0);
+    assert_int_equal(wp_object_names_create(&names, &file, -1, NULL, 0, NULL), 0);
+    bool found = false;
+    struct wp_place_name place;
+    for (uint64_t offset = 0; offset < 8192; offset += 4) {
+        wp_object_names_find(names, offset, &place);
+        found = found || (place.count && strstr(place.levels[0].function, "clock_gettime"));
+    }
+    assert_true(found);
+    wp_object_names_destroy(names);
+}
+
+static void no_objects(void **state)
+{
+    (void)state;
+    struct wp_elf_file file;
+    struct wp_error err = {0};
+    assert_int_equal(wp_elf_file_open_path(&file, "/etc/passwd", &err), -ENOEXEC);
+    assert_true(*err.text);
+    assert_int_equal(wp_elf_file_open_path(&file, "/dev/null", &err), -EACCES);
+    assert_int_equal(wp_elf_file_open_path(&file, "/nonexistent", &err), -ENOENT);
+    wp_elf_file_close(&file);
+    uint32_t functions;
+    assert_int_equal(look((const uint8_t *)"", 0, &functions), -ENOEXEC);
+    assert_int_equal(look((const uint8_t *)"\177ELF", 4, &functions), -ENOEXEC);
+}
+
+static void cut_short(void **state)
+{
+    (void)state;
+    uint32_t functions;
+    for (size_t size = 0; size < image_size; size += 1 + size / 7)
+        look(image, size, &functions);
+}
+
+/* Every field of every section header in turn with numbers that lead astray: huge, past the end, at each other, at itself. */
+static void headers_that_lie(void **state)
+{
+    (void)state;
+    Elf64_Ehdr elf;
+    uint32_t functions;
+    memcpy(&elf, image, sizeof(elf));
+    size_t table = elf.e_shoff;
+    for (unsigned section = 0; section < elf.e_shnum; section++) {
+        static const size_t fields[] = {offsetof(Elf64_Shdr, sh_name), offsetof(Elf64_Shdr, sh_type), offsetof(Elf64_Shdr, sh_offset),
+            offsetof(Elf64_Shdr, sh_size), offsetof(Elf64_Shdr, sh_link), offsetof(Elf64_Shdr, sh_entsize),
+            offsetof(Elf64_Shdr, sh_flags)};
+        for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++) {
+            const uint64_t lies[] = {UINT64_MAX, section, (uint64_t)1 << 40, SHT_SYMTAB, 1, 0, SHF_COMPRESSED};
+            memcpy(spoilt, image, image_size);
+            memcpy(spoilt + table + section * sizeof(Elf64_Shdr) + fields[f], &lies[(section + f) % 7],
+                fields[f] == offsetof(Elf64_Shdr, sh_size) || fields[f] == offsetof(Elf64_Shdr, sh_offset) ? 8 : 4);
+            look(spoilt, image_size, &functions);
+        }
+    }
+    memcpy(spoilt, image, image_size);
+    ((Elf64_Ehdr *)(void *)spoilt)->e_shnum = 0xfeff; /* more than there is room for */
+    look(spoilt, image_size, &functions);
+    for (unsigned section = 0; section < elf.e_shnum; section++) /* all of them are symbols, and their own names */
+        ((Elf64_Shdr *)(void *)(spoilt + table))[section] = (Elf64_Shdr){.sh_type = SHT_SYMTAB, .sh_size = image_size,
+            .sh_link = section, .sh_entsize = 1};
+    ((Elf64_Ehdr *)(void *)spoilt)->e_shnum = elf.e_shnum;
+    look(spoilt, image_size, &functions);
+}
+
+static void noise(void **state)
+{
+    (void)state;
+    uint64_t random = 7;
+    uint32_t functions;
+    for (int i = 0; i < 150; i++) {
+        memcpy(spoilt, image, image_size);
+        for (int flips = 0; flips < 1 + i % 50; flips++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            size_t range = i % 3 ? image_size : 4096;
+            spoilt[(random >> 24) % range] ^= (uint8_t)(1u << (random >> 20) % 8);
+        }
+        look(spoilt, image_size, &functions);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(whole), cmocka_unit_test(vdso), cmocka_unit_test(no_objects),
+        cmocka_unit_test(cut_short), cmocka_unit_test(headers_that_lie), cmocka_unit_test(noise)};
+    return cmocka_run_group_tests(tests, read_image, NULL);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of this very process by the thread that gives them. */
+#include "collector/symbols/symbolizer.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+struct bench {
+    struct wp_address_spaces *spaces;
+    struct wp_symbolizer *symbolizer;
+};
+
+static int create(void **state)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+    b->spaces = wp_address_spaces_create();
+    b->symbolizer = wp_symbolizer_create(NULL, NULL);
+    *state = b;
+    return !b->symbolizer || wp_address_spaces_read(b->spaces, (uint32_t)getpid());
+}
+
+static int destroy(void **state)
+{
+    struct bench *b = *state;
+    wp_symbolizer_destroy(b->symbolizer);
+    wp_address_spaces_destroy(b->spaces);
+    free(b);
+    return 0;
+}
+
+static bool ask(struct bench *b, uint32_t pid, const void *address, uint32_t ticket)
+{
+    uint64_t at = (uint64_t)(uintptr_t)address;
+    const struct wp_mapping *m = wp_address_spaces_find(b->spaces, pid, at);
+    assert_non_null(m);
+    return wp_symbolizer_ask(b->symbolizer, b->spaces, pid, m, at - m->start + m->file_offset, ticket);
+}
+
+static void own_functions(void **state)
+{
+    struct bench *b = *state;
+    uint32_t pid = (uint32_t)getpid(), ticket, next = 1;
+    struct wp_place_name place;
+    const void *const places[] = {(const void *)(uintptr_t)own_functions, (const void *)(uintptr_t)create};
+    for (uint32_t i = 0; i < 20000; i++)
+        assert_true(ask(b, pid, places[i % 2], i + 1));
+    assert_true(wp_symbolizer_settle(b->symbolizer, 20000));
+    while (wp_symbolizer_next(b->symbolizer, &ticket, &place)) {
+        assert_int_equal(ticket, next++); /* in the order of the questions */
+        assert_true(place.count > 0);
+        assert_string_equal(place.levels[0].function, ticket % 2 ? "own_functions" : "create");
+        assert_non_null(strstr(place.levels[0].file, "symbolizer_test.c"));
+        assert_true(place.levels[0].line > 10);
+    }
+    assert_int_equal(next, 20001);
+    struct wp_symbolizer_stats stats = wp_symbolizer_stats(b->symbolizer);
+    assert_int_equal(stats.answered, 20000);
+    assert_int_equal(stats.objects, 1);
+}
+
+static int child_of_ours(void)
+{
+    int pipes[2];
+    assert_int_equal(pipe(pipes), 0);
+    int pid = fork();
+    if (!pid) {
+        char c;
+        close(pipes[1]);
+        ssize_t got = read(pipes[0], &c, 1);
+        _exit(got < 0);
+    }
+    close(pipes[0]);
+    return pid; /* ends with us: the other end stays open */
+}
+
+/* The same file in another process, under a build id that the kernel told: not read again. */
+static void once_a_build(void **state)
+{
+    struct bench *b = *state;
+    uint32_t pid = (uint32_t)getpid(), child = (uint32_t)child_of_ours();
+    ask(b, pid, (const void *)(uintptr_t)create, 1);
+    assert_int_equal(wp_address_spaces_read(b->spaces, child), 0);
+    ask(b, child, (const void *)(uintptr_t)create, 2);
+    const struct wp_mapping *m = wp_address_spaces_find(b->spaces, pid, (uint64_t)(uintptr_t)create);
+    struct wp_mapping copy = *m;
+    struct wp_object object = wp_address_spaces_object(b->spaces, m->object);
+    wp_address_spaces_map(b->spaces, 4000000, copy.start, copy.end - copy.start, copy.file_offset, "/somewhere/else",
+        object.build_id, object.build_id_size);
+    assert_true(ask(b, 4000000, (const void *)(uintptr_t)create, 3));
+    assert_true(wp_symbolizer_settle(b->symbolizer, 20000));
+    struct wp_symbolizer_stats stats = wp_symbolizer_stats(b->symbolizer);
+    assert_int_equal(stats.objects, 1);
+    assert_int_equal(stats.answered, 3);
+    assert_int_equal(stats.unnamed, 0);
+}
+
+/* A library without a build id, as the mappings' events tell of it, as /proc does, and as another process' lock finds it. */
+static void once_a_file(void **state)
+{
+    struct bench *b = *state;
+    uint32_t pid = (uint32_t)getpid();
+    void *library = dlopen(UNMARKED_FIXTURE, RTLD_NOW);
+    assert_non_null(library);
+    const void *function = dlsym(library, "unmarked");
+    uint64_t at = (uint64_t)(uintptr_t)function;
+    uint32_t child = (uint32_t)child_of_ours();
+    assert_int_equal(wp_address_spaces_read(b->spaces, pid), 0);
+    assert_true(ask(b, pid, function, 1));
+    const struct wp_mapping m = *wp_address_spaces_find(b->spaces, pid, at);
+    struct wp_object object = wp_address_spaces_object(b->spaces, m.object);
+    assert_int_equal(object.build_id_size, 0);
+    assert_true(object.inode);
+    wp_address_spaces_map(b->spaces, child, m.start, m.end - m.start, m.file_offset, object.path, NULL, 0);
+    assert_true(ask(b, child, function, 2));
+    struct wp_lock_place lock = {.pid = child, .address = at, .start = m.start, .end = m.end, .file_offset = m.file_offset, .inode = object.inode};
+    assert_true(wp_symbolizer_ask_lock(b->symbolizer, &lock, 3));
+    assert_true(wp_symbolizer_settle(b->symbolizer, 20000));
+    assert_int_equal(wp_symbolizer_stats(b->symbolizer).answered, 3);
+    assert_int_equal(wp_symbolizer_stats(b->symbolizer).objects, 1);
+    dlclose(library);
+}
+
+static void nobody_can_tell(void **state)
+{
+    struct bench *b = *state;
+    static const uint8_t other[20] = {1, 2, 3};
+    char path[4096];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    path[size] = 0;
+    wp_address_spaces_map(b->spaces, 4000000, 0x1000, 0x1000, 0, "/nonexistent/file", NULL, 0);
+    wp_address_spaces_map(b->spaces, 4000000, 0x3000, 0x1000, 0, path, other, 20); /* replaced since */
+    wp_address_spaces_map(b->spaces, 4000000, 0x5000, 0x1000, 0, "//anon", NULL, 0);
+    wp_address_spaces_map(b->spaces, 4000000, 0x7000, 0x1000, 0, "/etc/passwd", NULL, 0);
+    for (uint64_t at = 0x1000; at < 0x8000; at += 0x2000)
+        assert_false(ask(b, 4000000, (const void *)(uintptr_t)at, 1));
+    assert_true(wp_symbolizer_stats(b->symbolizer).refused_files >= 3);
+}
+
+static void ends_in_the_midst(void **state)
+{
+    struct bench *b = *state;
+    for (uint32_t i = 0; i < 5000; i++)
+        ask(b, (uint32_t)getpid(), (const void *)(uintptr_t)create, i);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
+    const struct CMUnitTest tests[] = {TEST(own_functions), TEST(once_a_build), TEST(once_a_file), TEST(nobody_can_tell), TEST(ends_in_the_midst)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
