@@ -21,6 +21,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "tests/skipped.h"
+
 #define SLACK ((size_t)128 << 10)
 #define NOBODY 5000000u          /* and above: more than pid_max may be */
 #define SECOND 1000000000ull
@@ -113,8 +115,8 @@ static void dies_unseen(void *context, uint32_t i)
 
 static void processes_without_an_end(void **state)
 {
-    if (!wp_host_pids_are_seen()) /* nobody can tell who is gone */
-        skip();
+    if (!wp_host_pids_are_seen())
+        WP_SKIP("processes of the host are not seen from this pid namespace, so nobody can tell who is gone");
     assert_flat(8000, dies_unseen, *state);
 }
 
@@ -321,5 +323,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(programs_that_run_once, create, destroy), cmocka_unit_test(objects_in_use_stay),
         cmocka_unit_test(named_files_are_bounded), cmocka_unit_test(large_files_push_others_out), cmocka_unit_test(paths_of_files),
         cmocka_unit_test(containers_that_were), cmocka_unit_test(a_burst_is_given_back)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "tests/skipped.h"
+
 static char path[64];
 static struct wp_jit_quota quota;
 static uint64_t now_ns = 1000000000;
@@ -89,11 +91,8 @@ static void of_others(void **state)
     struct wp_jit_map *m = *state;
     char other[80];
     snprintf(other, sizeof(other), "%s.other", path);
-    if (geteuid()) {
-        print_error("SKIPPED: not root, so no file can be another user's\n");
-        skip();
-        return;
-    }
+    if (geteuid())
+        WP_SKIP("not root, so no file can be another user's");
     say("1000 10 planted\n", O_TRUNC);
     assert_int_equal(chown(path, 65534, 65534), 0);
     assert_name(m, 0x1000, NULL);
@@ -309,5 +308,5 @@ int main(void)
         cmocka_unit_test(no_process), cmocka_unit_test_setup_teardown(dump_is_read_on, create, destroy),
         cmocka_unit_test(dump_is_hostile), cmocka_unit_test_setup_teardown(dump_that_lies, create, destroy),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }

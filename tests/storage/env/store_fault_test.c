@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/skipped.h"
+
 #define NOISE_BYTES ((size_t)3 << 20)
 
 static uint8_t *noise(size_t size) /* nothing that compresses */
@@ -253,10 +255,8 @@ static int child_fills_the_disk(const char *root)
 static void full_disk_loses_nothing(void **state)
 {
     struct fixture *f = *state;
-    if (geteuid()) {
-        print_error("SKIPPED: mounting a small disk is for root\n");
-        skip();
-    }
+    if (geteuid())
+        WP_SKIP("mounting a small disk is for root");
     wp_store_close(f->store);
     f->store = NULL;
     pid_t child = fork();
@@ -342,5 +342,5 @@ int main(void)
     const struct CMUnitTest tests[] = {TEST(readers_see_one_moment), TEST(map_grows), TEST(growing_waits_for_readers),
         TEST(others_follow_a_grown_map), TEST(death_loses_one_transaction), TEST(death_at_any_moment),
         TEST(full_disk_loses_nothing), TEST(threads_share_a_handle), TEST(many_releases_fit), TEST(roots_are_explained)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return wp_exit_status(cmocka_run_group_tests(tests, NULL, NULL));
 }
