@@ -10,11 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define LOG_LIMIT (1u << 20)
-#define COLLECTOR_NICENESS (-10) /* on a busy host the rings would overflow before it has its turn */
 
 static void log_path(const struct wp_parts *parts, const char *name, char *path, size_t room)
 {
@@ -153,8 +151,6 @@ int wp_parts_start_collector(const struct wp_parts *parts, struct wp_child *chil
         wp_args_add(&args, parts->options->capture);
     }
     int rc = start_with_ready(parts, child, &args, ready_fd, err);
-    if (!rc)
-        setpriority(PRIO_PROCESS, (id_t)child->pid, COLLECTOR_NICENESS); /* where that may not be, it goes without */
     wp_args_fini(&args);
     return rc;
 }
